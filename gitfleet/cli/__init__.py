@@ -1,0 +1,1 @@
+"""cli: commands as short stories: parse, ask, show."""

@@ -1,0 +1,57 @@
+"""Every error that gitfleet raises on purpose, drawn as one tree.
+
+    GitfleetError
+    ├── RetryLater          the world was not ready; the same call may succeed on the next tick
+    │   ├── LostRace        somebody else moved the branch first; look again before deciding anew
+    │   ├── RemoteUnreachable   the git remote did not answer
+    │   └── ClusterUnreachable  a member cluster's API server did not answer
+    └── GiveUp              trying again without a change by a person cannot help
+        ├── BadInput        a file, an option or a revision that people wrote
+        ├── Forbidden       a remote or a cluster refused the credentials
+        └── MissingPart     a program or credential that the process needs is not there
+
+Errors are for people: `str(error)` is one sentence that says what and where, `hint` says what to do.
+Nothing here carries a secret; whoever raises masks first.
+"""
+
+from __future__ import annotations
+
+
+class GitfleetError(Exception):
+    """The root: one sentence, and optionally what to do about it."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class RetryLater(GitfleetError):
+    """A passing fault: the next tick tries again with back-off."""
+
+
+class LostRace(RetryLater):
+    """A compare-and-swap found another head than expected; nothing was written."""
+
+
+class RemoteUnreachable(RetryLater):
+    """The git remote could not be reached or broke off."""
+
+
+class ClusterUnreachable(RetryLater):
+    """A member cluster's API server could not be reached or timed out."""
+
+
+class GiveUp(GitfleetError):
+    """Only a change by a person can help."""
+
+
+class BadInput(GiveUp):
+    """What a person wrote cannot be used: a path, an option, a revision, a scenario."""
+
+
+class Forbidden(GiveUp):
+    """A git remote or a cluster refused the credentials it was given."""
+
+
+class MissingPart(GiveUp):
+    """A program, file or credential that this process needs was not given to it."""

@@ -1,0 +1,64 @@
+"""Kubernetes conditions: the vocabulary in which every status is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """The three values of a condition."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """metav1.Condition: `observed_generation` says for which generation of the object it was seen."""
+
+    type: str
+    status: Status
+    reason: str
+    message: str = ""
+    last_transition_time: datetime
+    observed_generation: int = 0
+
+
+Conditions = tuple[Condition, ...]
+
+
+def find_condition(conditions: Iterable[Condition], type_: str, *, generation: int | None = None) -> Condition | None:
+    """The condition of a type; with `generation`, only when it was observed for that generation."""
+    for condition in conditions:
+        if condition.type == type_:
+            return condition if generation is None or condition.observed_generation == generation else None
+    return None
+
+
+def set_condition(conditions: Conditions, new: Condition) -> Conditions:
+    """The conditions with `new` in its type's place; the transition time is kept while the status stays the same.
+
+    As meta.SetStatusCondition of Kubernetes apimachinery, which keeps `lastTransitionTime` unless the status changes.
+    """
+    out: list[Condition] = []
+    found = False
+    for old in conditions:
+        if old.type != new.type:
+            out.append(old)
+            continue
+        found = True
+        same = old.status == new.status
+        out.append(replace(new, last_transition_time=old.last_transition_time) if same else new)
+    if not found:
+        out.append(new)
+    return tuple(out)
+
+
+def drop_conditions(conditions: Conditions, types: Iterable[str]) -> Conditions:
+    """The conditions without those of the given types."""
+    gone = set(types)
+    return tuple(c for c in conditions if c.type not in gone)

@@ -1,0 +1,25 @@
+"""The inventory: what gitfleet owns on each cluster, the only source for pruning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.placements import PlacementKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InventoryEntry:
+    """One owned object.
+
+    It is written before the object is (intent), then without `uid`; after a successful apply it has the object's `uid`,
+    `applied_digest` (the digest of the manifest that was applied) and `shape_digest` (a digest of the live object's
+    values at the manifest's own fields, as the server answered): when either differs on a later look, the object has to
+    be applied again. It leaves only when the server says NotFound, or by a release that is reported.
+    """
+
+    key: ObjectKey
+    placement: PlacementKey
+    uid: str | None = None
+    applied_digest: str | None = None
+    shape_digest: str | None = None

@@ -1,0 +1,49 @@
+"""Kubernetes label selectors (apimachinery `labels` and `metav1.LabelSelector`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+class InvalidSelector(ValueError):
+    """An operator or its values are not what Kubernetes allows; the sentence says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRequirement:
+    """One matchExpression: operator In, NotIn, Exists or DoesNotExist."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether labels satisfy it; NotIn holds where the key is absent. InvalidSelector for an unknown operator."""
+        match self.operator:
+            case "In":
+                return self.key in labels and labels[self.key] in self.values
+            case "NotIn":
+                return self.key not in labels or labels[self.key] not in self.values
+            case "Exists":
+                return self.key in labels
+            case "DoesNotExist":
+                return self.key not in labels
+            case _:
+                raise InvalidSelector(f'"{self.operator}" is not a valid label selector operator')
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """matchLabels AND matchExpressions; an empty selector matches everything, an absent one (None) is the caller's
+    affair."""
+
+    match_labels: Mapping[str, str] = field(default_factory=dict)
+    match_expressions: tuple[LabelRequirement, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether labels satisfy every part; InvalidSelector for an unknown operator."""
+        for key, value in self.match_labels.items():
+            if labels.get(key) != value:
+                return False
+        return all(requirement.matches(labels) for requirement in self.match_expressions)

@@ -1,0 +1,96 @@
+"""A Kubernetes object as gitfleet sees it: its identity, its content, and where in git it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+JsonValue: TypeAlias = Any
+"""What JSON can say: None, bool, int, float, str, list, dict with str keys. Never mutated once inside gitfleet."""
+JsonObject: TypeAlias = Mapping[str, Any]
+"""A JSON object: str keys; see JsonValue."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupKind:
+    """An API group ("" = core) and a kind."""
+
+    group: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ObjectKey:
+    """What names one object in one cluster: group ("" = core), version, kind, namespace ("" = cluster-scoped), name."""
+
+    group: str
+    version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or the version alone for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def group_kind(self) -> GroupKind:
+        """Group and kind without the version: two versions of one kind name the same object."""
+        return GroupKind(self.group, self.kind)
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """(group, kind, namespace, name): equal for every version under which the API server shows the object."""
+        return (self.group, self.kind, self.namespace, self.name)
+
+    def __str__(self) -> str:
+        place = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind}/{place}{self.name}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Origin:
+    """Where a document was written: path in the repo, 1-based line of the document's first line, blob id, index in
+    the file."""
+
+    path: str
+    line: int
+    blob: str = ""
+    document: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object to be placed: `body` is the whole object as written, `digest` the SHA-256 hex of its canonical
+    JSON."""
+
+    key: ObjectKey
+    body: JsonObject
+    digest: str
+    origin: Origin
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """metadata.labels, empty when there are none."""
+        return (self.body.get("metadata") or {}).get("labels") or {}
+
+
+def key_of(body: JsonObject) -> ObjectKey:
+    """The key of a whole object; missing parts come out as empty strings."""
+    group, _, version = str(body.get("apiVersion") or "").rpartition("/")
+    metadata = body.get("metadata") or {}
+    return ObjectKey(
+        group=group,
+        version=version,
+        kind=str(body.get("kind") or ""),
+        namespace=str(metadata.get("namespace") or ""),
+        name=str(metadata.get("name") or ""),
+    )

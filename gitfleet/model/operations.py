@@ -1,0 +1,120 @@
+"""What is to be done on a cluster, as data; and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gitfleet.model.objects import Manifest, ObjectKey
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.placements import PlacementKey
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """Apply an object that is not there. `wave` orders operations on one cluster; `needs` are objects that must
+    exist first."""
+
+    cluster: str
+    placement: PlacementKey
+    manifest: Manifest
+    wave: int
+    reason: str
+    needs: tuple[ObjectKey, ...] = ()
+    force: bool = True
+
+    @property
+    def key(self) -> ObjectKey:
+        """The object's key."""
+        return self.manifest.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """Apply over a live object; with `resource_version` only if nobody changed it meanwhile (IfNotDrifted)."""
+
+    cluster: str
+    placement: PlacementKey
+    manifest: Manifest
+    wave: int
+    reason: str
+    live: LiveObject
+    needs: tuple[ObjectKey, ...] = ()
+    force: bool = True
+    resource_version: str | None = None
+
+    @property
+    def key(self) -> ObjectKey:
+        """The object's key."""
+        return self.manifest.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete:
+    """Delete an owned object; `uid` is a precondition, `propagation` Foreground, Background or Orphan."""
+
+    cluster: str
+    placement: PlacementKey
+    key: ObjectKey
+    uid: str
+    wave: int
+    reason: str
+    propagation: str = "Foreground"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Drop an object from the inventory without touching it: it is gone, was abandoned, or is somebody else's by
+    now."""
+
+    cluster: str
+    placement: PlacementKey
+    key: ObjectKey
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """Nothing to do: the live object is what it should be, or (with another `reason`) must be left alone for now."""
+
+    cluster: str
+    placement: PlacementKey
+    key: ObjectKey
+    reason: str
+    manifest: Manifest | None = None
+    live: LiveObject | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse:
+    """Not applied, and why: `code` is KubeFleet's reason (FailedToTakeOver, FoundDrifts, ...), `reason` the
+    sentence."""
+
+    cluster: str
+    placement: PlacementKey
+    key: ObjectKey
+    code: str
+    reason: str
+    manifest: Manifest | None = None
+    live: LiveObject | None = None
+
+
+Operation: TypeAlias = Create | Update | Delete | Release | Keep | Refuse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of one operation.
+
+    `live` is the object as the server answered (None after a delete that is complete, or on failure). `retry` tells
+    whether trying again without a change can help. `code` is a reason in one word (Applied, Deleted, NotFound,
+    Conflict,
+    Invalid, Forbidden, Unreachable, NeedsNamespace, ...); `message` one sentence, no secret.
+    """
+
+    operation: Operation
+    ok: bool
+    code: str
+    message: str = ""
+    live: LiveObject | None = None
+    retry: bool = True

@@ -1,0 +1,72 @@
+"""The question to the rolling update and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from gitfleet.model.bindings import Binding
+from gitfleet.model.placements import ApplyStrategy, PlacementType, RollingUpdate
+
+
+class MoveKind(StrEnum):
+    """bind a Scheduled binding, update a Bound one in place, remove an Unscheduled one."""
+
+    BIND = "bind"
+    UPDATE = "update"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One binding moves now; `failed` marks an update of a failed binding, which is exempt from the budget."""
+
+    cluster: str
+    kind: MoveKind
+    reason: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """One binding that would move, does not, and why."""
+
+    cluster: str
+    kind: MoveKind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutRequest:
+    """One placement's bindings in listing order (by name), the snapshot they should have, and the override snapshots by
+    cluster (cluster-wide references, namespaced references)."""
+
+    placement_type: PlacementType
+    number_of_clusters: int | None
+    cluster_names: tuple[str, ...]
+    rolling_update: RollingUpdate
+    apply_strategy: ApplyStrategy
+    bindings: tuple[Binding, ...]
+    latest_snapshot: str | None
+    overrides: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutPlan:
+    """`moves` in the order in which they are made; `held` in candidate order; `up_to_date` clusters need nothing.
+
+    `wait` is when to look again although nothing else happens: None when nothing is waiting on time.
+    `bindings` are all bindings after the moves (generation raised where the spec changed, RolloutStarted set, a
+    removed one
+    marked deleting).
+    """
+
+    moves: tuple[Move, ...]
+    held: tuple[Held, ...]
+    up_to_date: tuple[str, ...]
+    need_roll: bool
+    wait: timedelta | None
+    bindings: tuple[Binding, ...]

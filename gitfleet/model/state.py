@@ -1,0 +1,62 @@
+"""All that the state branch holds, typed: every decision and observation that must outlive a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitfleet.model.bindings import Binding, ClusterDecision
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.conditions import Conditions
+from gitfleet.model.faults import Fault
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.overrides import OverrideKey
+from gitfleet.model.placements import Placement, PlacementKey
+from gitfleet.model.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementRecord:
+    """A placement as accepted last, with its snapshots (oldest first), bindings (by cluster name), decisions and
+    conditions.
+
+    `schedule_key` is a digest of what the last scheduling looked at: while it stays the same, scheduling again gives
+    the same.
+    """
+
+    placement: Placement
+    resource_snapshots: tuple[ResourceSnapshot, ...] = ()
+    policy_snapshots: tuple[PolicySnapshot, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    decisions: tuple[ClusterDecision, ...] = ()
+    conditions: Conditions = ()
+    schedule_key: str = ""
+
+    @property
+    def latest_resources(self) -> ResourceSnapshot | None:
+        """The newest resource snapshot."""
+        return self.resource_snapshots[-1] if self.resource_snapshots else None
+
+    @property
+    def latest_policy(self) -> PolicySnapshot | None:
+        """The newest policy snapshot."""
+        return self.policy_snapshots[-1] if self.policy_snapshots else None
+
+Inventory = Mapping[ObjectKey, InventoryEntry]
+"""What gitfleet owns on one cluster."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetState:
+    """The state branch as values. `observed_commit` is the desired commit that was read last, None before the first.
+
+    `unread` keeps files of the state branch that this version does not know, path to blob id, so that none is lost.
+    """
+
+    observed_commit: str | None = None
+    clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
+    placements: Mapping[PlacementKey, PlacementRecord] = field(default_factory=dict)
+    overrides: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]] = field(default_factory=dict)
+    inventory: Mapping[str, Inventory] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+    last_good: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,54 @@
+"""What gitfleet needs from member clusters: look, and carry out operations. One client is one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Create, Delete, Outcome, Update
+
+
+class ClusterReader(Protocol):
+    """Looks at one member cluster. Used by one thread at a time."""
+
+    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+        """Health, namespaces and properties (with `probe`), and the live objects of the keys; NotFound maps to None.
+
+        A custom kind whose CRD is not installed counts as NotFound. Never raises for what a cluster does: an
+        unreachable
+        one answers `reachable=False` with its reason, a key that could not be read stands in `unreadable`.
+        """
+
+
+class ClusterWriter(Protocol):
+    """Changes one member cluster. Used by one thread at a time."""
+
+    def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
+        """Carry out operations of one cluster, one outcome for each, in the same order.
+
+        Waves are done in ascending order (deletes after applies, in their own descending order), the operations of a
+        wave
+        in parallel; a failure does not stop later ones, except those whose `needs` are not there (NeedsNamespace,
+        NeedsCRD).
+        Each is idempotent. Never raises for what a cluster does.
+        """
+
+
+class ClusterClient(ClusterReader, ClusterWriter, Protocol):
+    """Both rights on one cluster."""
+
+    def close(self) -> None:
+        """Let connections go."""
+
+
+class ClusterDirectory(Protocol):
+    """Finds the client of a cluster by its MemberCluster file."""
+
+    def reader(self, cluster: MemberCluster) -> ClusterReader:
+        """For looking; MissingPart when the connection names something that the process was not given."""
+
+    def client(self, cluster: MemberCluster) -> ClusterClient:
+        """For changing; MissingPart as above."""

@@ -1,0 +1,80 @@
+"""What gitfleet needs from a git remote: read trees and blobs of commits, and move a branch by compare-and-swap.
+
+No method ever looks at a work tree, an index, a hook or a filter. Object ids are full hexadecimal SHA-1 (or SHA-256).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One blob of a tree: `mode` as git prints it (100644, 100755, 120000 symlink, 160000 submodule), its id and its
+    size in bytes."""
+
+    mode: str
+    oid: str
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchChange:
+    """One commit to be put on a branch.
+
+    `write` maps a path to its new bytes; `link` maps a path to a blob that the repository already has (no new blob is
+    made); `remove` names paths or whole folders to drop (a removal is done before writes and links).
+    `expected` is the head that the branch must still have, None when the branch must not exist yet; `base` is the
+    commit whose tree the change starts from (the same as `expected` when None and there is one).
+    """
+
+    branch: str
+    expected: str | None
+    subject: str
+    body: str = ""
+    trailers: tuple[tuple[str, str], ...] = ()
+    when: datetime
+    write: Mapping[str, bytes] = field(default_factory=dict)
+    link: Mapping[str, TreeEntry] = field(default_factory=dict)
+    remove: Collection[str] = ()
+    base: str | None = None
+    author: tuple[str, str] | None = None  # (name, email); gitfleet's own when None
+
+
+class RepoReader(Protocol):
+    """Reads commits of one remote. An instance belongs to one thread; `clone_reader` makes one for another thread."""
+
+    def fetch(self) -> Mapping[str, str]:
+        """Bring the remote's branches here and give `{branch name: commit id}`; RemoteUnreachable, Forbidden."""
+
+    def resolve(self, revision: str) -> str:
+        """The commit id that a branch, tag or (abbreviated) id names; BadInput when it names none."""
+
+    def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
+        """Every blob below a folder ("" = all) of a commit by full path, in path order; sizes are filled in."""
+
+    def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
+        """The bytes of blobs; one larger than `limit` bytes is left out. The id of each is checked on reading."""
+
+    def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
+        """Paths that differ between two commits: the new entry, or None where the path is gone. No rename detection."""
+
+    def clone_reader(self) -> RepoReader:
+        """A second reader of the same remote for use by another thread."""
+
+
+class RepoWriter(Protocol):
+    """Moves branches of one remote."""
+
+    def commit(self, change: BranchChange) -> str:
+        """Make the commit and push it if the remote's branch still is `expected`; the new commit id.
+
+        LostRace when the branch has moved (nothing is left behind), RemoteUnreachable, Forbidden. A change that leaves
+        the tree as it was makes no commit and gives `expected` back (BadInput when there is no `expected`).
+        """
+
+    def commit_message(self, commit: str) -> str:
+        """The whole message of a commit."""

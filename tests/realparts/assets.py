@@ -1,0 +1,148 @@
+"""Where the control plane's binaries come from: given by the user, or built once and kept."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ETCD = "etcd"
+API_SERVER = "kube-apiserver"
+CONTROLLER_MANAGER = "kube-controller-manager"
+
+_SOURCE = Path(__file__).parent / "controlplane"
+_SOURCE_FILES = ("go.mod", "go.sum", "main.go")
+_BINARY = "controlplane"
+_BUILD_SECONDS = 3600
+_VERSION_PACKAGE = "k8s.io/component-base/version"
+
+_log = logging.getLogger(__name__)
+
+
+class MissingRealPart(Exception):
+    """A real part is not on this machine; the message says what to do about it."""
+
+
+def ensure_assets() -> Path:
+    """Return a folder that holds ``etcd`` and ``kube-apiserver``.
+
+    ``KUBEBUILDER_ASSETS`` wins when set, and nothing is built then; such a folder may lack
+    ``kube-controller-manager``. Otherwise all three are built from ``controlplane/`` the
+    first time (some minutes) and found in the cache after that. Two processes never build
+    the same version at once, and a build that was cut short leaves nothing behind.
+
+    Raises ``MissingRealPart`` when the given folder is incomplete, when there is no Go, or
+    when the build fails.
+    """
+    given = os.environ.get("KUBEBUILDER_ASSETS")
+    if given:
+        return _checked(Path(given))
+    home = _cache_home()
+    wanted = home / _version()
+    if wanted.is_dir():
+        return wanted
+    with _locked(home):
+        if not wanted.is_dir():
+            _build_into(wanted)
+    return wanted
+
+
+def _checked(folder: Path) -> Path:
+    missing = [name for name in (ETCD, API_SERVER) if not (folder / name).is_file()]
+    if missing:
+        raise MissingRealPart(
+            f"KUBEBUILDER_ASSETS names {folder}, which has no {' and no '.join(missing)}: "
+            "unset it to build the control plane from source, or point it at a folder with both"
+        )
+    return folder
+
+
+def _cache_home() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    cache = Path(base) if base else Path.home() / ".cache"
+    return cache / "gitfleet" / "controlplane"
+
+
+def _version() -> str:
+    """Name a build by everything that goes into it."""
+    digest = hashlib.sha256()
+    for name in _SOURCE_FILES:
+        digest.update((_SOURCE / name).read_bytes())
+    digest.update("\0".join(_build_arguments()).encode())
+    return digest.hexdigest()[:16]
+
+
+def _build_arguments() -> list[str]:
+    go_mod = (_SOURCE / "go.mod").read_text()
+    release = re.search(r"k8s\.io/kubernetes v(\d+)\.(\d+)\.\d+", go_mod)
+    if release is None:
+        raise ValueError("controlplane/go.mod does not require k8s.io/kubernetes")
+    version, major, minor = release[0].split()[1], release[1], release[2]
+    named = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+    stamps = " ".join(f"-X {_VERSION_PACKAGE}.{name}={value}" for name, value in named.items())
+    return ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", f"-s -w {stamps}"]
+
+
+@contextmanager
+def _locked(home: Path) -> Iterator[None]:
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build_into(wanted: Path) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise MissingRealPart(
+            "the real control plane is built with Go and there is no `go` on the PATH: install "
+            "Go 1.26 or newer, or set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver"
+        )
+    _log.warning("building the control plane into %s: once, and it takes some minutes", wanted)
+    unfinished = Path(tempfile.mkdtemp(prefix="unfinished-", dir=wanted.parent))
+    try:
+        _go_build(go, unfinished / _BINARY)
+        for name in (ETCD, API_SERVER, CONTROLLER_MANAGER):
+            (unfinished / name).symlink_to(_BINARY)
+        unfinished.chmod(0o755)
+        unfinished.rename(wanted)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _go_build(go: str, output: Path) -> None:
+    try:
+        done = subprocess.run(
+            [go, "build", *_build_arguments(), "-o", str(output), "."],
+            cwd=_SOURCE,
+            env={**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_BUILD_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise MissingRealPart(f"the control plane was not built in {_BUILD_SECONDS} s") from error
+    if done.returncode != 0:
+        tail = "\n".join(done.stdout.splitlines()[-15:])
+        raise MissingRealPart(
+            "the control plane could not be built; Go 1.26 or newer, a reachable Go module proxy "
+            "(or a filled module cache), 3 GB of memory and 3 GB of disk are needed. "
+            f"The last lines of `go build`:\n{tail}"
+        )
+
+
+if __name__ == "__main__":
+    logging.basicConfig(format="%(message)s")
+    print(ensure_assets())

@@ -1,0 +1,55 @@
+"""The real parts as pytest fixtures: skipped aloud where one is missing, or failed on demand.
+
+To be loaded once, from the top ``conftest.py``: ``pytest_plugins = ["tests.realparts.fixtures"]``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from .assets import MissingRealPart, ensure_assets
+from .control_plane import ApiServer, ControlPlanes
+from .git_http import GitHttpServer
+
+REQUIRE = "GITFLEET_REQUIRE_REAL_PARTS"
+
+
+def give_up(missing: MissingRealPart) -> NoReturn:
+    """Skip the test with the reason, or fail it when real parts are required."""
+    if os.environ.get(REQUIRE) == "1":
+        pytest.fail(f"{REQUIRE}=1 and a real part is missing: {missing}", pytrace=False)
+    pytest.skip(f"a real part is missing: {missing}")
+
+
+@pytest.fixture(scope="session")
+def control_planes() -> Iterator[ControlPlanes]:
+    """Control planes for the whole run; a name that a test starts stays up for later tests."""
+    try:
+        assets = ensure_assets()
+    except MissingRealPart as missing:
+        give_up(missing)
+    with ControlPlanes(assets) as planes:
+        yield planes
+
+
+@pytest.fixture(scope="session")
+def two_clusters(control_planes: ControlPlanes) -> tuple[ApiServer, ApiServer]:
+    """Two ready API servers, ``east`` and ``west``; take a namespace of your own in each."""
+    east, west = control_planes.start_many(["east", "west"])
+    return east, west
+
+
+@pytest.fixture
+def git_http(tmp_path: Path) -> Iterator[GitHttpServer]:
+    """A git server of this test's own, without repositories and without passwords."""
+    try:
+        server = GitHttpServer(tmp_path / "git-http")
+    except MissingRealPart as missing:
+        give_up(missing)
+    with server:
+        yield server
