@@ -1,6 +1,27 @@
 """apply: works against live objects = create, update, delete, keep or refuse, each with its reason.
 
     plan_apply(request) -> tuple[Operation, ...]     one cluster: its works, its inventory, its live objects
+    pledge_inventory(inventory, operations) -> Inventory       what is about to be done, written before it is done
+    settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers answered
+    find_differences(manifest body, live body) -> details      which fields differ, secrets masked
+    wave_of(group kind) -> int                                 in which wave a kind is applied
 
+Nothing here talks to a cluster, and nothing is ever deleted that the inventory does not name with the very uid it has.
 Source: kubefleet.md §6; decisions D7, D15.
 """
+
+from gitfleet.apply.differences import find_differences
+from gitfleet.apply.ledgers import pledge_inventory, settle_inventory
+from gitfleet.apply.plan import plan_apply
+from gitfleet.apply.requests import ApplyRequest, ShapeCache
+from gitfleet.apply.waves import wave_of
+
+__all__ = [
+    "ApplyRequest",
+    "ShapeCache",
+    "find_differences",
+    "plan_apply",
+    "pledge_inventory",
+    "settle_inventory",
+    "wave_of",
+]

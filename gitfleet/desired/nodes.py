@@ -93,7 +93,9 @@ class _FastReader:
                 continue
             if key in out:
                 # Only the key's beginning: a key of a megabyte is no message.
-                self.faults.append((line_of_node(key_node), f'the key "{key[:63]}" is given twice in one mapping; keep one'))
+                self.faults.append(
+                    (line_of_node(key_node), f'the key "{key[:63]}" is given twice in one mapping; keep one')
+                )
                 continue
             out[key] = self.read(value_node)
         for source in merged:

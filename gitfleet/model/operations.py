@@ -9,6 +9,10 @@ from gitfleet.model.objects import Manifest, ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.placements import PlacementKey
 
+DifferenceDetails: TypeAlias = tuple[tuple[str, str | None, str | None], ...]
+"""(JSON pointer, value in member, value in hub) of each differing field; None: the field is not there; secrets
+masked."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
@@ -75,7 +79,11 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """Nothing to do: the live object is what it should be, or (with another `reason`) must be left alone for now."""
+    """Nothing to do: the live object is what it should be (`code` InPlace), or must be left alone for now.
+
+    Other codes: Unreadable, NotLooked, Terminating, Held, NamespaceInUse, and for ReportDiff NoDiffFound or FoundDiff;
+    `details` are the differences that were found and left as they are.
+    """
 
     cluster: str
     placement: PlacementKey
@@ -83,6 +91,8 @@ class Keep:
     reason: str
     manifest: Manifest | None = None
     live: LiveObject | None = None
+    code: str = "InPlace"
+    details: DifferenceDetails = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +107,7 @@ class Refuse:
     reason: str
     manifest: Manifest | None = None
     live: LiveObject | None = None
+    details: DifferenceDetails = ()
 
 
 Operation: TypeAlias = Create | Update | Delete | Release | Keep | Refuse

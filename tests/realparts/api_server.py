@@ -191,9 +191,7 @@ class ApiServer:
             return
         binary = self._assets / CONTROLLER_MANAGER
         if not binary.is_file():
-            raise MissingRealPart(
-                f"{self._assets} has no {CONTROLLER_MANAGER}: unset KUBEBUILDER_ASSETS to build it"
-            )
+            raise MissingRealPart(f"{self._assets} has no {CONTROLLER_MANAGER}: unset KUBEBUILDER_ASSETS to build it")
         kubeconfig = self.write_kubeconfig(self.folder / "controller-manager.kubeconfig")
         health_port = free_port()
         manager = ServerProcess(
@@ -226,10 +224,7 @@ class ApiServer:
         path.touch(mode=0o600)
         groups = {ADMIN: "system:masters"}
         path.write_text(
-            "".join(
-                f'{token},{user},{user},"{groups.get(user, "testers")}"\n'
-                for user, token in self._tokens.items()
-            )
+            "".join(f'{token},{user},{user},"{groups.get(user, "testers")}"\n' for user, token in self._tokens.items())
         )
         return path
 
@@ -237,9 +232,7 @@ class ApiServer:
         headers: Mapping[str, str] = {"Authorization": f"Bearer {self.token}"} if not base else {}
         request = urllib.request.Request((base or self.url) + path, headers=dict(headers))
         try:
-            with urllib.request.urlopen(
-                request, timeout=_REQUEST_SECONDS, context=self._trust
-            ) as response:
+            with urllib.request.urlopen(request, timeout=_REQUEST_SECONDS, context=self._trust) as response:
                 return bool(response.status == 200)
         except OSError:  # Also every HTTP error and refused or broken connection.
             return False

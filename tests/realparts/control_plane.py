@@ -40,9 +40,13 @@ class ControlPlanes:
     removes every file; so does the end of the program when the block is never left.
     """
 
-    def __init__(self, assets: Path | None = None) -> None:
-        """Take the binaries from ``assets``, or else from ``ensure_assets()``."""
+    def __init__(self, assets: Path | None = None, *, parent: Path | None = None) -> None:
+        """Take the binaries from ``assets``, or else from ``ensure_assets()``.
+
+        Everything is written to a new folder in ``parent``, or else where temporary files go.
+        """
         self._assets = assets
+        self._parent = parent
         self._servers: dict[str, ApiServer] = {}
         self._etcd: ServerProcess | None = None
         self._etcd_url = ""
@@ -51,7 +55,7 @@ class ControlPlanes:
 
     def __enter__(self) -> ControlPlanes:
         self._assets = self._assets or ensure_assets()
-        self._folder = Path(tempfile.mkdtemp(prefix="gitfleet-planes-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="gitfleet-planes-", dir=self._parent))
         atexit.register(self.close)
         return self
 

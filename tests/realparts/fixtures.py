@@ -27,13 +27,13 @@ def give_up(missing: MissingRealPart) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
-def control_planes() -> Iterator[ControlPlanes]:
+def control_planes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlanes]:
     """Control planes for the whole run; a name that a test starts stays up for later tests."""
     try:
         assets = ensure_assets()
     except MissingRealPart as missing:
         give_up(missing)
-    with ControlPlanes(assets) as planes:
+    with ControlPlanes(assets, parent=tmp_path_factory.getbasetemp()) as planes:
         yield planes
 
 

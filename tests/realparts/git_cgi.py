@@ -74,7 +74,7 @@ class GitHandler(BaseHTTPRequestHandler):
         """Serve a fetch or a push."""
         self._serve()
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Say nothing: tests read ``requests`` instead."""
 
     def _serve(self) -> None:

@@ -59,9 +59,7 @@ class GitHttpServer:
     def __enter__(self) -> GitHttpServer:
         self.root.mkdir(parents=True, exist_ok=True)
         self._server = GitCgiServer(self, [self._git, "http-backend"], self._environment)
-        threading.Thread(
-            target=self._server.serve_forever, args=(0.05,), name="git-http", daemon=True
-        ).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="git-http", daemon=True).start()
         return self
 
     def __exit__(
@@ -132,9 +130,7 @@ class GitHttpServer:
             self._faults.append(fault)
 
     def _run(self, *arguments: str) -> None:
-        subprocess.run(
-            [self._git, *arguments], env=self._environment, check=True, capture_output=True
-        )
+        subprocess.run([self._git, *arguments], env=self._environment, check=True, capture_output=True)
 
 
 def _find_git() -> str:

@@ -113,9 +113,7 @@ def _ready_status(images: dict[str, str]) -> dict[str, Any]:
     return {
         "phase": "Running",
         "startTime": now,
-        "conditions": [
-            {"type": kind, "status": "True", "lastTransitionTime": now} for kind in _CONDITIONS
-        ],
+        "conditions": [{"type": kind, "status": "True", "lastTransitionTime": now} for kind in _CONDITIONS],
         "containerStatuses": [
             {
                 "name": name,

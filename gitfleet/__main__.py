@@ -1,0 +1,5 @@
+"""`python -m gitfleet` is `gitfleet`."""
+
+from gitfleet.cli.main import main
+
+main()

@@ -1,0 +1,101 @@
+"""Where a remote is: a URL or a local path, judged before git sees it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from gitfleet.adapters.git.credentials import GitCredentials
+from gitfleet.adapters.git.local import LocalRepository, find_local_repository
+from gitfleet.errors import BadInput
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_EXTERNAL_HELPER = re.compile(r"[A-Za-z0-9+.-]+::")
+_SSH_SHORT = re.compile(r"(?:[\w.+-]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<path>.+)")
+# What git may speak for each scheme; plain http may be sent on to https but not the other way round.
+_PROTOCOLS = {"http": "http:https", "https": "https", "ssh": "ssh", "git": "git", "file": "file"}
+_HINT = "Give an https, http, ssh or git URL, or the path of a local repository."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """One remote: `url` is what git gets, without a password; `shown` is what people see."""
+
+    url: str
+    shown: str
+    scheme: str
+    origin: str = ""  # scheme://host[:port]/ of http and https
+    local: LocalRepository | None = None
+
+    @property
+    def protocols(self) -> str:
+        """The value of GIT_ALLOW_PROTOCOL: nothing but what this address needs."""
+        return _PROTOCOLS[self.scheme]
+
+
+def parse_address(text: str) -> tuple[Address, GitCredentials | None]:
+    """The address, and the credentials that were written inside it, if any.
+
+    BadInput for an option in disguise, an external helper (`ext::`), an unknown scheme, a local path without a
+    repository, and a local repository of another user that git was not told to trust.
+    """
+    if not text.strip() or _CONTROL.search(text):
+        raise BadInput("The address of the git remote is empty or has a control character.", hint=_HINT)
+    if text.startswith("-") or _EXTERNAL_HELPER.match(text):
+        shown = text.split("::", 1)[0][:20]
+        raise BadInput(f"A git remote must not begin with {shown!r}: no options or helper programs.", hint=_HINT)
+    if scheme := _SCHEME.match(text):
+        return _parse_url(text, scheme.group(1).lower())
+    short = _SSH_SHORT.fullmatch(text)
+    if short and "/" not in text.split(":", 1)[0]:
+        _refuse_option(short.group("host"))
+        _refuse_option(short.group("path"))
+        return Address(url=text, shown=text, scheme="ssh"), None
+    return _local(Path(text)), None
+
+
+def _parse_url(text: str, scheme: str) -> tuple[Address, GitCredentials | None]:
+    if scheme not in _PROTOCOLS:
+        raise BadInput(f"gitfleet does not fetch by {scheme}.", hint=_HINT)
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise BadInput("The URL of the git remote cannot be read.", hint=_HINT) from error
+    if scheme == "file":
+        if host not in ("", "localhost"):
+            raise BadInput(f"A file URL names the host {host!r}: only this machine can be read.", hint=_HINT)
+        return _local(Path(unquote(parts.path))), None
+    if not host or not parts.path.strip("/"):
+        raise BadInput("The URL of the git remote lacks a host or a path.", hint=_HINT)
+    _refuse_option(host)
+    _refuse_option(parts.username or "")
+    place = (f"[{host}]" if ":" in host else host) + (f":{port}" if port else "")
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    if scheme in ("ssh", "git"):
+        login = f"{parts.username}@" if parts.username else ""
+        return Address(url=f"{scheme}://{login}{place}{path}", shown=f"{scheme}://{place}{parts.path}", scheme=scheme), None
+    origin = f"{scheme}://{place}/"
+    address = Address(url=origin + path.lstrip("/"), shown=origin + parts.path.lstrip("/"), scheme=scheme, origin=origin)
+    return address, _credentials_inside(parts.username, parts.password)
+
+
+def _credentials_inside(username: str | None, password: str | None) -> GitCredentials | None:
+    if password:
+        return GitCredentials(username=unquote(username or "git"), password=unquote(password))
+    if username:  # https://TOKEN@host/ is how several hosts hand out a token
+        return GitCredentials(username=unquote(username), password=unquote(username))
+    return None
+
+
+def _local(path: Path) -> Address:
+    repository = find_local_repository(path)
+    return Address(url=str(repository.git_dir), shown=str(path), scheme="file", local=repository)
+
+
+def _refuse_option(text: str) -> None:
+    if text.startswith("-"):
+        raise BadInput(f"A part of the git remote's address looks like an option: {text[:20]!r}.", hint=_HINT)

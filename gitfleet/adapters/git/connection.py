@@ -1,0 +1,212 @@
+"""One remote, one mirror, one thread: runs git on the mirror and between the two, and names what went wrong."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gitfleet.adapters.git.address import parse_address
+from gitfleet.adapters.git.credentials import GitCredentials, Mask
+from gitfleet.adapters.git.faults import fault_of, is_about_the_remote, quote_of
+from gitfleet.adapters.git.hardening import git_environment
+from gitfleet.adapters.git.mirror import BRANCHES, Mirror
+from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, Answer, GitRunner
+from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable
+
+_HEADS = "refs/heads/"
+_OTHER_FORMAT = re.compile(r"mismatched algorithms|unknown object format|hash algorithm|object format mismatch", re.I)
+_DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad (?:config|object)|loose object|unable to read|packfile")
+_STALE_LOCK = re.compile(r"\.lock': File exists")
+_NO_SUCH_REF = re.compile(r"couldn't find remote ref", re.I)
+_TOO_LARGE = re.compile(r"died of signal 25|File too large|SIGXFSZ")
+_FETCH = (
+    "fetch", "--quiet", "--prune", "--no-tags", "--force", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc",
+    "--no-recurse-submodules", "--no-show-forced-updates",
+)  # fmt: skip
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionSettings:
+    """How to reach one remote; see `GitRemote` for what each means."""
+
+    url: str
+    mirror_dir: Path
+    credentials: GitCredentials | None = None
+    network_seconds: float = 120.0
+    lock_seconds: float = 300.0
+    largest_fetch_bytes: int = 2 << 30
+    use_git_config: bool = False
+
+
+class Connection:
+    """Everything a reader and a writer share; every method that can fail raises from gitfleet's own tree."""
+
+    def __init__(self, settings: ConnectionSettings) -> None:
+        self.address, inside = parse_address(settings.url)
+        credentials = settings.credentials or inside
+        self.mask = Mask(credentials)
+        self.mirror = Mirror(settings.mirror_dir, lock_seconds=settings.lock_seconds)
+        self._settings = replace(settings, credentials=credentials)
+        environment = git_environment(
+            str(self.mirror.git_dir),
+            protocols=self.address.protocols,
+            origin=self.address.origin,
+            credentials=credentials,
+            use_git_config=settings.use_git_config,
+        )
+        self._git = GitRunner(self.mirror.folder, environment)
+        self._seen: tuple[int, int] | None = None
+
+    @property
+    def shown(self) -> str:
+        """The remote as people may see it."""
+        return self.address.shown
+
+    def local(self, *words: str, stdin: bytes = b"", output_bytes: int = OUTPUT_BYTES, hold: int | None = None) -> Answer:
+        """Run git on the mirror alone, which is made first when it is not there."""
+        if not self.mirror.is_there():
+            with self.mirror.hold():
+                pass
+        if self._seen is None:
+            self._seen = self.mirror.identity()
+        return self._git.run(*words, stdin=stdin, output_bytes=output_bytes, hold=hold)
+
+    def remote_heads(self) -> Mapping[str, str]:
+        """The remote's branches as it tells them now."""
+        answer = self._ask_heads()
+        if not answer.well and self._mend(answer):
+            answer = self._ask_heads()
+        if not answer.well:
+            raise fault_of(answer, self.shown, self.mask, doing="Reading the branches of")
+        return _heads(answer.output, separator="\t", prefix=_HEADS)
+
+    def mirror_heads(self) -> Mapping[str, str]:
+        """The remote's branches as the mirror has them."""
+        answer = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
+        if not answer.well:
+            raise self.unreadable(answer, "the branches of the mirror")
+        return _heads(answer.output, separator=" ", prefix=BRANCHES)
+
+    def update(self) -> None:
+        """Fetch all branches into the mirror; heals stale locks, and makes a broken mirror anew."""
+        with self.mirror.hold() as hold:
+            if self.mirror.is_damaged():
+                self.mirror.make_anew(object_format=self._object_format(hold))
+            answer = self._fetch(f"+{_HEADS}*:{BRANCHES}*", hold=hold)
+            if not answer.well and self._mend(answer):
+                answer = self._fetch(f"+{_HEADS}*:{BRANCHES}*", hold=hold)
+            self._seen = self.mirror.identity()
+        if not answer.well:
+            raise self._fetch_fault(answer)
+
+    def fetch_ref(self, name: str, to: str) -> bool:
+        """Fetch one ref of the remote; False when it has none of that name."""
+        with self.mirror.hold() as hold:
+            answer = self._fetch(f"+{name}:{to}", hold=hold)
+        if _NO_SUCH_REF.search(answer.errors):
+            return False
+        if not answer.well:
+            raise self._fetch_fault(answer)
+        return True
+
+    def push(self, commit: str, *, branch: str, expected: str | None, hold: int) -> Answer:
+        """Push a commit to a branch if the remote's branch still is `expected` (None: is not there)."""
+        ref = _HEADS + branch
+        return self._git.run(
+            "push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", "--no-follow-tags",
+            f"--force-with-lease={ref}:{expected or ''}", *self._service("receive-pack"),
+            "--", self.address.url, f"{commit}:{ref}",
+            seconds=self._settings.network_seconds, hold=hold,
+        )  # fmt: skip
+
+    def checked_out(self, branch: str) -> bool:
+        """Whether the remote is a local repository that has this branch in a work tree."""
+        return self.address.local is not None and branch in self.address.local.checked_out_branches(self._git)
+
+    def unreadable(self, answer: Answer, what: str) -> GitfleetError:
+        """Why a reading of the mirror failed: the mirror's fault (RemoteUnreachable), or a bad question (BadInput)."""
+        if answer.too_large:
+            return BadInput(f"Reading {what} gives more than gitfleet takes in.")
+        anew = "it is made anew at the next fetch"
+        if answer.timed_out or self._seen != self.mirror.identity():
+            return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {what}.")
+        if _DAMAGE.search(answer.errors) or not self._is_sound():
+            self.mirror.note_damage(quote_of(self.mask(answer.errors)))
+            return RemoteUnreachable(f"The git mirror in {self.mirror.folder} is damaged; {anew}.")
+        return BadInput(f"{self.shown} does not have {what}.")
+
+    def damaged(self, what: str) -> GitfleetError:
+        """Note that an object of the mirror is not what its id says."""
+        self.mirror.note_damage(what)
+        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} is damaged; it is made anew at the next fetch.")
+
+    def housekeep(self) -> None:
+        """Pack loose objects and drop what nothing refers to for two weeks, when there is enough of it."""
+        with self.mirror.hold() as hold:
+            self.mirror.clear_leftovers()
+            answer = self._git.run(
+                "-c", "gc.auto=1000", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet",
+                seconds=5 * LOCAL_SECONDS, hold=hold,
+            )  # fmt: skip
+        if not answer.well:
+            _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(answer.errors))})
+
+    def _ask_heads(self) -> Answer:
+        if not self.mirror.is_there():
+            with self.mirror.hold():
+                pass
+        return self._git.run(
+            "ls-remote", "--quiet", *self._service("upload-pack"), "--", self.address.url, f"{_HEADS}*",
+            seconds=self._settings.network_seconds,
+        )  # fmt: skip
+
+    def _fetch(self, refspec: str, *, hold: int) -> Answer:
+        return self._git.run(
+            *_FETCH, *self._service("upload-pack"), "--", self.address.url, refspec,
+            seconds=self._settings.network_seconds, file_bytes=self._settings.largest_fetch_bytes, hold=hold,
+        )  # fmt: skip
+
+    def _fetch_fault(self, answer: Answer) -> GitfleetError:
+        if _TOO_LARGE.search(answer.errors):
+            limit = f"{self._settings.largest_fetch_bytes >> 20} MiB"
+            return BadInput(f"Fetching {self.shown} brings more than {limit}.", hint="Use a repository of its own.")
+        return fault_of(answer, self.shown, self.mask, doing="Fetching")
+
+    def _service(self, name: str) -> list[str]:
+        return [f"--{name}={self.address.local.service(name)}"] if self.address.local else []
+
+    def _mend(self, answer: Answer) -> bool:
+        """Repair the mirror if a failure was its own fault; whether to try again."""
+        if is_about_the_remote(answer):
+            return False
+        with self.mirror.hold() as hold:
+            if _OTHER_FORMAT.search(answer.errors):
+                other = "sha1" if self._object_format(hold) == "sha256" else "sha256"
+                self.mirror.make_anew(object_format=other)
+            elif _STALE_LOCK.search(answer.errors):
+                self.mirror.clear_leftovers()
+            elif not self._is_sound():
+                _log.warning("git mirror is broken and made anew", extra={"mirror": str(self.mirror.folder)})
+                self.mirror.make_anew()
+            else:
+                return False
+        return True
+
+    def _is_sound(self) -> bool:
+        return self._git.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress").well
+
+    def _object_format(self, hold: int) -> str:
+        return self._git.run("rev-parse", "--show-object-format", hold=hold).output.decode().strip() or "sha1"
+
+
+def _heads(output: bytes, *, separator: str, prefix: str) -> dict[str, str]:
+    heads = {}
+    for line in output.decode(errors="surrogateescape").splitlines():
+        oid, ref = line.split(separator, 1)
+        if ref.startswith(prefix):
+            heads[ref.removeprefix(prefix)] = oid
+    return heads

@@ -1,0 +1,68 @@
+"""Git's complaints as gitfleet's errors: one sentence, a hint, and never a secret. git runs with LC_ALL=C."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from gitfleet.adapters.git.runner import Answer
+from gitfleet.errors import BadInput, Forbidden, GitfleetError, RemoteUnreachable
+
+_LONGEST_QUOTE = 240
+_REFUSED = re.compile(
+    r"Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|Permission denied|"
+    r"returned error: 40[13]|HTTP (?:Basic|401|403)|Invalid username or (?:password|token)|access denied|"
+    r"Permission to \S+ denied|not allowed to push|Host key verification failed|Access denied",
+)
+_NOT_FOUND = re.compile(
+    r"returned error: 404|[Rr]epository '?[^']*'? not found|does not appear to be a git repository|"
+    r"Repository not found|not a git repository|project you were looking for could not be found|no such repository"
+)
+_DAMAGED_OBJECT = re.compile(r"fsck error|error in packed object|is corrupt|hasDotgit|gitmodules")
+_NOT_ALLOWED = re.compile(r"transport '[^']*' not allowed")
+_MOVED = re.compile(r"redirect|returned error: 30\d", re.IGNORECASE)
+_CERTIFICATE = re.compile(r"certificate|SSL|TLS")
+_FAR = re.compile(
+    r"Could not resolve|Connection (?:refused|timed out|reset)|timed out|returned error: (?:5\d\d|429)|"
+    r"RPC failed|Failed to connect|unable to connect|Empty reply|No route|Network is unreachable|"
+    r"transfer closed|Operation too slow|HTTP/2 stream"
+)
+_NOISE = re.compile(r"^(?:hint|warning|remote: *$|Please make sure|and the repository exists)")
+
+
+def fault_of(answer: Answer, shown: str, mask: Callable[[str], str], *, doing: str) -> GitfleetError:
+    """The error that a failed talk with the remote means; unknown words count as a passing fault."""
+    text = mask(answer.errors)
+    said = quote_of(text)
+    if answer.timed_out:
+        return RemoteUnreachable(f"{doing} {shown} took too long and was stopped.", hint="The next tick tries again.")
+    if _NOT_ALLOWED.search(text):
+        return BadInput(f"{doing} {shown} would use a protocol that is not allowed: {said}")
+    if _DAMAGED_OBJECT.search(text):
+        hint = "git fsck names the object; rewrite the commit that holds it."
+        return BadInput(f"{doing} {shown} was refused, an object in it is unsound: {said}", hint=hint)
+    if _NOT_FOUND.search(text):
+        hint = "Check the address; hosts also say so when the credentials may not see the repository."
+        return BadInput(f"{doing} {shown} found no git repository there: {said}", hint=hint)
+    if _REFUSED.search(text):
+        return Forbidden(f"{doing} {shown} was refused: {said}", hint="Check the credentials and what they may do.")
+    if _MOVED.search(text):
+        return BadInput(f"{doing} {shown} was sent elsewhere: {said}", hint="Write the repository's new address.")
+    if _CERTIFICATE.search(text):
+        hint = "If the host is signed by your own authority, give its certificate (ca_file)."
+        return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {said}", hint=hint)
+    return RemoteUnreachable(f"{doing} {shown} did not work: {said}", hint="The next tick tries again.")
+
+
+def is_about_the_remote(answer: Answer) -> bool:
+    """Whether the words are surely the remote's fault, so that the mirror need not be suspected."""
+    patterns = (_NOT_ALLOWED, _REFUSED, _FAR, _MOVED, _CERTIFICATE)
+    return answer.timed_out or any(pattern.search(answer.errors) for pattern in patterns)
+
+
+def quote_of(text: str) -> str:
+    """The telling lines of git's errors on one line, cut short."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
+    telling = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ERROR", "ssh:"))] or lines
+    printable = "".join(sign if sign.isprintable() else " " for sign in "; ".join(telling[:3]))
+    return (printable[:_LONGEST_QUOTE] or "git gave no reason").rstrip(".;: ") + "."

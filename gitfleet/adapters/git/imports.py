@@ -1,0 +1,103 @@
+"""A BranchChange as the stream that `git fast-import` reads. Pure: the same change gives the same bytes."""
+
+from __future__ import annotations
+
+import re
+
+from gitfleet.adapters.git import names
+from gitfleet.errors import BadInput
+from gitfleet.ports.repos import BranchChange
+
+_FILE_MODES = frozenset({"100644", "100755"})
+_QUOTED = re.compile(rb'["\\]')
+
+
+def compose_import(change: BranchChange, *, ref: str, base: str | None, committer: tuple[str, str]) -> bytes:
+    """The stream: it prints the tree of `base` (or of `expected` without one), the new tree, and the new commit's id."""
+    when = _epoch(change)
+    parts = [
+        b"feature done\n",
+        f"commit {ref}\nmark :1\n".encode(),
+        f"author {names.check_identity(change.author or committer)} {when}\n".encode(),
+        f"committer {names.check_identity(committer)} {when}\n".encode(),
+        _data(compose_message(change)),
+    ]
+    if base:
+        parts.append(f"from {names.check_object_id(base)}\n".encode())
+    if before := base or change.expected:
+        parts.append(f'ls {names.check_object_id(before)} ""\n'.encode())
+    parts += _tree(change)
+    parts.append(b'ls ""\n\nget-mark :1\ndone\n')
+    return b"".join(parts)
+
+
+def parse_import(output: bytes) -> tuple[str | None, str, str]:
+    """Tree before (None when there was nothing), tree after and commit id from what fast-import printed."""
+    *trees, commit = output.decode("ascii", errors="replace").splitlines()
+    ids = [tree.split("\t")[0].split(" ")[-1] for tree in trees]
+    return (ids[0] if len(ids) == 2 else None), ids[-1], names.check_object_id(commit)
+
+
+def compose_message(change: BranchChange) -> bytes:
+    """Subject, body and trailers as one commit message; BadInput for a part that would break out of its place."""
+    paragraphs = [names.check_line(change.subject, "subject").strip()]
+    if "\0" in change.body:
+        raise BadInput("The body of a commit message must not hold a NUL character.")
+    if body := change.body.strip("\n"):
+        paragraphs.append(body)
+    if change.trailers:
+        paragraphs.append("\n".join(names.check_trailer(key, value) for key, value in change.trailers))
+    return ("\n\n".join(paragraphs) + "\n").encode(errors="replace")
+
+
+def check_change(change: BranchChange) -> None:
+    """BadInput unless every path, link, id and name of the change may go into a repository."""
+    names.check_branch(change.branch)
+    written = [*change.write, *change.link]
+    for path in written:
+        names.check_path(path)
+    for path in change.remove:
+        if path:  # "" is the whole tree
+            names.check_path(path.removesuffix("/"))
+    for path, entry in change.link.items():
+        names.check_object_id(entry.oid)
+        if entry.mode not in _FILE_MODES:
+            hint = "Only plain files may be linked: no symlinks, no submodules."
+            raise BadInput(f"The path {path!r} cannot be linked with mode {entry.mode}.", hint=hint)
+    taken = set(written)
+    if len(taken) < len(written):
+        raise BadInput(f"A path is both written and linked: {sorted(set(change.write) & set(change.link))[0]!r}.")
+    for path in written:
+        folder = path
+        while "/" in folder:
+            folder = folder.rsplit("/", 1)[0]
+            if folder in taken:
+                raise BadInput(f"The path {folder!r} would be a file and, for {path!r}, a folder.")
+
+
+def _tree(change: BranchChange) -> list[bytes]:
+    parts = []
+    for path in sorted(change.remove):
+        parts.append(b"D " + _quote(path.removesuffix("/")) + b"\n" if path else b"deleteall\n")
+    for path, entry in sorted(change.link.items()):
+        parts.append(f"M {entry.mode} {entry.oid} ".encode() + _quote(path) + b"\n")
+    for path, data in sorted(change.write.items()):
+        parts.append(b"M 100644 inline " + _quote(path) + b"\n" + _data(data))
+    return parts
+
+
+def _quote(path: str) -> bytes:
+    return b'"' + _QUOTED.sub(rb"\\\g<0>", path.encode()) + b'"'
+
+
+def _data(data: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(data), data)
+
+
+def _epoch(change: BranchChange) -> str:
+    if change.when.tzinfo is None:
+        raise BadInput("The time of a commit must have a time zone.")
+    seconds = int(change.when.timestamp())
+    if seconds < 0:
+        raise BadInput("The time of a commit must not lie before 1970.")
+    return f"{seconds} +0000"

@@ -1,0 +1,95 @@
+"""The gate for names that reach git: branches, paths, object ids and message parts. Pure; every fault is BadInput."""
+
+from __future__ import annotations
+
+import re
+
+from gitfleet.errors import BadInput
+
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ABBREVIATED_ID = re.compile(r"[0-9a-f]{4,64}")
+_BAD_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|\.$|/$|^/|^-|^@$")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_TRAILER_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+# HFS+ drops these when it compares names, so ".g\u200cit" would be ".git" on such a disk (git's fsck refuses it too).
+_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_LONGEST_PATH_BYTES = 4096
+_LONGEST_NAME_BYTES = 255
+
+
+def check_object_id(oid: str) -> str:
+    """The id itself when it is a whole hexadecimal object id."""
+    if not _OBJECT_ID.fullmatch(oid):
+        raise BadInput(f"{oid[:80]!r} is not a whole git object id.", hint="Resolve the revision to an id first.")
+    return oid
+
+
+def is_abbreviated_id(text: str) -> bool:
+    """Whether a revision may be an object id or the beginning of one."""
+    return _ABBREVIATED_ID.fullmatch(text) is not None
+
+
+def check_branch(branch: str) -> str:
+    """The branch name itself when git would take it below refs/heads (the rules of git-check-ref-format)."""
+    if not branch or _BAD_IN_BRANCH.search(branch) or len(branch.encode(errors="replace")) > _LONGEST_NAME_BYTES:
+        raise BadInput(f"{branch[:80]!r} is not a branch name that git accepts.", hint="Use a name such as main.")
+    _check_utf8(branch, "branch name")
+    return branch
+
+
+def check_path(path: str) -> str:
+    """The path itself when it is relative, plain and safe to check out on any system."""
+    names = path.split("/")
+    reason = None
+    if not path or path.startswith("/"):
+        reason = "it is not relative"
+    elif _CONTROL.search(path):
+        reason = "it has a control character"
+    elif any(name in ("", ".", "..") for name in names):
+        reason = "it has an empty, . or .. part"
+    elif any(_means_dot_git(name) for name in names):
+        reason = "a part of it means .git"
+    else:
+        _check_utf8(path, "path")
+        if len(path.encode()) > _LONGEST_PATH_BYTES or any(len(name.encode()) > _LONGEST_NAME_BYTES for name in names):
+            reason = "it is too long"
+    if reason:
+        raise BadInput(f"The path {path[:120]!r} cannot be written to git: {reason}.")
+    return path
+
+
+def check_line(text: str, what: str) -> str:
+    """The text itself when it fits on one line of a commit."""
+    if not text.strip() or _CONTROL.search(text):
+        raise BadInput(f"The {what} {text[:80]!r} of a commit must be one line of text.")
+    _check_utf8(text, what)
+    return text
+
+
+def check_identity(identity: tuple[str, str]) -> str:
+    """`name <email>` of an author, as a commit holds it."""
+    name, email = identity
+    if _CONTROL.search(name + email) or set("<>") & set(name + email) or not name.strip() or not email.strip():
+        raise BadInput(f"The author {name[:80]!r} cannot be written to a commit.", hint="Give a name and an address.")
+    _check_utf8(name + email, "author")
+    return f"{name.strip()} <{email.strip()}>"
+
+
+def check_trailer(key: str, value: str) -> str:
+    """`Key: value` as the last paragraph of a commit message holds it."""
+    if not _TRAILER_KEY.fullmatch(key):
+        raise BadInput(f"{key[:80]!r} is not a key for a trailer of a commit.")
+    return f"{key}: {check_line(value, 'trailer ' + key).strip()}"
+
+
+def _means_dot_git(name: str) -> bool:
+    # NTFS drops dots and blanks at the end, cuts at ":" and knows .git by its short name git~1.
+    folded = _IGNORED_BY_HFS.sub("", name).lower().split(":")[0].rstrip(". ")
+    return folded in (".git", "git~1")
+
+
+def _check_utf8(text: str, what: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadInput(f"The {what} {text[:80]!r} is not valid Unicode.") from error

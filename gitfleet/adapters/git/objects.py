@@ -1,0 +1,70 @@
+"""What git's plumbing prints about trees and blobs, parsed. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+
+from gitfleet.ports.repos import TreeEntry
+
+_SHA1_DIGITS = 40
+_NO_MODE = "000000"
+
+
+def parse_tree(output: bytes) -> dict[str, TreeEntry]:
+    """Entries of `ls-tree -r -z -l` by path, in path order. A name that is not UTF-8 keeps its bytes as surrogates."""
+    entries = {}
+    for record in output.decode(errors="surrogateescape").split("\0"):
+        if record:
+            head, path = record.split("\t", 1)
+            mode, _, oid, size = head.split()
+            entries[path] = TreeEntry(mode, oid, None if size == "-" else int(size))
+    return entries
+
+
+def parse_changes(output: bytes) -> dict[str, TreeEntry | None]:
+    """Entries of `diff-tree -r -z --raw --no-renames` by path, in path order; None where the path is gone."""
+    words = output.decode(errors="surrogateescape").split("\0")
+    changes: dict[str, TreeEntry | None] = {}
+    for head, path in zip(words[0::2], words[1::2], strict=False):
+        _, mode, _, oid, _ = head.split(" ")
+        changes[path] = None if mode == _NO_MODE else TreeEntry(mode, oid)
+    return changes
+
+
+def parse_sizes(output: bytes) -> dict[str, tuple[str, int] | None]:
+    """Type and size in bytes by object id from `cat-file --batch-check`; None for an object that is not there."""
+    sizes: dict[str, tuple[str, int] | None] = {}
+    for line in output.decode("ascii", errors="replace").splitlines():
+        words = line.split(" ")
+        sizes[words[0]] = (words[1], int(words[2])) if len(words) == 3 else None
+    return sizes
+
+
+def parse_contents(output: bytes) -> Iterator[tuple[str, str, bytes]]:
+    """Id, type and bytes of each object that `cat-file --batch` printed."""
+    start = 0
+    while start < len(output):
+        end = output.index(b"\n", start)
+        oid, kind, size = output[start:end].decode("ascii").split(" ")
+        start = end + 1 + int(size)
+        yield oid, kind, output[end + 1 : start]
+        start += 1
+
+
+def is_blob(oid: str, data: bytes) -> bool:
+    """Whether these bytes are the blob of that id (SHA-1 or SHA-256 by the id's length)."""
+    digest = hashlib.sha1(usedforsecurity=False) if len(oid) == _SHA1_DIGITS else hashlib.sha256()
+    digest.update(b"blob %d\0" % len(data))
+    digest.update(data)
+    return digest.hexdigest() == oid
+
+
+def with_changes(old: Mapping[str, TreeEntry], changes: Mapping[str, TreeEntry | None]) -> dict[str, TreeEntry]:
+    """A listing brought forward: the old one with the changes made, in path order again."""
+    entries = {path: entry for path, entry in old.items() if path not in changes}
+    added = {path: entry for path, entry in changes.items() if entry is not None}
+    if not added:
+        return entries
+    entries |= added
+    return dict(sorted(entries.items(), key=lambda item: item[0].encode(errors="surrogateescape")))

@@ -1,0 +1,162 @@
+"""RepoReader and RepoWriter on one git remote: the adapter's front."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from gitfleet.adapters.git import imports, names
+from gitfleet.adapters.git.connection import Connection, ConnectionSettings
+from gitfleet.adapters.git.credentials import GitCredentials
+from gitfleet.adapters.git.mirror import BRANCHES, PENDING
+from gitfleet.adapters.git.pushes import checked_out, judge_push
+from gitfleet.adapters.git.reader import GitReader
+from gitfleet.errors import BadInput, GitfleetError, LostRace
+from gitfleet.ports.repos import BranchChange
+
+IDENTITY = ("gitfleet", "gitfleet@localhost")
+"""Committer of every commit, and its author unless the change names one."""
+_EMPTY_TREES = frozenset(
+    {
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+    }
+)
+_CHANGES_BETWEEN_HOUSEKEEPING = 100
+_log = logging.getLogger(__name__)
+
+
+class GitRemote(GitReader):
+    """One git remote, read through a bare mirror in `mirror_dir` and written by compare-and-swap.
+
+    `url` is an https, http, ssh, git or file URL, or the path of a local repository (work tree or bare), which is
+    treated as a remote: its work tree and index are never touched and its hooks never run. `mirror_dir` is a folder
+    of gitfleet's own; several processes and threads (each with its own instance) may share it.
+    `network_seconds` bounds one fetch or push, `lock_seconds` the wait for another process, `largest_fetch_bytes` one
+    file that a fetch may write (Linux). With `use_git_config` the user's own git settings and credential helpers count.
+    Raises BadInput for an address that is not acceptable and MissingPart without git or a usable folder.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        mirror_dir: Path,
+        *,
+        credentials: GitCredentials | None = None,
+        network_seconds: float = 120.0,
+        lock_seconds: float = 300.0,
+        largest_fetch_bytes: int = 2 << 30,
+        use_git_config: bool = False,
+    ) -> None:
+        self._settings = ConnectionSettings(
+            url=url,
+            mirror_dir=Path(mirror_dir),
+            credentials=credentials,
+            network_seconds=network_seconds,
+            lock_seconds=lock_seconds,
+            largest_fetch_bytes=largest_fetch_bytes,
+            use_git_config=use_git_config,
+        )
+        super().__init__(Connection(self._settings))
+
+    def __repr__(self) -> str:
+        return f"GitRemote({self._connection.shown!r})"
+
+    @property
+    def shown(self) -> str:
+        """The remote's address as people and logs may see it, without secrets."""
+        return self._connection.shown
+
+    def clone_reader(self) -> GitRemote:
+        """A second one on the same remote and mirror, for another thread."""
+        settings = self._settings
+        return GitRemote(
+            settings.url,
+            settings.mirror_dir,
+            credentials=settings.credentials,
+            network_seconds=settings.network_seconds,
+            lock_seconds=settings.lock_seconds,
+            largest_fetch_bytes=settings.largest_fetch_bytes,
+            use_git_config=settings.use_git_config,
+        )
+
+    def commit(self, change: BranchChange) -> str:
+        """Make the commit and push it if the remote's branch still is `change.expected`; the new commit's id.
+
+        The parent is `base` (`expected` when None; an orphan when both are None, or when `base` is ""). The same
+        change always gives the same id. A change that leaves the tree as it was gives `expected` back and pushes
+        nothing. LostRace when the branch has moved, even to the very same commit: it was not this call that moved it.
+        BadInput also for a branch that a local work tree has checked out. RemoteUnreachable may hide a push that
+        went through: look at the branch again.
+        """
+        imports.check_change(change)
+        if change.expected is not None:
+            names.check_object_id(change.expected)
+        if self._connection.checked_out(change.branch):
+            raise checked_out(change.branch, self.shown)
+        with self._connection.mirror.hold() as hold:
+            pushed = None
+            try:
+                before, after, commit = self._import(change, hold)
+                if after == before or (before is None and after in _EMPTY_TREES):
+                    return self._unchanged(change)
+                self._push(change, commit, hold)
+                pushed = commit
+            finally:
+                self._forget_pending(change.branch, pushed, hold)
+        self._count_change()
+        return pushed
+
+    def housekeep(self) -> None:
+        """Tidy the mirror if enough has piled up; cheap (a few ms) otherwise. Also called now and then by `commit`."""
+        self._connection.housekeep()
+
+    def _import(self, change: BranchChange, hold: int) -> tuple[str | None, str, str]:
+        base = change.expected if change.base is None else change.base or None
+        stream = imports.compose_import(change, ref=PENDING, base=base, committer=IDENTITY)
+        words = ("fast-import", "--quiet", "--force", "--date-format=raw")
+        answer = self._connection.local(*words, stdin=stream, hold=hold)
+        if not answer.well:
+            # Somebody else's newer commit may not be here yet, or a killed process left a lock.
+            self._connection.mirror.clear_leftovers()
+            self._connection.update()
+            answer = self._connection.local(*words, stdin=stream, hold=hold)
+        if answer.well:
+            return imports.parse_import(answer.output)
+        self._connection.mirror.clear_leftovers()
+        if base and not self._has(base) and base != change.expected:
+            raise BadInput(f"{self.shown} does not have the commit {base} that branch {change.branch} shall start from.")
+        if change.expected and not self._has(change.expected):
+            raise LostRace(f"The branch {change.branch} of {self.shown} is no longer at {change.expected[:12]}.")
+        missing = [path for path, entry in sorted(change.link.items()) if not self._has(entry.oid)]
+        what = f"the blob that {missing[0]!r} is linked to" if missing else "what the commit is made from"
+        raise self._connection.unreadable(answer, what)
+
+    def _has(self, oid: str) -> bool:
+        return self._connection.local("cat-file", "-e", oid).well
+
+    def _push(self, change: BranchChange, commit: str, hold: int) -> None:
+        answer = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
+        fault = judge_push(answer, branch=change.branch, shown=self.shown, mask=self._connection.mask)
+        if fault is not None:
+            raise fault
+
+    def _unchanged(self, change: BranchChange) -> str:
+        if change.expected is None:
+            raise BadInput(f"The branch {change.branch} cannot be made: the change puts nothing into it.")
+        return change.expected
+
+    def _forget_pending(self, branch: str, pushed: str | None, hold: int) -> None:
+        self._connection.local("update-ref", "-d", PENDING, hold=hold)
+        if pushed:
+            # Should this fail, the next fetch finds the branch moved and brings it.
+            self._connection.local("update-ref", "--no-deref", BRANCHES + branch, pushed, hold=hold)
+
+    def _count_change(self) -> None:
+        self._changes += 1
+        if self._changes >= _CHANGES_BETWEEN_HOUSEKEEPING:
+            self._changes = 0
+            try:
+                self.housekeep()
+            except GitfleetError as error:
+                _log.warning("git housekeeping was put off", extra={"reason": str(error)})

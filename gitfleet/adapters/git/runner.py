@@ -1,0 +1,197 @@
+"""Runs git through GitPython: bytes in, bytes out, bounded in time and in size. Knows nothing of what the words mean."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import selectors
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitfleet.adapters.git.hardening import strangers
+from gitfleet.errors import MissingPart
+
+if TYPE_CHECKING:
+    import git
+
+OLDEST_GIT = (2, 34)
+"""GIT_CONFIG_COUNT, on which the hardening rests, is older (2.31); fast-import and fsck of 2.34 are what we tried."""
+LOCAL_SECONDS = 120.0
+"""Longest time for a command that does not leave this machine."""
+OUTPUT_BYTES = 256 << 20
+"""Most that a command may print; a tree that unfolds without end stops here."""
+_ERROR_BYTES = 64 << 10
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a git process said: its exit status (-9 when it was stopped), output, and errors as text."""
+
+    status: int
+    output: bytes
+    errors: str
+    timed_out: bool = False
+    too_large: bool = False
+
+    @property
+    def well(self) -> bool:
+        """Whether git did what it was asked to."""
+        return self.status == 0 and not self.timed_out and not self.too_large
+
+
+class GitRunner:
+    """One GitPython command object in one folder with one environment; for one thread."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self._environment = dict(environment)
+        self._git = _open(folder)
+
+    def run(
+        self,
+        *words: str,
+        stdin: bytes = b"",
+        seconds: float = LOCAL_SECONDS,
+        output_bytes: int = OUTPUT_BYTES,
+        file_bytes: int | None = None,
+        hold: int | None = None,
+    ) -> Answer:
+        """Run `git WORDS`; never raises for what git answers.
+
+        `hold` is the descriptor of a lock that the process (and its children) shall keep alive when we are killed.
+        `file_bytes` bounds each file that the process writes, where the system can (Linux).
+        A process that runs longer than `seconds` or prints more than `output_bytes` is stopped with its children.
+        """
+        command: Sequence[str] = ["git", *words]
+        if names := strangers(self._environment):
+            # GitPython always starts from our whole environment; only `env` can take a variable out again.
+            command = ["env", *(word for name in names for word in ("-u", name)), *command]
+        started = self._git.execute(
+            command,
+            istream=subprocess.PIPE,
+            as_process=True,
+            env=self._environment,
+            shell=False,
+            start_new_session=True,
+            pass_fds=() if hold is None else (hold,),
+        )
+        process = started.proc
+        assert process is not None
+        if file_bytes is not None and hasattr(resource, "prlimit"):
+            with suppress(OSError):
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+        return _converse(process, stdin, seconds, output_bytes)
+
+
+def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, output_bytes: int) -> Answer:
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        _kill(process)
+
+    watchdog = threading.Timer(seconds, stop)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        output, errors, too_large = _pump(process, stdin, output_bytes)
+        if too_large:
+            _kill(process)
+        status = process.wait()
+    except BaseException:
+        _kill(process)
+        process.wait()
+        raise
+    finally:
+        watchdog.cancel()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+    return Answer(status, output, errors.decode(errors="replace"), late.is_set(), too_large)
+
+
+def _pump(process: subprocess.Popen[bytes], stdin: bytes, output_bytes: int) -> tuple[bytes, bytes, bool]:
+    """Feed and drain the three pipes together, so that neither side ever waits for the other."""
+    assert process.stdin and process.stdout and process.stderr
+    rest = memoryview(stdin)
+    output, errors, length = [], bytearray(), 0
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        selector.register(process.stderr, selectors.EVENT_READ)
+        if rest:
+            os.set_blocking(process.stdin.fileno(), False)
+            selector.register(process.stdin, selectors.EVENT_WRITE)
+        else:
+            process.stdin.close()
+        while selector.get_map():
+            for key, _ in selector.select():
+                if key.fileobj is process.stdin:
+                    rest = _feed(key.fd, rest)
+                    if not rest:
+                        selector.unregister(process.stdin)
+                        process.stdin.close()
+                    continue
+                chunk = os.read(key.fd, _CHUNK)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                elif key.fileobj is process.stdout:
+                    output.append(chunk)
+                    length += len(chunk)
+                    if length > output_bytes:
+                        return b"", bytes(errors), True
+                elif len(errors) < _ERROR_BYTES:
+                    errors += chunk
+    return b"".join(output), bytes(errors), False
+
+
+def _feed(descriptor: int, rest: memoryview) -> memoryview:
+    try:
+        return rest[os.write(descriptor, rest[:_CHUNK]) :]
+    except BlockingIOError:
+        return rest
+    except BrokenPipeError:  # git ended early; its status and errors say why
+        return rest[:0]
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _open(folder: Path) -> git.Git:
+    # Imported here: GitPython looks for the program when it is imported, and commands that need no git start faster.
+    try:
+        import git
+    except ImportError as error:
+        raise MissingPart("The program git is not installed.", hint=f"Install git {_version(OLDEST_GIT)} or newer.") from error
+    _check_version()
+    # Not git.Repo: it reads the repository's settings itself, and a damaged mirror must stay ours to mend.
+    return git.Git(str(folder))
+
+
+@cache
+def _check_version() -> None:
+    import git
+
+    try:
+        text = str(git.Git().execute(["git", "version"]))
+    except git.GitCommandNotFound as error:
+        raise MissingPart("The program git is not installed.", hint=f"Install git {_version(OLDEST_GIT)} or newer.") from error
+    found = re.search(r"(\d+)\.(\d+)", text)
+    if not found or (int(found[1]), int(found[2])) < OLDEST_GIT:
+        raise MissingPart(f"{text[:60]} is too old.", hint=f"Install git {_version(OLDEST_GIT)} or newer.")
+
+
+def _version(numbers: tuple[int, int]) -> str:
+    return ".".join(map(str, numbers))
+

@@ -1,0 +1,141 @@
+"""Which placement may have which object on one cluster, and what others need to stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitfleet.apply.ledgers import Identity, by_identity
+from gitfleet.apply.requests import ApplyRequest
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import GroupKind, JsonObject, Manifest, ObjectKey
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.works import Work
+
+CRD_KIND = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
+NAMESPACE_KIND = GroupKind("", "Namespace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """The request, indexed once.
+
+    `holders` names the one placement that may write each object; `staying` are the identities that are wanted by
+    somebody or that nobody may prune now; `crds` are the definitions among the works by the kind they define.
+    """
+
+    request: ApplyRequest
+    works: Mapping[PlacementKey, Work]
+    entries: Mapping[Identity, InventoryEntry]
+    live_by_identity: Mapping[Identity, LiveObject | None]
+    wanted: Mapping[PlacementKey, frozenset[Identity]]
+    holders: Mapping[Identity, PlacementKey]
+    staying: Mapping[Identity, PlacementKey]
+    crds: Mapping[GroupKind, ObjectKey]
+
+    def looked_at(self, key: ObjectKey) -> bool:
+        """Whether the look answered for this object."""
+        return key in self.request.live or key.identity in self.live_by_identity
+
+    def live(self, key: ObjectKey) -> LiveObject | None:
+        """The live object; None when the server said NotFound."""
+        if key in self.request.live:
+            return self.request.live[key]
+        return self.live_by_identity.get(key.identity)
+
+    def entry(self, key: ObjectKey) -> InventoryEntry | None:
+        """What the inventory says of an object, in whatever version it was applied."""
+        return self.entries.get(key.identity)
+
+    def releases(self, entry: InventoryEntry) -> bool:
+        """Whether the entry's placement has given the object up: it leaves, or its work has it no longer.
+
+        A placement whose work could not be rendered, or that nobody spoke of, gives nothing up.
+        """
+        if entry.placement in self.request.removing:
+            return True
+        work = self.works.get(entry.placement)
+        return work is not None and work.error is None and entry.key.identity not in self.wanted[entry.placement]
+
+
+def index_claims(request: ApplyRequest) -> Claims:
+    """Read a request once. Where two placements want an object that neither has, the first by name gets it."""
+    works = {work.placement: work for work in sorted(request.works, key=lambda w: w.placement)}
+    entries = by_identity(request.inventory)
+    wanted = {
+        placement: frozenset(m.key.identity for m in work.manifests) if work.error is None else frozenset()
+        for placement, work in works.items()
+    }
+    claims = Claims(
+        request=request,
+        works=works,
+        entries=entries,
+        live_by_identity={key.identity: live for key, live in request.live.items()},
+        wanted=wanted,
+        holders={},
+        staying={},
+        crds={defined: m.key for work in works.values() for m in work.manifests if (defined := defined_kind(m.body))},
+    )
+    held = {i: e.placement for i, e in entries.items() if not claims.releases(e)}
+    holders: dict[Identity, PlacementKey] = dict(held)
+    staying: dict[Identity, PlacementKey] = dict(held)
+    for placement, work in works.items():
+        reports_only = work.apply_strategy.type == "ReportDiff"
+        for identity in wanted[placement]:
+            staying.setdefault(identity, placement)
+            if not reports_only:
+                holders.setdefault(identity, placement)
+    return Claims(
+        request=request,
+        works=works,
+        entries=entries,
+        live_by_identity=claims.live_by_identity,
+        wanted=wanted,
+        holders=holders,
+        staying=staying,
+        crds=claims.crds,
+    )
+
+
+def defined_kind(body: JsonObject) -> GroupKind | None:
+    """The kind that a CustomResourceDefinition defines; None for any other object."""
+    if body.get("kind") != CRD_KIND.kind or not str(body.get("apiVersion", "")).startswith(f"{CRD_KIND.group}/"):
+        return None
+    spec = body.get("spec") or {}
+    return GroupKind(str(spec.get("group") or ""), str((spec.get("names") or {}).get("kind") or ""))
+
+
+def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
+    """What has to exist before an object can (decision D7): its namespace, and the definition of its kind.
+
+    Left out is what the look already saw in full: each need that stays costs the writer a question.
+    """
+    needs: list[ObjectKey] = []
+    if manifest.key.namespace:
+        namespace = ObjectKey("", "v1", "Namespace", "", manifest.key.namespace)
+        known = claims.request.known_namespaces
+        unseen = not claims.looked_at(namespace) and (known is None or namespace.name not in known)
+        pending = claims.looked_at(namespace) and not _is_settled(claims.live(namespace))
+        if unseen or pending:
+            needs.append(namespace)
+    crd = claims.crds.get(manifest.key.group_kind)
+    if crd is not None and not _is_established(claims.live(crd)):
+        needs.append(crd)
+    return tuple(needs)
+
+
+def is_terminating(live: LiveObject) -> bool:
+    """Whether deletion was asked for and finalizers still hold the object."""
+    return bool((live.body.get("metadata") or {}).get("deletionTimestamp"))
+
+
+def _is_settled(live: LiveObject | None) -> bool:
+    return live is not None and not is_terminating(live)
+
+
+def _is_established(live: LiveObject | None) -> bool:
+    if live is None or is_terminating(live):
+        return False
+    conditions = (live.body.get("status") or {}).get("conditions") or ()
+    return any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions)

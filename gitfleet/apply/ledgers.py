@@ -1,0 +1,95 @@
+"""Who owns what on one cluster: the inventory read for a plan, pledged before the deed, settled after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, Release, Update
+from gitfleet.model.shapes import is_own_apply, shape_digest
+from gitfleet.model.state import Inventory
+
+Identity = tuple[str, str, str, str]
+"""(group, kind, namespace, name): two versions of one object are the same object."""
+
+
+def by_identity(inventory: Inventory) -> dict[Identity, InventoryEntry]:
+    """The entries by what they name, whatever version they were applied in."""
+    return {key.identity: entry for key, entry in inventory.items()}
+
+
+def is_applied_by_gitfleet(live: LiveObject) -> bool:
+    """Whether the server remembers an apply by gitfleet: the proof of a deed whose report was lost."""
+    return any(is_own_apply(entry) for entry in (live.body.get("metadata") or {}).get("managedFields") or ())
+
+
+def pledge_inventory(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
+    """The inventory to publish before `operations` are performed: intent before deed.
+
+    What is about to be created, or taken over from somebody else, has an entry without uid until a server has answered:
+    a process that dies in between leaves an object that the next one knows by its field manager. An entry of another
+    placement stays that placement's until its object has been handed over. The same inventory is given back when
+    nothing changes.
+    """
+    entries = by_identity(inventory)
+    changed = False
+    for operation in operations:
+        if not isinstance(operation, Create | Update):
+            continue
+        entry = entries.get(operation.key.identity)
+        uid = operation.live.uid if isinstance(operation, Update) else None
+        if entry is None:
+            entry = InventoryEntry(key=operation.key, placement=operation.placement)
+        elif entry.uid is not None and entry.uid != uid:
+            entry = replace(entry, uid=None, applied_digest=None, shape_digest=None)
+        else:
+            continue
+        entries[operation.key.identity] = entry
+        changed = True
+    return _ordered(entries) if changed else inventory
+
+
+def settle_inventory(
+    inventory: Inventory, outcomes: Iterable[Outcome], operations: Iterable[Operation] = ()
+) -> Inventory:
+    """The inventory after the deed: what was applied has the uid, digest and shape that the server answered; what is
+    gone, and what `operations` release, has no entry any more.
+
+    A deletion that is only under way keeps its entry until a look finds nothing. The same inventory is given back when
+    nothing changes.
+    """
+    entries = by_identity(inventory)
+    before = dict(entries)
+    for operation in operations:
+        if isinstance(operation, Release):
+            _drop(entries, operation)
+    for outcome in outcomes:
+        operation = outcome.operation
+        if not outcome.ok:
+            continue
+        if isinstance(operation, Create | Update) and outcome.live is not None:
+            entries[operation.key.identity] = InventoryEntry(
+                key=operation.key,
+                placement=operation.placement,
+                uid=outcome.live.uid,
+                applied_digest=operation.manifest.digest,
+                shape_digest=shape_digest(operation.manifest.body, outcome.live.body),
+            )
+        elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
+            _drop(entries, operation)
+    return inventory if entries == before else _ordered(entries)
+
+
+def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) -> None:
+    entry = entries.get(operation.key.identity)
+    if entry is None or entry.placement != operation.placement:
+        return
+    if isinstance(operation, Delete) and entry.uid not in (None, operation.uid):
+        return
+    del entries[operation.key.identity]
+
+
+def _ordered(entries: dict[Identity, InventoryEntry]) -> Inventory:
+    return {entry.key: entry for entry in sorted(entries.values(), key=lambda e: e.key)}

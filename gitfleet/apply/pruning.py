@@ -1,0 +1,84 @@
+"""What to do about an object that the inventory names and no work wants any more."""
+
+from __future__ import annotations
+
+from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind, is_terminating
+from gitfleet.apply.ledgers import is_applied_by_gitfleet
+from gitfleet.apply.waves import propagation_of, wave_of
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Delete, Keep, Operation, Release
+from gitfleet.model.placements import PlacementKey
+
+
+def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
+    """One operation for one entry; None when a work answers for the object itself."""
+    if entry.key.identity in claims.staying:
+        return _hold(entry, claims)
+    request = claims.request
+    if request.removing.get(entry.placement) == "Abandon":
+        return _release(entry, claims, f"{entry.key} stays on the cluster: the deleteStrategy is Abandon")
+    unreadable = request.unreadable.get(entry.key)
+    if unreadable is not None:
+        return _keep(entry, claims, "Unreadable", f"{entry.key} could not be read: {unreadable}")
+    if not claims.looked_at(entry.key):
+        return _keep(entry, claims, "NotLooked", f"{entry.key} was not looked at")
+    live = claims.live(entry.key)
+    if live is None:
+        return _release(entry, claims, f"{entry.key} is gone")
+    if entry.uid is not None and entry.uid != live.uid:
+        return _release(entry, claims, f"{entry.key} was replaced by somebody else")
+    if entry.uid is None and not is_applied_by_gitfleet(live):
+        return _release(entry, claims, f"{entry.key} was never applied by gitfleet")
+    if is_terminating(live):
+        return _keep(entry, claims, "Terminating", f"{entry.key} is being deleted and waits for its finalizers", live)
+    user = _user_of(entry, live, claims)
+    if user is not None:
+        why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"
+        return _keep(entry, claims, "NamespaceInUse", why, live)
+    return _delete(entry, live, claims)
+
+
+def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:
+    leaves = entry.placement in claims.request.removing
+    why = f"{entry.placement.kind} {entry.placement} " + ("leaves the cluster" if leaves else "has it no longer")
+    return Delete(
+        cluster=claims.request.cluster,
+        placement=entry.placement,
+        key=entry.key,
+        uid=live.uid,
+        wave=wave_of(entry.key.group_kind),
+        reason=why,
+        propagation=propagation_of(entry.key.group_kind),
+    )
+
+
+def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
+    """Why an entry stays that no work of its own placement speaks for in this plan."""
+    if claims.releases(entry) or entry.key.identity in claims.wanted.get(entry.placement, ()):
+        return None
+    work = claims.works.get(entry.placement)
+    why = f"the resources could not be overridden: {work.error}" if work is not None else "nothing was decided about it"
+    return _keep(entry, claims, "Held", f"{entry.key} stays as it is: {why}")
+
+
+def _user_of(entry: InventoryEntry, live: LiveObject, claims: Claims) -> PlacementKey | None:
+    """Who still needs what a namespace or a definition would take with it."""
+    if entry.key.group_kind == NAMESPACE_KIND:
+        users = [p for (_, _, namespace, _), p in claims.staying.items() if namespace == entry.key.name]
+    elif entry.key.group_kind == CRD_KIND:
+        kind = defined_kind(live.body)
+        users = [p for (group, name, _, _), p in claims.staying.items() if kind is not None and (group, name) == (kind.group, kind.kind)]
+    else:
+        return None
+    return min(users, default=None)
+
+
+def _release(entry: InventoryEntry, claims: Claims, reason: str) -> Release:
+    return Release(cluster=claims.request.cluster, placement=entry.placement, key=entry.key, reason=reason)
+
+
+def _keep(entry: InventoryEntry, claims: Claims, code: str, reason: str, live: LiveObject | None = None) -> Keep:
+    return Keep(
+        cluster=claims.request.cluster, placement=entry.placement, key=entry.key, reason=reason, live=live, code=code
+    )

@@ -1,0 +1,37 @@
+"""The question to `plan_apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import LiveObjects
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.state import Inventory
+from gitfleet.model.works import Work
+
+ShapeCache: TypeAlias = MutableMapping[tuple[str, str, str], str]
+"""Shape digests by (uid, resourceVersion, manifest digest): it can be lost at any time and costs time only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyRequest:
+    """All that concerns one cluster.
+
+    `works` are the works of every placement on the cluster. `removing` are the placements that give it up, each with its
+    deleteStrategy: "Delete" prunes what the inventory names for it, "Abandon" releases it untouched. The objects of a
+    placement that stands in neither are left alone. `live` and `unreadable` come from one look at the keys of works and
+    inventory; a key in neither was not looked at and is left alone. `known_namespaces` are those the cluster was seen
+    to have, None when nobody looked.
+    """
+
+    cluster: str
+    works: tuple[Work, ...] = ()
+    removing: Mapping[PlacementKey, str] = field(default_factory=dict)
+    inventory: Inventory = field(default_factory=dict)
+    live: LiveObjects = field(default_factory=dict)
+    unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
+    known_namespaces: Collection[str] | None = None
+    shapes: ShapeCache | None = None

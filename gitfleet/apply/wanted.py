@@ -1,0 +1,197 @@
+"""What to do about one object that a work wants (kubefleet.md §6, "Per manifest")."""
+
+from __future__ import annotations
+
+from gitfleet.apply.claims import Claims, is_terminating, needs_of
+from gitfleet.apply.differences import find_differences
+from gitfleet.apply.ledgers import is_applied_by_gitfleet
+from gitfleet.apply.waves import wave_of
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import Manifest
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Create, Keep, Operation, Refuse, Update
+from gitfleet.model.shapes import FIELD_MANAGER, shape_digest
+from gitfleet.model.works import Work
+
+_BEFORE_FIRST_APPLY = "before-first-apply"
+"""The manager that Kubernetes makes up for fields that were there before the first server-side apply."""
+
+
+def decide(manifest: Manifest, work: Work, claims: Claims) -> Operation:
+    """One operation for one manifest. A refusal says in `code` and `reason` who refused and why."""
+    key = manifest.key
+    unreadable = claims.request.unreadable.get(key)
+    if unreadable is not None:
+        return _keep(manifest, work, None, "Unreadable", f"{key} could not be read: {unreadable}")
+    if not claims.looked_at(key):
+        return _keep(manifest, work, None, "NotLooked", f"{key} was not looked at")
+    live = claims.live(key)
+    if work.apply_strategy.type == "ReportDiff":
+        return _report(manifest, work, live)
+    holder = claims.holders[key.identity]
+    if holder != work.placement:
+        why = f"{key} belongs to {holder.kind} {holder} on this cluster"
+        return _refuse(manifest, work, live, "FailedToTakeOver", why)
+    entry = claims.entry(key)
+    if live is None:
+        known = entry is not None and entry.uid is not None
+        why = f"{key} was removed from the cluster" if known else f"{key} is not on the cluster yet"
+        return Create(
+            cluster=work.cluster,
+            placement=work.placement,
+            manifest=manifest,
+            wave=wave_of(key.group_kind),
+            reason=why,
+            needs=needs_of(manifest, claims),
+            force=_forces(work, None),
+        )
+    if is_terminating(live):
+        return _keep(manifest, work, live, "Terminating", f"{key} is being deleted and is made again once it is gone")
+    if entry is None or (entry.uid is None and not is_applied_by_gitfleet(live)) or entry.uid not in (None, live.uid):
+        return _take_over(manifest, work, live, entry, claims)
+    return _reapply(manifest, work, live, entry, claims)
+
+
+def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryEntry, claims: Claims) -> Operation:
+    """The object is ours: apply what changed here, or what somebody changed there."""
+    key, strategy = manifest.key, work.apply_strategy
+    if entry.placement != work.placement:
+        return _update(manifest, work, live, claims, f"{key} is handed over by {entry.placement.kind} {entry.placement}")
+    if entry.uid is None or entry.applied_digest is None or entry.shape_digest is None:
+        return _update(manifest, work, live, claims, f"the last apply of {key} was not confirmed")
+    if entry.applied_digest != manifest.digest:
+        return _update(manifest, work, live, claims, f"the manifest of {key} changed")
+    same = entry.shape_digest == _shape(manifest, live, claims)
+    full = strategy.comparison_option == "FullComparison"
+    if same and not full:
+        return _keep(manifest, work, live, "InPlace", "as applied")
+    details = find_differences(manifest.body, live.body, full=full)
+    if strategy.when_to_apply == "IfNotDrifted" and details:
+        return _refuse(manifest, work, live, "FoundDrifts", f"{key} drifted: {_first(details)}", details)
+    if same:
+        return _keep(manifest, work, live, "InPlace", "as applied", details)
+    return _update(manifest, work, live, claims, f"{key} drifted: {_first(details)}")
+
+
+def _take_over(
+    manifest: Manifest, work: Work, live: LiveObject, entry: InventoryEntry | None, claims: Claims
+) -> Operation:
+    """The object was there before us, or somebody made it anew: whenToTakeOver decides."""
+    key, strategy = manifest.key, work.apply_strategy
+    found = "was replaced by somebody else" if entry is not None and entry.uid is not None else "was there before"
+    if strategy.when_to_take_over == "Never":
+        return _refuse(manifest, work, live, "NotTakenOver", f"{key} {found} and whenToTakeOver is Never")
+    owners = [o for o in (live.body.get("metadata") or {}).get("ownerReferences") or () if isinstance(o, dict)]
+    if owners and not strategy.allow_co_ownership:
+        owner = f"{owners[0].get('kind')} {owners[0].get('name')}"
+        why = f"{key} {found} and is owned by {owner}, and allowCoOwnership is not set"
+        return _refuse(manifest, work, live, "FailedToTakeOver", why)
+    if strategy.when_to_take_over == "IfNoDiff":
+        full = strategy.comparison_option == "FullComparison"
+        details = find_differences(manifest.body, live.body, full=full)
+        if details:
+            why = f"{key} {found} and differs from its manifest: {_first(details)}"
+            return _refuse(manifest, work, live, "FailedToTakeOver", why, details)
+    return _update(manifest, work, live, claims, f"{key} {found} and is taken over")
+
+
+def _report(manifest: Manifest, work: Work, live: LiveObject | None) -> Operation:
+    """ReportDiff: compare and never write."""
+    if live is None:
+        details: tuple[tuple[str, str | None, str | None], ...] = (("/", None, "(the whole object)"),)
+        return _keep(manifest, work, None, "FoundDiff", f"{manifest.key} is not on the cluster", details)
+    full = work.apply_strategy.comparison_option == "FullComparison"
+    details = find_differences(manifest.body, live.body, full=full)
+    if not details:
+        return _keep(manifest, work, live, "NoDiffFound", "no difference found")
+    return _keep(manifest, work, live, "FoundDiff", f"{manifest.key} differs: {_first(details)}", details)
+
+
+def _shape(manifest: Manifest, live: LiveObject, claims: Claims) -> str:
+    shapes = claims.request.shapes
+    if shapes is None or not live.resource_version:
+        return shape_digest(manifest.body, live.body)
+    key = (live.uid, live.resource_version, manifest.digest)
+    known = shapes.get(key)
+    if known is None:
+        known = shapes[key] = shape_digest(manifest.body, live.body)
+    return known
+
+
+def _forces(work: Work, live: LiveObject | None) -> bool:
+    """Client-side apply never meets conflicts, so its server-side form is forced; KubeFleet's ServerSideApply forces
+    only when told to, or while nobody but itself and the time before it own fields."""
+    if work.apply_strategy.type != "ServerSideApply" or work.apply_strategy.force_conflicts:
+        return True
+    if live is None:
+        return False
+    managers = {entry.get("manager") for entry in (live.body.get("metadata") or {}).get("managedFields") or ()}
+    return bool(managers) and managers <= {FIELD_MANAGER, _BEFORE_FIRST_APPLY}
+
+
+def _first(details: tuple[tuple[str, str | None, str | None], ...]) -> str:
+    """One sentence on the first difference."""
+    if not details:
+        return "its labels or annotations changed, or a value is written in another way"
+    path, there, wanted = details[0]
+    if there is None:
+        return f"{path} is missing"
+    if wanted is None:
+        return f"{path} is there and should not be"
+    more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
+    return f"{path} is {there} and should be {wanted}{more}"
+
+
+def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str) -> Update:
+    locked = work.apply_strategy.when_to_apply == "IfNotDrifted"
+    return Update(
+        cluster=work.cluster,
+        placement=work.placement,
+        manifest=manifest,
+        wave=wave_of(manifest.key.group_kind),
+        reason=reason,
+        live=live,
+        needs=needs_of(manifest, claims),
+        force=_forces(work, live),
+        resource_version=live.resource_version or None if locked else None,
+    )
+
+
+def _keep(
+    manifest: Manifest,
+    work: Work,
+    live: LiveObject | None,
+    code: str,
+    reason: str,
+    details: tuple[tuple[str, str | None, str | None], ...] = (),
+) -> Keep:
+    return Keep(
+        cluster=work.cluster,
+        placement=work.placement,
+        key=manifest.key,
+        reason=reason,
+        manifest=manifest,
+        live=live,
+        code=code,
+        details=details,
+    )
+
+
+def _refuse(
+    manifest: Manifest,
+    work: Work,
+    live: LiveObject | None,
+    code: str,
+    reason: str,
+    details: tuple[tuple[str, str | None, str | None], ...] = (),
+) -> Refuse:
+    return Refuse(
+        cluster=work.cluster,
+        placement=work.placement,
+        key=manifest.key,
+        code=code,
+        reason=reason,
+        manifest=manifest,
+        live=live,
+        details=details,
+    )

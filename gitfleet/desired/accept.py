@@ -1,0 +1,67 @@
+"""Desired objects meet what was accepted before: generations grow, and what is gone starts to leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.desired import Desired
+from gitfleet.model.placements import Placement, PlacementKey
+from gitfleet.model.state import FleetState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """Every placement and cluster that still counts, leaving ones included; a leaving one has `deleting` set."""
+
+    placements: Mapping[PlacementKey, Placement]
+    clusters: Mapping[str, MemberCluster]
+
+
+def accept(desired: Desired, before: FleetState, now: datetime) -> Accepted:
+    """The placements and clusters from now on.
+
+    A new object has generation 1, a changed spec the next one, an unchanged object is the very object of `before`, so that
+    nobody has to compare it again. What the commit no longer has is leaving since `now` (or since it was first seen gone),
+    unless the commit holds removals (law 2: a file that cannot be read takes nothing away).
+    """
+    placements: dict[PlacementKey, Placement] = {}
+    for key, record in before.placements.items():
+        if key not in desired.placements:
+            kept = record.placement
+            placements[key] = kept if desired.holds_removals or kept.deleting else replace(kept, deleting=now)
+    for key, placement in desired.placements.items():
+        accepted = before.placements[key].placement if key in before.placements else None
+        placements[key] = _placement(placement, accepted)
+    clusters: dict[str, MemberCluster] = {}
+    for name, known in before.clusters.items():
+        if name not in desired.clusters:
+            clusters[name] = known if desired.holds_removals or known.deleting else replace(known, deleting=now)
+    for name, cluster in desired.clusters.items():
+        clusters[name] = _cluster(cluster, before.clusters.get(name))
+    return Accepted(
+        placements={key: placements[key] for key in sorted(placements)},
+        clusters={name: clusters[name] for name in sorted(clusters)},
+    )
+
+
+def _placement(new: Placement, old: Placement | None) -> Placement:
+    if old is None or old.deleting is not None:
+        # A placement that comes back while it is leaving is the same placement to its bindings: they are deleting already.
+        return replace(new, generation=1 if old is None else old.generation + 1)
+    if old.body == new.body:
+        return old
+    changed = old.body.get("spec") != new.body.get("spec")
+    return replace(new, generation=old.generation + 1 if changed else old.generation)
+
+
+def _cluster(new: MemberCluster, old: MemberCluster | None) -> MemberCluster:
+    if old is None:
+        return new
+    if old.body == new.body and old.deleting is None:
+        return old
+    changed = old.body.get("spec") != new.body.get("spec")
+    # What is known of a cluster outlives an edit of its file: the status is observed, not written by people.
+    return replace(new, generation=old.generation + 1 if changed else old.generation, status=old.status)

@@ -1,0 +1,189 @@
+"""One tick: gather, decide, publish intent, perform, publish report (architecture.md, "One tick").
+
+Nothing depends on memory that is not in git: whatever the driver remembers between ticks only saves work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitfleet import cycle, report
+from gitfleet.errors import BadInput, LostRace
+from gitfleet.loop.fanout import Fanout, Write
+from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.desired import Desired
+from gitfleet.model.events import Event
+from gitfleet.model.fleet import Branches
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
+from gitfleet.model.state import FleetState
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter, TreeEntry
+
+Checkpoint = Callable[[str], None]
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickResult:
+    """What one tick did.
+
+    `settled` means that nothing was changed or performed and that no clock will bring anything; `waiting` names, in one
+    sentence each, what a rollout is waiting for; `wake_at` is when time alone may change the decision.
+    """
+
+    commit: str
+    state_head: str | None
+    state: FleetState
+    changed: bool
+    settled: bool
+    waiting: tuple[str, ...]
+    wake_at: datetime | None
+    outcomes: tuple[Outcome, ...] = ()
+    lost_race: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Driver:
+    """Drives ticks on one repository. `checkpoint` is called between steps (tests stop the process there);
+    `listen` hears every event as it becomes true."""
+
+    reader: RepoReader
+    writer: RepoWriter
+    desired_trees: DesiredTrees
+    state_trees: StateTrees
+    fanout: Fanout
+    clock: Clock
+    corridor: cycle.Corridor
+    branches: Branches
+    version: str
+    checkpoint: Checkpoint = lambda step: None
+    listen: Listener = lambda event: None
+    _known: tuple[str | None, FleetState] | None = None
+
+    def tick(self) -> TickResult:
+        """Do all that can be done now. RetryLater for a passing fault of the remote, GiveUp for a lasting one;
+        whatever a
+        cluster does is an answer, never an error. After LostRace nothing was done: the next tick looks again."""
+        now = self.clock.now()
+        heads = self.reader.fetch()
+        inputs = self.gather(heads, now)
+        self.checkpoint("gathered")
+        decision = self.corridor.decide(inputs)
+        operations = self.look_closer(decision)
+        self.checkpoint("decided")
+        try:
+            head = self.publish(inputs.before, decision.after, heads.get(self.branches.state), inputs.desired, "intent")
+            self.checkpoint("intent published")
+            outcomes = self.perform(decision, operations)
+            self.checkpoint("performed")
+            after = self.corridor.settle(decision, operations, outcomes, self.clock.now())
+            reported = self.publish(decision.after, after, head, inputs.desired, "report")
+            self.checkpoint("reported")
+        except LostRace:
+            self._known = None
+            return _lost(inputs, heads.get(self.branches.state))
+        self._tell(inputs.before, after, outcomes)
+        changed = reported != heads.get(self.branches.state)
+        waiting = cycle.waiting_for(after)
+        return TickResult(
+            commit=inputs.desired.commit,
+            state_head=reported,
+            state=after,
+            changed=changed,
+            settled=not changed and not waiting and decision.wake_at is None and all(o.ok for o in outcomes),
+            waiting=waiting,
+            wake_at=decision.wake_at,
+            outcomes=outcomes,
+        )
+
+    def gather(self, heads: Mapping[str, str], now: datetime) -> cycle.Inputs:
+        """The desired tree, the state tree and the clusters' answers at this moment."""
+        if self.branches.watch not in heads:
+            raise BadInput(
+                f'the remote has no branch "{self.branches.watch}"',
+                hint="push a first commit to it (`gitfleet init` lays one out), or name another branch with --branch",
+            )
+        before = self.load_state(heads.get(self.branches.state))
+        wanted = self.desired_trees.at(heads[self.branches.watch], before)
+        return self.inputs_for(wanted, before, now)
+
+    def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> cycle.Inputs:
+        """Look at every cluster that is known, at the keys of everything that is owned there."""
+        clusters = {**before.clusters, **wanted.clusters}
+        keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
+        answers = self.fanout.look(clusters, keys)
+        return cycle.Inputs(desired=wanted, before=before, answers=answers, now=now)
+
+    def load_state(self, head: str | None) -> FleetState:
+        """The state at a head of the state branch; what this process wrote itself need not be read again."""
+        if self._known is None or self._known[0] != head:
+            self._known = (head, self.state_trees.at(head))
+        return self._known[1]
+
+    def look_closer(self, decision: cycle.Decision) -> tuple[Operation, ...]:
+        """Plan the operations; objects that nobody has looked at yet are looked at first."""
+        missing = self.corridor.unseen_keys(decision)
+        closer = self._look(decision.after.clusters, missing) if missing else {}
+        return self.corridor.plan_operations(decision, closer)
+
+    def _look(
+        self, clusters: Mapping[str, MemberCluster], keys: Mapping[str, tuple[ObjectKey, ...]]
+    ) -> Mapping[str, ClusterAnswer]:
+        return self.fanout.look(clusters, keys, probe=False)
+
+    def publish(
+        self, before: FleetState, after: FleetState, head: str | None, wanted: Desired, phase: str
+    ) -> str | None:
+        """Push `after` to the state branch if its head is still the one that was read; the new head."""
+        change = report.compose_state(before, after)
+        if change.empty:
+            self._known = (head, after)
+            return head
+        commit = BranchChange(
+            branch=self.branches.state,
+            expected=head,
+            subject=change.subject,
+            body=change.details,
+            trailers=(("Gitfleet-Commit", wanted.commit), ("Gitfleet-Phase", phase)),
+            when=self.clock.now(),
+            write=change.write,
+            link={path: TreeEntry("100644", blob) for path, blob in change.link.items()},
+            remove=change.remove,
+        )
+        new_head = self.writer.commit(commit)
+        self._known = (new_head, after)
+        self.listen(Event(type="commit", fields={"branch": self.branches.state, "subject": change.subject}))
+        return new_head
+
+    def perform(self, decision: cycle.Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
+        """Carry out what has to be written, clusters side by side."""
+        writes: dict[str, list[Write]] = {}
+        for operation in operations:
+            if isinstance(operation, Create | Update | Delete):
+                writes.setdefault(operation.cluster, []).append(operation)
+        return self.fanout.perform(decision.after.clusters, writes) if writes else ()
+
+    def _tell(self, before: FleetState, after: FleetState, outcomes: tuple[Outcome, ...]) -> None:
+        for event in (*report.tell_events(before, after), *report.events_of_outcomes(outcomes, after)):
+            self.listen(event)
+
+
+def _lost(inputs: cycle.Inputs, head: str | None) -> TickResult:
+    return TickResult(
+        commit=inputs.desired.commit,
+        state_head=head,
+        state=inputs.before,
+        changed=False,
+        settled=False,
+        waiting=("another process moved the state branch first; looking again",),
+        wake_at=None,
+        lost_race=True,
+    )
+
+
+__all__ = ["Driver", "TickResult"]

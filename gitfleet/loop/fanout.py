@@ -1,0 +1,84 @@
+"""Looking at clusters and changing them, many at once; one silent cluster never holds the others up."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from gitfleet.errors import GitfleetError
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.ports.clusters import ClusterDirectory
+
+log = logging.getLogger(__name__)
+Write = Create | Update | Delete
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fanout:
+    """`patience` is how long, in seconds, a tick waits for the slowest cluster; the others' answers count meanwhile."""
+
+    directory: ClusterDirectory
+    executor: Executor
+    patience: float = 60.0
+    _busy: dict[str, Future[Any]] = field(default_factory=dict)
+
+    def look(
+        self, clusters: Mapping[str, MemberCluster], keys: Mapping[str, Collection[ObjectKey]], *, probe: bool = True
+    ) -> dict[str, ClusterAnswer]:
+        """One answer for every cluster that `keys` names; a cluster that cannot be reached says so in its answer."""
+
+        def ask(name: str) -> ClusterAnswer:
+            return self.directory.reader(clusters[name]).look(keys[name], probe=probe)
+
+        return self._all(sorted(keys), ask, lambda name, why: ClusterAnswer(cluster=name, reachable=False, error=why))
+
+    def perform(
+        self, clusters: Mapping[str, MemberCluster], operations: Mapping[str, Sequence[Write]]
+    ) -> tuple[Outcome, ...]:
+        """Carry out the operations of each cluster, clusters side by side; one outcome for each operation."""
+
+        def act(name: str) -> Sequence[Outcome]:
+            return self.directory.client(clusters[name]).perform(operations[name])
+
+        def failed(name: str, why: str) -> Sequence[Outcome]:
+            return [Outcome(operation=o, ok=False, code="Unreachable", message=why) for o in operations[name]]
+
+        answers = self._all(sorted(name for name in operations if operations[name]), act, failed)
+        return tuple(outcome for name in sorted(answers) for outcome in answers[name])
+
+    def _all(
+        self, names: Sequence[str], call: Callable[[str], _Answer], failed: Callable[[str, str], _Answer]
+    ) -> dict[str, _Answer]:
+        answers: dict[str, _Answer] = {}
+        futures: dict[str, Future[_Answer]] = {}
+        for name in names:
+            # A call that outlived its tick may still be changing the cluster: nobody else may use its client meanwhile.
+            if name in self._busy and not self._busy[name].done():
+                answers[name] = failed(name, f"{name} is still busy with an earlier call")
+            else:
+                futures[name] = self._busy[name] = self.executor.submit(call, name)
+        wait(futures.values(), timeout=self.patience)
+        for name, future in futures.items():
+            if not future.done():
+                future.cancel()
+                answers[name] = failed(name, f"{name} did not answer within {self.patience:g} s")
+                continue
+            error = future.exception()
+            if error is None:
+                answers[name] = future.result()
+            elif isinstance(error, GitfleetError):
+                answers[name] = failed(name, str(error))
+            elif isinstance(error, Exception):
+                # A defect of ours in one cluster's client must not stop the fleet; the trace goes to the log.
+                log.error("looking at %s failed", name, exc_info=error)
+                answers[name] = failed(name, f"{name}: unexpected {type(error).__name__}")
+            else:
+                raise error
+        return answers

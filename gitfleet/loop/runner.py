@@ -1,0 +1,105 @@
+"""When to tick: once, until nothing moves any more, or for as long as the process lives.
+
+A tick is level-triggered: everything here only decides when the next look is taken, never what it does.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gitfleet.errors import RetryLater
+from gitfleet.loop.driver import Driver, TickResult
+from gitfleet.ports.clock import Clock
+
+log = logging.getLogger(__name__)
+_BUSY_PAUSE = 1.0
+_MAX_BACKOFF = 300.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Wake:
+    """A bell: whoever rings it makes the next look come at once. `stop` ends the loop after the present tick."""
+
+    _bell: threading.Event = field(default_factory=threading.Event)
+    _stop: threading.Event = field(default_factory=threading.Event)
+
+    def ring(self) -> None:
+        """Wake the loop; safe from any thread and from a signal handler."""
+        self._bell.set()
+
+    def stop(self) -> None:
+        """End the loop after the tick that is under way."""
+        self._stop.set()
+        self._bell.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the loop was told to end."""
+        return self._stop.is_set()
+
+    def wait(self, seconds: float) -> None:
+        """Sleep until the bell rings or the time is over."""
+        self._bell.wait(max(0.0, seconds))
+        self._bell.clear()
+
+
+@dataclass(slots=True, kw_only=True)
+class Runner:
+    """Ticks a driver. `interval` is the poll interval in seconds; `watch` starts what rings the bell and gives its end."""
+
+    driver: Driver
+    clock: Clock
+    wake: Wake
+    interval: Callable[[], float]
+    watch: Callable[[Wake], Callable[[], None]]
+
+    def once(self) -> TickResult:
+        """One tick; a lost race is tried again a few times, as somebody else's commit is no reason to do nothing."""
+        for _ in range(5):
+            result = self.driver.tick()
+            if not result.lost_race:
+                return result
+        return result
+
+    def until_settled(self, timeout: float) -> TickResult:
+        """Tick until nothing moves any more, `timeout` seconds at most; the last tick's result (look at `settled`)."""
+        end = self.clock.monotonic() + timeout
+        while True:
+            result = self.driver.tick()
+            if result.settled or self.wake.stopped or self.clock.monotonic() >= end:
+                return result
+            if not result.changed:
+                self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
+
+    def forever(self) -> int:
+        """Tick until told to stop; exit status 0. Passing faults are tried again with growing pauses."""
+        end_watch = self.watch(self.wake)
+        failures = 0
+        try:
+            while not self.wake.stopped:
+                try:
+                    result = self.driver.tick()
+                    failures = 0
+                    self.wake.wait(self._pause(result))
+                except RetryLater as error:
+                    failures += 1
+                    pause = min(_MAX_BACKOFF, 2.0**failures)
+                    log.warning("%s; trying again in %g s", error, pause)
+                    self.wake.wait(pause)
+        finally:
+            end_watch()
+        return 0
+
+    def _pause(self, result: TickResult) -> float:
+        if result.lost_race:
+            return 0.0
+        if result.settled:
+            return self.interval()
+        # Something is on its way: look again soon, and at the moment at which time alone may change the answer.
+        pause = 0.0 if result.changed else _BUSY_PAUSE
+        if result.wake_at is not None and not result.waiting:
+            pause = max(pause, (result.wake_at - self.clock.now()).total_seconds())
+        return min(pause, self.interval())

@@ -1,0 +1,175 @@
+"""From commits to values: the desired tree and the state tree, each blob parsed once per object id.
+
+Two caches stand before the parser: a dictionary that lives as long as the process, and the BlobCache that survives it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gitfleet import desired, report, snapshots
+from gitfleet.errors import BadInput
+from gitfleet.model.desired import Desired
+from gitfleet.model.objects import Manifest
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.snapshots import ResourceSnapshot
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.ports.caches import BlobCache
+from gitfleet.ports.repos import RepoReader, TreeEntry
+from gitfleet.settings import Limits
+
+
+class DesiredTrees:
+    """Reads the desired tree of commits. One instance serves one thread."""
+
+    def __init__(self, repo: RepoReader, cache: BlobCache, limits: Limits) -> None:
+        self._repo = repo
+        self._cache = cache
+        self._limits = limits
+        self._parsed: dict[tuple[str, str], desired.ParsedFile] = {}
+        self._latest: tuple[str, str | None, Desired] | None = None
+
+    def at(self, commit: str, state: FleetState) -> Desired:
+        """The fleet as written at a commit, faulty parts held at their last good version as `state` knows it."""
+        if self._latest is not None and self._latest[:2] == (commit, state.observed_commit):
+            return self._latest[2]
+        listing = self._repo.list_tree(commit)
+        older = self._last_good_listing(commit, state)
+        self._parse_all(listing, older)
+        answer = desired.read_desired(
+            desired.DesiredRequest(
+                commit=commit,
+                files={path: self._source(path, entry) for path, entry in listing.items()},
+                last_good={path: self._source(path, entry) for path, entry in older.items()},
+                accepted=state,
+                contents=self._content,
+            )
+        )
+        self._latest = (commit, state.observed_commit, answer)
+        self._forget_beyond(listing, older)
+        return answer
+
+    def documents(self, wanted: Iterable[tuple[str, str]]) -> Mapping[tuple[str, int], Manifest]:
+        """Payload manifests of (path, blob) pairs, by (blob, document index): what snapshots are restored from."""
+        entries = {path: TreeEntry("100644", blob) for path, blob in wanted}
+        found: dict[tuple[str, int], Manifest] = {}
+        self._parse_all(entries, {})
+        for path, entry in entries.items():
+            for manifest in desired.manifests_of(path, entry.oid, self._parsed[(path, entry.oid)]):
+                found[(manifest.origin.blob, manifest.origin.document)] = manifest
+        return found
+
+    def _last_good_listing(self, commit: str, state: FleetState) -> dict[str, TreeEntry]:
+        older: dict[str, TreeEntry] = {}
+        if state.observed_commit and state.observed_commit != commit:
+            try:
+                before = self._repo.list_tree(state.observed_commit)
+                changed = self._repo.changed_paths(state.observed_commit, commit)
+            except BadInput:
+                # History was rewritten and the old commit is gone: only what the state branch holds is left to hold
+                on to.
+                before, changed = {}, {}
+            older = {path: before[path] for path in changed if path in before}
+        older.update({path: TreeEntry("100644", blob) for path, blob in state.last_good.items()})
+        return older
+
+    def _source(self, path: str, entry: TreeEntry) -> desired.SourceFile:
+        return desired.SourceFile(
+            mode=entry.mode, blob=entry.oid, size=entry.size, parsed=self._parsed.get((path, entry.oid))
+        )
+
+    def _content(self, blob: str) -> bytes:
+        return self._repo.read_blobs([blob], limit=self._limits.file_bytes).get(blob, b"")
+
+    def _parse_all(self, *listings: Mapping[str, TreeEntry]) -> None:
+        missing: dict[str, tuple[str, str]] = {}
+        for listing in listings:
+            for path, entry in listing.items():
+                if (path, entry.oid) not in self._parsed and desired.is_read(path, entry.mode):
+                    missing[desired.cache_key(path, entry.oid)] = (path, entry.oid)
+        if not missing:
+            return
+        cached = self._cache.get_many(missing)
+        for key, content in cached.items():
+            decoded = desired.decode_parsed(content)
+            if decoded is not None:
+                self._parsed[missing.pop(key)] = decoded
+        contents = self._repo.read_blobs({oid for _, oid in missing.values()}, limit=self._limits.file_bytes)
+        fresh: dict[str, bytes] = {}
+        for key, (path, oid) in missing.items():
+            if oid in contents:
+                parsed = desired.parse_file(path, contents[oid], max_bytes=self._limits.file_bytes)
+                self._parsed[(path, oid)] = parsed
+                fresh[key] = desired.encode_parsed(parsed)
+        self._cache.put_many(fresh)
+
+    def _forget_beyond(self, *listings: Mapping[str, TreeEntry]) -> None:
+        """Keep the memory of one tree and a half: blobs that left the tree long ago are in the cache on disk."""
+        live = {(path, entry.oid) for listing in listings for path, entry in listing.items()}
+        if len(self._parsed) > 2 * len(live) + 1000:
+            self._parsed = {key: value for key, value in self._parsed.items() if key in live}
+
+
+class StateTrees:
+    """Reads the state branch. One instance serves one thread."""
+
+    def __init__(self, repo: RepoReader, trees: DesiredTrees, limits: Limits) -> None:
+        self._repo = repo
+        self._trees = trees
+        self._limits = limits
+        self._parsed: dict[tuple[str, str], report.ParsedStateFile] = {}
+
+    def at(self, head: str | None) -> FleetState:
+        """All that the state branch holds at a head (None: nothing yet), snapshots in use loaded."""
+        if head is None:
+            return FleetState()
+        listing = {path: entry.oid for path, entry in self._repo.list_tree(head).items()}
+        wanted = {path: oid for path, oid in listing.items() if report.is_state_file(path)}
+        missing = {oid for path, oid in wanted.items() if (path, oid) not in self._parsed}
+        contents = self._repo.read_blobs(missing, limit=16 * self._limits.file_bytes)
+        for path, oid in wanted.items():
+            if (path, oid) not in self._parsed:
+                self._parsed[(path, oid)] = report.parse_state_file(path, contents[oid])
+        self._parsed = {(path, oid): self._parsed[(path, oid)] for path, oid in wanted.items()}
+        state = report.assemble_state(listing, {path: self._parsed[(path, oid)] for path, oid in wanted.items()})
+        return self._restored(state)
+
+    def _restored(self, state: FleetState) -> FleetState:
+        used = {key: snapshots_in_use(record) for key, record in state.placements.items()}
+        wanted = {
+            (document.path, document.blob)
+            for found in used.values()
+            for snapshot in found
+            for document in snapshot.documents
+            if document.blob
+        }
+        documents = self._trees.documents(sorted(wanted))
+        return replace(
+            state,
+            placements={
+                key: _with_manifests(record, used[key], documents) for key, record in state.placements.items()
+            },
+        )
+
+
+def snapshots_in_use(record: PlacementRecord) -> tuple[ResourceSnapshot, ...]:
+    """The snapshots whose manifests are needed: the newest, and those that bindings have or are to have."""
+    names = {binding.resource_snapshot for binding in record.bindings}
+    return tuple(s for s in record.resource_snapshots if s is record.latest_resources or s.name in names)
+
+
+def _with_manifests(
+    record: PlacementRecord,
+    used: tuple[ResourceSnapshot, ...],
+    documents: Mapping[tuple[str, int], Manifest],
+) -> PlacementRecord:
+    indexes = {snapshot.index for snapshot in used}
+    restored = tuple(
+        snapshots.restore_snapshot(snapshot, documents) if snapshot.index in indexes else snapshot
+        for snapshot in record.resource_snapshots
+    )
+    return replace(record, resource_snapshots=restored)
+
+
+__all__ = ["DesiredTrees", "PlacementKey", "StateTrees", "snapshots_in_use"]

@@ -1,0 +1,102 @@
+"""The classes of bindings that the budget is reckoned with (kubefleet.md §3, KubeFleet pickBindingsToRoll)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.rolling import RolloutRequest
+from gitfleet.rollout.limits import Counts
+from gitfleet.rollout.readiness import has_failed, in_progress, is_diff_reported, is_ready
+
+
+@dataclass(slots=True)
+class Classes:
+    """Positions in the request's list of bindings, each list in listing order; `waits` are times that end by
+    themselves. Built once and read only."""
+
+    targeted: list[int] = field(default_factory=list)
+    ready: set[int] = field(default_factory=set)
+    can_be_ready: list[int] = field(default_factory=list)
+    leaving: list[int] = field(default_factory=list)
+    failed_updates: list[int] = field(default_factory=list)
+    unfinished_updates: list[int] = field(default_factory=list)
+    updates: list[int] = field(default_factory=list)
+    binds: list[int] = field(default_factory=list)
+    blocked_binds: list[int] = field(default_factory=list)
+    removes: list[int] = field(default_factory=list)
+    up_to_date: list[int] = field(default_factory=list)
+    waits: list[timedelta] = field(default_factory=list)
+    all_ready: bool = True
+
+    @property
+    def counts(self) -> Counts:
+        """The numbers that the budget needs."""
+        return Counts(ready=len(self.ready), leaving=len(self.leaving), can_be_ready=len(self.can_be_ready))
+
+    @property
+    def need_roll(self) -> bool:
+        """Whether anything would move, were it allowed to."""
+        return bool(self.failed_updates or self.updates or self.binds or self.blocked_binds or self.removes)
+
+
+def classify(request: RolloutRequest) -> Classes:
+    """Sort the bindings into their classes."""
+    out = Classes()
+    clearing = {b.cluster for b in request.bindings if b.deleting is not None}
+    for position, binding in enumerate(request.bindings):
+        if binding.state is not BindingState.UNSCHEDULED:
+            out.targeted.append(position)
+        if binding.state is BindingState.SCHEDULED:
+            if binding.deleting is None:
+                blocked = request.latest_snapshot is None or binding.cluster in clearing
+                (out.blocked_binds if blocked else out.binds).append(position)
+            continue
+        _weigh(out, request, position, binding)
+        if binding.deleting is not None:
+            continue
+        if binding.state is BindingState.UNSCHEDULED:
+            out.removes.append(position)
+        elif staleness(request, binding) is None:
+            out.up_to_date.append(position)
+        elif has_failed(binding, request.now):
+            out.failed_updates.append(position)
+        else:
+            out.updates.append(position)
+            patience = in_progress(binding, request.now)
+            if patience is not None:
+                out.unfinished_updates.append(position)
+                out.waits.append(patience)
+    return out
+
+
+def staleness(request: RolloutRequest, binding: Binding) -> str | None:
+    """What a Bound binding lacks, as the end of a sentence; None when it is up to date (an unchanged binding is never
+    touched, whatever its conditions say). A changed apply strategy makes it stale too (decision D18)."""
+    if request.latest_snapshot is None:
+        return None
+    if binding.resource_snapshot != request.latest_snapshot:
+        before = f" replaces {binding.resource_snapshot}" if binding.resource_snapshot else " goes out"
+        return f"{request.latest_snapshot}{before}"
+    cluster_wide, namespaced = request.overrides.get(binding.cluster, ((), ()))
+    if (binding.cluster_resource_overrides, binding.resource_overrides) != (cluster_wide, namespaced):
+        return "the overrides that concern it have changed"
+    if binding.apply_strategy != request.apply_strategy:
+        return "the apply strategy has changed"
+    return None
+
+
+def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
+    period = timedelta(seconds=request.rolling_update.unavailable_period_seconds)
+    readiness = is_ready(binding, period, request.now)
+    if readiness.ready:
+        out.ready.add(position)
+        if binding.deleting is not None:
+            out.leaving.append(position)
+    else:
+        out.all_ready = False
+        if readiness.wait is not None:
+            out.waits.append(readiness.wait)
+    if not is_diff_reported(binding) and not has_failed(binding, request.now):
+        out.can_be_ready.append(position)

@@ -1,0 +1,177 @@
+"""One planning step of the rolling update (KubeFleet pkg/controllers/rollout/controller.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.conditions import Condition, Status, find_condition, set_condition
+from gitfleet.model.rolling import Held, Move, MoveKind, RolloutPlan, RolloutRequest
+from gitfleet.rollout import sentences
+from gitfleet.rollout.classes import Classes, classify, staleness
+from gitfleet.rollout.limits import Budget, budget, target_of
+
+_STARTED = "Detected the new changes on the resources and started the rollout process"
+# The numbers stand in Held.reason; here they would rewrite every held binding whenever one cluster changes.
+_NOT_STARTED = "The rollout strategy holds the latest resources back for now"
+
+
+def plan_rollout(request: RolloutRequest) -> RolloutPlan:
+    """Which bindings are bound, updated or removed now, and what the bindings are after that.
+
+    In this order: updates of failed bindings, which need no budget; removals, then updates, both within maxUnavailable;
+    binds within maxSurge. An update of a binding that is still in progress takes nothing down, so it goes out as long
+    as the floor holds without it. Never raises; External placements have no business here (kubefleet.md §7).
+    """
+    classes = classify(request)
+    limits = budget(target_of(request, len(classes.targeted)), request.rolling_update, classes.counts)
+    picked = _pick(classes, limits)
+    moving = {*picked.failed, *picked.unfinished, *picked.removes, *picked.updates, *picked.binds}
+    held = _held(request, classes, limits, picked)
+    return RolloutPlan(
+        moves=_moves(request, picked),
+        held=tuple(h for _, h in held),
+        up_to_date=tuple(request.bindings[i].cluster for i in classes.up_to_date),
+        need_roll=classes.need_roll,
+        wait=_wait(request, classes),
+        bindings=_after(request, classes, moving, {i for i, _ in held}),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Picked:
+    """The positions that move now, in the order of the fields."""
+
+    failed: list[int]
+    unfinished: list[int]
+    removes: list[int]
+    updates: list[int]
+    binds: list[int]
+
+
+def _pick(classes: Classes, limits: Budget) -> _Picked:
+    unfinished = classes.unfinished_updates if limits.max_to_remove >= 0 else []
+    needs_none = frozenset(unfinished)
+    budgeted = [i for i in classes.updates if i not in needs_none]
+    removes = classes.removes[: max(0, limits.max_to_remove)]
+    return _Picked(
+        failed=classes.failed_updates,
+        unfinished=unfinished,
+        removes=removes,
+        updates=budgeted[: max(0, limits.max_to_remove - len(removes))],
+        binds=classes.binds[: max(0, limits.max_to_add)],
+    )
+
+
+def _moves(request: RolloutRequest, picked: _Picked) -> tuple[Move, ...]:
+    def make(positions: Sequence[int], kind: MoveKind, why: Callable[[Binding], str], failed: bool) -> list[Move]:
+        chosen = [request.bindings[i] for i in positions]
+        return [Move(cluster=b.cluster, kind=kind, reason=why(b), failed=failed) for b in chosen]
+
+    def change(binding: Binding) -> str:
+        return staleness(request, binding) or ""
+
+    def failed(binding: Binding) -> str:
+        return sentences.failed_update(binding, change(binding))
+
+    def unfinished(binding: Binding) -> str:
+        return sentences.unfinished_update(binding, change(binding))
+
+    return (
+        *make(picked.failed, MoveKind.UPDATE, failed, True),
+        *make(picked.unfinished, MoveKind.UPDATE, unfinished, False),
+        *make(picked.removes, MoveKind.REMOVE, lambda _: "the cluster is no longer picked", False),
+        *make(picked.updates, MoveKind.UPDATE, change, False),
+        *make(picked.binds, MoveKind.BIND, lambda _: f"{request.latest_snapshot} goes out to a new cluster", False),
+    )
+
+
+def _held(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Picked) -> tuple[tuple[int, Held], ...]:
+    """Positions and reasons of the bindings that would move and do not: removals, updates, binds."""
+
+    def hold(positions: Sequence[int], moving: Sequence[int], kind: MoveKind, reason: str) -> list[tuple[int, Held]]:
+        gone = frozenset(moving)
+        waiting = [i for i in positions if i not in gone]
+        return [(i, Held(cluster=request.bindings[i].cluster, kind=kind, reason=reason)) for i in waiting]
+
+    def clusters(positions: Sequence[int]) -> list[str]:
+        return [request.bindings[i].cluster for i in positions]
+
+    down = clusters([*picked.removes, *picked.updates])
+    removal = sentences.held_take_down(request, classes, limits, down, "removal")
+    update = sentences.held_take_down(request, classes, limits, down, "update")
+    bind = sentences.held_bind(request, classes, limits, clusters(picked.binds))
+    return (
+        *hold(classes.removes, picked.removes, MoveKind.REMOVE, removal),
+        *hold(classes.updates, [*picked.unfinished, *picked.updates], MoveKind.UPDATE, update),
+        *hold(classes.binds, picked.binds, MoveKind.BIND, bind),
+        *hold(classes.blocked_binds, (), MoveKind.BIND, sentences.blocked_bind(request)),
+    )
+
+
+def _wait(request: RolloutRequest, classes: Classes) -> timedelta | None:
+    """The earliest moment at which time alone may let something move; None when everything is ready or up to date."""
+    if not classes.need_roll or classes.all_ready:
+        return None
+    period = timedelta(seconds=request.rolling_update.unavailable_period_seconds)
+    return min((*classes.waits, period))
+
+
+def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: set[int]) -> tuple[Binding, ...]:
+    up_to_date = set(classes.up_to_date)
+    out: list[Binding] = []
+    for i, binding in enumerate(request.bindings):
+        if i in moving and binding.state is BindingState.UNSCHEDULED:
+            out.append(replace(binding, deleting=request.now))
+        elif i in moving:
+            out.append(_started(_rolled(request, binding), request.now))
+        elif i in up_to_date:
+            out.append(_settled(binding, Status.TRUE, request.now))
+        elif i in held and binding.state is not BindingState.UNSCHEDULED:
+            out.append(_settled(binding, Status.FALSE, request.now))
+        else:
+            out.append(binding)
+    return tuple(out)
+
+
+def _rolled(request: RolloutRequest, binding: Binding) -> Binding:
+    cluster_wide, namespaced = request.overrides.get(binding.cluster, ((), ()))
+    return replace(
+        binding,
+        state=BindingState.BOUND,
+        resource_snapshot=request.latest_snapshot,
+        cluster_resource_overrides=cluster_wide,
+        resource_overrides=namespaced,
+        apply_strategy=request.apply_strategy,
+        generation=binding.generation + 1,
+    )
+
+
+def _started(binding: Binding, now: datetime) -> Binding:
+    """RolloutStarted=True, with `now` as its time even after an earlier rollout: readiness counts from it."""
+    conditions = binding.conditions
+    fresh = _rollout(binding, Status.TRUE, now)
+    kept = set_condition(conditions, fresh)
+    return replace(binding, conditions=tuple(fresh if c.type == fresh.type else c for c in kept))
+
+
+def _settled(binding: Binding, status: Status, now: datetime) -> Binding:
+    """RolloutStarted with this status at the current generation; the binding itself where it stands there already."""
+    old = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
+    if old is not None and old.status is status:
+        return binding
+    return replace(binding, conditions=set_condition(binding.conditions, _rollout(binding, status, now)))
+
+
+def _rollout(binding: Binding, status: Status, now: datetime) -> Condition:
+    started = status is Status.TRUE
+    return Condition(
+        type="RolloutStarted",
+        status=status,
+        reason="RolloutStarted" if started else "RolloutNotStartedYet",
+        message=_STARTED if started else _NOT_STARTED,
+        last_transition_time=now,
+        observed_generation=binding.generation,
+    )

@@ -1,0 +1,88 @@
+"""What a binding's conditions say at its current generation: ready, failed, or only reporting differences.
+
+A condition that was observed for an older generation never counts: the moment a binding is updated, its old Available
+stops counting, and that is what makes maxUnavailable work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gitfleet.model.bindings import Binding
+from gitfleet.model.conditions import Condition, Status, find_condition
+
+STUCK_AFTER = timedelta(minutes=5)
+"""How long "still applying" or "not yet available" is progress (decision D6); after that nothing speaks for it any more
+and it counts as failed, as KubeFleet counts it from the first moment. The length is KubeFleet's own threshold for a
+stuck cluster in staged updates. Without an end, clusters that never become available could never get the fix either."""
+
+_UNTRACKABLE = frozenset({"NotAllWorkAreAvailabilityTrackable", "WorkNotTrackable"})
+_STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
+_PENDING = frozenset({"OverriddenPending", "WorkNotSynchronizedYet", "ApplyPending", "ResourceNotAvailableYet"})
+_IN_PROGRESS = frozenset({"ApplyInProgress", "NotAllWorkHaveBeenApplied", "NotAllWorkAreAvailable"})
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """`ready`, or how long until time alone makes it so; `wait` None: unknown, the next change of status tells."""
+
+    ready: bool
+    wait: timedelta | None = None
+
+
+def is_ready(binding: Binding, unavailable_period: timedelta, now: datetime) -> Readiness:
+    """Whether a binding's resources are available (or its differences reported) at its current generation.
+
+    What cannot be tracked counts as available `unavailable_period` after it was applied (KubeFleet isBindingReady).
+    """
+    diff = find_condition(binding.conditions, "DiffReported", generation=binding.generation)
+    if diff is not None and diff.status is Status.TRUE:
+        return Readiness(True)
+    available = find_condition(binding.conditions, "Available", generation=binding.generation)
+    if available is None or available.status is not Status.TRUE:
+        return Readiness(False)
+    if available.reason not in _UNTRACKABLE:
+        return Readiness(True)
+    wait = unavailable_period - (now - _since(binding, available))
+    return Readiness(False, wait) if wait > timedelta(0) else Readiness(True)
+
+
+def failures(binding: Binding) -> tuple[Condition, ...]:
+    """The conditions that are False at the current generation for another reason than that their turn has not come."""
+    found = (find_condition(binding.conditions, step, generation=binding.generation) for step in _STEPS)
+    return tuple(c for c in found if c is not None and c.status is Status.FALSE and c.reason not in _PENDING)
+
+
+def has_failed(binding: Binding, now: datetime) -> bool:
+    """Whether overriding, synchronising, applying or availability failed at the current generation.
+
+    Being in progress is not a failure (decision D6) until it has lasted STUCK_AFTER.
+    """
+    return any(c.reason not in _IN_PROGRESS or _patience(binding, c, now) <= timedelta(0) for c in failures(binding))
+
+
+def in_progress(binding: Binding, now: datetime) -> timedelta | None:
+    """How long a binding that is still applying or becoming available keeps that excuse; None when it is not in
+    progress (anything else, failed included)."""
+    if has_failed(binding, now):
+        return None
+    return min((_patience(binding, condition, now) for condition in failures(binding)), default=None)
+
+
+def is_diff_reported(binding: Binding) -> bool:
+    """Whether a DiffReported condition of any status stands at the current generation: nothing is applied there."""
+    return find_condition(binding.conditions, "DiffReported", generation=binding.generation) is not None
+
+
+def _patience(binding: Binding, condition: Condition, now: datetime) -> timedelta:
+    return STUCK_AFTER - (now - _since(binding, condition))
+
+
+def _since(binding: Binding, condition: Condition) -> datetime:
+    """When a condition began to hold for this generation: a status that is the same before and after an update keeps
+    its old transition time, so the start of the rollout counts where it is later."""
+    started = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
+    if started is None or started.status is not Status.TRUE:
+        return condition.last_transition_time
+    return max(condition.last_transition_time, started.last_transition_time)

@@ -1,0 +1,78 @@
+"""Why a binding moves or waits, in one sentence with the numbers: a refusal is an answer (law 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.placements import IntOrPercent
+from gitfleet.model.rolling import RolloutRequest
+from gitfleet.rollout.classes import Classes
+from gitfleet.rollout.limits import Budget
+from gitfleet.rollout.readiness import failures
+
+_NAMED = 3
+"""How many clusters a sentence names before it counts the rest."""
+
+
+def names(clusters: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b, c and 7 more`."""
+    shown = [*clusters[:_NAMED], *([f"{len(clusters) - _NAMED} more"] if len(clusters) > _NAMED else [])]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def failed_update(binding: Binding, change: str) -> str:
+    """An update that needs no budget."""
+    worst = failures(binding)[0]
+    return f"{change}; {worst.type} is False there ({worst.reason}), so the update needs no budget"
+
+
+def unfinished_update(binding: Binding, change: str) -> str:
+    """An update that needs no budget because it takes nothing down and the others suffice."""
+    worst = failures(binding)[0]
+    return f"{change}; {worst.type} is still False there ({worst.reason}), so no further cluster becomes unavailable"
+
+
+def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str], what: str) -> str:
+    """Why no (further) cluster is taken down for an update or a removal; `first` are those that are taken down now."""
+    limit = _limit("maxUnavailable", request.rolling_update.max_unavailable, limits.max_unavailable)
+    available = len(classes.ready) - len(classes.leaving)
+    state = f"{available} of {limits.target} clusters {_are(available)} available"
+    must = f"at least {limits.floor} must stay so"
+    if first:
+        return f"{state} and {must}: {limit} lets {names(first)} go first"
+    bindings = request.bindings
+    waiting = [
+        bindings[i].cluster
+        for i in classes.targeted
+        if i not in classes.ready and bindings[i].state is BindingState.BOUND and bindings[i].deleting is None
+    ]
+    until = f" until {names(waiting)} {_are(len(waiting))} available" if waiting else ""
+    return f"{state} and {must}: {limit} allows no further {what}{until}"
+
+
+def held_bind(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str]) -> str:
+    """Why no (further) cluster is bound; `first` are those that are bound now."""
+    limit = _limit("maxSurge", request.rolling_update.max_surge, limits.max_surge)
+    held, most = len(classes.can_be_ready), limits.target + limits.max_surge
+    state = f"{held} {'cluster has' if held == 1 else 'clusters have'} the resources and at most {most} may"
+    if first:
+        return f"{state}: {limit} lets {names(first)} go first"
+    going = [b.cluster for b in request.bindings if b.state is BindingState.UNSCHEDULED or b.deleting is not None]
+    until = f" until {names(going)} {_are(len(going))} cleared" if going else ""
+    return f"{state}: {limit} allows no further cluster{until}"
+
+
+def blocked_bind(request: RolloutRequest) -> str:
+    """Why a bind has to wait for something else than a budget."""
+    if request.latest_snapshot is None:
+        return "there is no resource snapshot yet"
+    return "what an earlier placement left on the cluster is still being removed"
+
+
+def _limit(name: str, written: IntOrPercent, number: int) -> str:
+    return f"{name} {written}" if str(written) == str(number) else f"{name} {written} ({number})"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -1,0 +1,44 @@
+"""What a placement is still waiting for, in people's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.conditions import Status, find_condition
+from gitfleet.model.state import PlacementRecord
+
+_STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
+
+
+def waiting_for(record: PlacementRecord) -> tuple[str, ...]:
+    """One sentence for each binding that has not arrived where it is to go; empty when the placement is at rest.
+
+    A binding that failed for good (an override that cannot be applied) is waiting too: for a change by a person.
+    """
+    name = str(record.placement.key)
+    return tuple(f"{name}: {sentence}" for binding in record.bindings for sentence in _waiting(binding, record))
+
+
+def _waiting(binding: Binding, record: PlacementRecord) -> Iterator[str]:
+    if binding.deleting is not None:
+        yield f"{binding.cluster} is giving up its resources"
+        return
+    started = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
+    if started is not None and started.status is not Status.TRUE:
+        yield f"{binding.cluster} waits: {started.message}"
+        return
+    if binding.state is not BindingState.BOUND:
+        if not record.placement.strategy.external:
+            yield f"{binding.cluster} is {binding.state} and has not been rolled out"
+        return
+    if find_condition(binding.conditions, "DiffReported", generation=binding.generation) is not None:
+        return
+    for step in _STEPS:
+        condition = find_condition(binding.conditions, step, generation=binding.generation)
+        if condition is None:
+            yield f"{binding.cluster} has not reported {step} for its newest generation"
+            return
+        if condition.status is not Status.TRUE:
+            yield f"{binding.cluster} is not {step}: {condition.message or condition.reason}"
+            return

@@ -1,0 +1,37 @@
+"""What one process was told on its command line and in its environment: frozen values, read once, in wiring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds on what an untrusted repository may make us read; sizes in bytes."""
+
+    file_bytes: int = 4 * 1024 * 1024
+    files: int = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One process's settings.
+
+    `cache_dir` holds the mirror and the parse cache: losing it costs time only. `kubeconfig`, `kubeconfig_dir` and
+    `allowed_exec` are all the credentials that connections may name. `simulated_dir` keeps simulated clusters between
+    runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate). `watch_branch` overrides
+    the FleetConfig's.
+    """
+
+    repo: str
+    cache_dir: Path
+    state_dir: Path | None = None
+    kubeconfig: Path | None = None
+    kubeconfig_dir: Path | None = None
+    allowed_exec: tuple[str, ...] = ()
+    allow_in_cluster: bool = True
+    simulated_dir: Path | None = None
+    simulate_unconnected: bool = False
+    watch_branch: str | None = None
+    limits: Limits = Limits()

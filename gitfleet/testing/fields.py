@@ -1,0 +1,237 @@
+"""Field ownership as server-side apply keeps it: trees in the form of managedFields' `fieldsV1`, and merging by them.
+
+A tree maps `f:<field>`, `k:<keys of a list item>` or `v:<item of a set>` to the tree below; an empty tree is a leaf, and
+"." is the existence of a list item. Simplified where the real one reads OpenAPI: lists merge by the table below, lists of
+custom kinds and all others are atomic. Source: structured-merge-diff v4 and the Kubernetes API conventions.
+
+Nothing here copies what it may share: results hold parts of their inputs, which nobody may change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from gitfleet.model.objects import JsonObject, JsonValue
+
+FieldTree: TypeAlias = Mapping[str, Any]
+
+_SETS: Final = frozenset({"finalizers"})
+_NAME: Final = (("name",),)
+_LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "containers": _NAME,
+    "initContainers": _NAME,
+    "ephemeralContainers": _NAME,
+    "env": _NAME,
+    "volumes": _NAME,
+    "imagePullSecrets": _NAME,
+    "webhooks": _NAME,
+    "ownerReferences": (("uid",),),
+    "volumeMounts": (("mountPath",),),
+    "volumeDevices": (("devicePath",),),
+    "hostAliases": (("ip",),),
+    "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
+    "ports": (("containerPort", "protocol"), ("port", "protocol")),
+}
+_KEY_DEFAULTS: Final = {"protocol": "TCP"}
+_ATOMIC_MAPS: Final = frozenset(
+    {
+        "selector", "labelSelector", "nodeSelector", "podSelector", "namespaceSelector", "objectSelector",
+        "configMapKeyRef", "secretKeyRef", "fieldRef", "resourceFieldRef", "roleRef", "scaleTargetRef",
+    }
+)  # fmt: skip
+_SERVER_METADATA: Final = frozenset(
+    {
+        "name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
+        "deletionTimestamp", "deletionGracePeriodSeconds",
+    }
+)  # fmt: skip
+
+
+def content_of(body: JsonObject) -> dict[str, Any]:
+    """The part of an object that has owners: without identity, status, what the server sets, and nulls."""
+    out: dict[str, Any] = {}
+    for name, value in body.items():
+        if name in ("apiVersion", "kind", "status"):
+            continue
+        if name == "metadata":
+            value = {key: part for key, part in (value or {}).items() if key not in _SERVER_METADATA}
+            if not value:
+                continue
+        if value is not None:
+            out[name] = without_nulls(value)
+    return out
+
+
+def without_nulls(value: JsonValue) -> JsonValue:
+    """The value without mapping entries that are null; the very same value where there are none."""
+    if isinstance(value, dict):
+        kept = {key: without_nulls(item) for key, item in value.items() if item is not None}
+        same = len(kept) == len(value) and all(item is value[key] for key, item in kept.items())
+        return value if same else kept
+    if isinstance(value, list):
+        items = [without_nulls(item) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    return value
+
+
+def fields_of(content: JsonObject, *, granular: bool) -> dict[str, Any]:
+    """The fields of a content as a tree; `granular` False makes every list and map selector atomic (custom kinds)."""
+    out: dict[str, Any] = {}
+    for name, value in content.items():
+        below: dict[str, Any] = {}
+        if isinstance(value, dict):
+            if value and not (granular and name in _ATOMIC_MAPS):
+                below = fields_of(value, granular=granular)
+        elif isinstance(value, list) and value:
+            for key, item in _items_by_key(name, value, granular=granular) or ():
+                inner = fields_of(item, granular=granular) if isinstance(item, dict) else {}
+                below[key] = {".": {}, **inner} if inner else {}
+        out[f"f:{name}"] = below
+    return out
+
+
+def merge(live: JsonValue, applied: JsonValue, *, granular: bool, name: str = "") -> JsonValue:
+    """`applied` laid over `live`: maps by field, keyed lists by key, all else replaced; `live` itself when nothing differs."""
+    if isinstance(live, dict) and isinstance(applied, dict) and not (granular and name in _ATOMIC_MAPS):
+        changed = {}
+        for key, value in applied.items():
+            merged = merge(live[key], value, granular=granular, name=key) if key in live else value
+            if key not in live or merged is not live[key]:
+                changed[key] = merged
+        return {**live, **changed} if changed else live
+    if isinstance(live, list) and isinstance(applied, list):
+        theirs = _items_by_key(name, live, granular=granular)
+        ours = _items_by_key(name, applied, granular=granular)
+        if theirs is not None and ours is not None:
+            return _merge_keyed(live, dict(theirs), dict(ours), granular=granular)
+    return live if same(live, applied) else applied
+
+
+def _merge_keyed(live: list[Any], theirs: dict[str, Any], ours: dict[str, Any], *, granular: bool) -> list[Any]:
+    out = [merge(theirs[key], item, granular=granular) if key in theirs else item for key, item in ours.items()]
+    out += [item for key, item in theirs.items() if key not in ours]
+    unchanged = len(out) == len(live) and all(new is old for new, old in zip(out, live, strict=True))
+    return live if unchanged else out
+
+
+def same(one: JsonValue, other: JsonValue) -> bool:
+    """Equality of JSON values, where true is not 1."""
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def union(one: FieldTree, other: FieldTree) -> FieldTree:
+    """All fields of both."""
+    if not one or not other:
+        return one or other
+    return {**one, **{key: union(one[key], below) if key in one else below for key, below in other.items()}}
+
+
+def minus(one: FieldTree, other: FieldTree) -> dict[str, Any]:
+    """The leaves of `one` that `other` does not have. An item of which `other` has any part keeps existing."""
+    out: dict[str, Any] = {}
+    for key, below in one.items():
+        if key not in other:
+            out[key] = below
+        elif below:
+            rest = minus(below, other[key])
+            if other[key]:
+                rest.pop(".", None)
+            if rest:
+                out[key] = rest
+    return out
+
+
+def differing(one: FieldTree, other: FieldTree, first: JsonValue, second: JsonValue) -> dict[str, Any]:
+    """The leaves that both trees have and at which the two values differ."""
+    out: dict[str, Any] = {}
+    for key, below in one.items():
+        if key == "." or key not in other:
+            continue
+        left, right = _child(first, key), _child(second, key)
+        if below and other[key]:
+            rest = differing(below, other[key], left, right)
+            if rest:
+                out[key] = rest
+        elif not same(left, right):
+            out[key] = {}
+    return out
+
+
+def remove(value: JsonValue, tree: FieldTree) -> JsonValue:
+    """The value without the leaves of a tree, and without maps and lists that this empties."""
+    if isinstance(value, dict):
+        out = dict(value)
+        for key, below in tree.items():
+            name = key[2:]
+            if name not in out:
+                continue
+            rest = remove(out[name], below) if below else None
+            if rest in (None, {}, []):
+                del out[name]
+            else:
+                out[name] = rest
+        return out
+    if isinstance(value, list):
+        kept = []
+        for item in value:
+            hit = next((key for key in tree if _is_item(item, key)), None)
+            below = tree[hit] if hit else None
+            if below is None:
+                kept.append(item)
+            elif below and "." not in below:
+                kept.append(remove(item, below))
+        return kept
+    return value
+
+
+def paths_of(tree: FieldTree, prefix: str = "") -> list[str]:
+    """The leaves as people read them: `.spec.template.spec.containers[name="web"].image`."""
+    out: list[str] = []
+    for key, below in tree.items():
+        if key == ".":
+            continue
+        if key.startswith("f:"):
+            path = f"{prefix}.{key[2:]}"
+        elif key.startswith("k:"):
+            names = ",".join(f"{name}={orjson.dumps(value).decode()}" for name, value in orjson.loads(key[2:]).items())
+            path = f"{prefix}[{names}]"
+        else:
+            path = f"{prefix}[={key[2:]}]"
+        out += paths_of(below, path) if below else [path]
+    return out
+
+
+def _items_by_key(name: str, items: Sequence[Any], *, granular: bool) -> list[tuple[str, Any]] | None:
+    """The items under their keys, or None when the list is atomic (or its items lack keys, or share one)."""
+    if not granular and name not in ("finalizers", "ownerReferences"):
+        return None
+    if name in _SETS:
+        pairs = [(f"v:{orjson.dumps(item).decode()}", item) for item in items]
+        return pairs if len({key for key, _ in pairs}) == len(pairs) else None
+    for keys in _LIST_KEYS.get(name, ()):
+        pairs = [(_item_key(item, keys), item) for item in items if isinstance(item, dict) and keys[0] in item]
+        if len(pairs) == len(items) and len({key for key, _ in pairs}) == len(pairs):
+            return pairs
+    return None
+
+
+def _item_key(item: JsonObject, keys: tuple[str, ...]) -> str:
+    values = {key: item.get(key, _KEY_DEFAULTS.get(key)) for key in keys}
+    return f"k:{orjson.dumps(values, option=orjson.OPT_SORT_KEYS).decode()}"
+
+
+def _child(value: JsonValue, key: str) -> JsonValue:
+    if key.startswith("f:"):
+        return value.get(key[2:]) if isinstance(value, Mapping) else None
+    return next((item for item in value if _is_item(item, key)), None) if isinstance(value, list) else None
+
+
+def _is_item(item: JsonValue, key: str) -> bool:
+    if key.startswith("v:"):
+        return same(item, orjson.loads(key[2:]))
+    if not key.startswith("k:") or not isinstance(item, Mapping):
+        return False
+    return _item_key(item, tuple(orjson.loads(key[2:]))) == key

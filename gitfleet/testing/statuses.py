@@ -1,0 +1,240 @@
+"""What the controllers of a cluster write into an object: one pure function of the object and how far its rollout is.
+
+Every kind has two faces: still rolling out, where KubeFleet's availability rule (kubefleet.md §6) must say no, and done,
+where it must say yes. While rolling out, a workload looks as Kubernetes' own rolling update leaves it in the middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from math import ceil
+from typing import Any, Final
+
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.objects import GroupKind, JsonObject
+from gitfleet.testing.kinds import CRD, NAMESPACE, SERVICE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an object is: `done`, or on its way; `first` when it never was done before.
+
+    `at` is the moment of this state, `nodes` the number of nodes of the cluster.
+    """
+
+    done: bool
+    first: bool
+    at: datetime
+    nodes: int = 1
+
+
+def reconciled(group_kind: GroupKind, body: JsonObject, progress: Progress, *, reports: bool) -> JsonObject:
+    """The object with what its controllers write (status; a Service's clusterIP); the same object for plain data.
+
+    `reports` says for a kind without rules of its own (a custom one) whether its controller writes a Ready condition.
+    """
+    controller = _CONTROLLERS.get(group_kind) or (_custom if reports else None)
+    return body if controller is None else controller(body, progress)
+
+
+def has_status(group_kind: GroupKind) -> bool:
+    """Whether a built-in kind has a controller here."""
+    return group_kind in _CONTROLLERS
+
+
+def time_text(moment: datetime) -> str:
+    """A time as Kubernetes writes it: whole seconds, UTC."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _deployment(body: JsonObject, progress: Progress) -> JsonObject:
+    wanted = _replicas(body)
+    if progress.done:
+        counts = {"replicas": wanted, "updatedReplicas": wanted, "readyReplicas": wanted, "availableReplicas": wanted}
+        conditions = [
+            _condition("Available", "True", "MinimumReplicasAvailable", progress),
+            _condition("Progressing", "True", "NewReplicaSetAvailable", progress),
+        ]
+        return _with_status(body, _observed(body, wanted, progress) | _shown(counts) | {"conditions": conditions})
+    if progress.first:
+        counts = {"replicas": wanted, "updatedReplicas": wanted, "unavailableReplicas": wanted}
+        enough = "False"
+    else:
+        # maxSurge 25 % rounded up, maxUnavailable 25 % rounded down, as apps/v1 defaults them.
+        surge, missing = ceil(wanted / 4), wanted // 4
+        ready = wanted - missing
+        updated = min(surge + missing, wanted)
+        counts = {"replicas": wanted + surge, "updatedReplicas": updated, "readyReplicas": ready}
+        counts |= {"availableReplicas": ready, "unavailableReplicas": wanted + surge - ready}
+        enough = "True"
+    reason = "MinimumReplicasAvailable" if enough == "True" else "MinimumReplicasUnavailable"
+    conditions = [
+        _condition("Available", enough, reason, progress),
+        _condition("Progressing", "True", "ReplicaSetUpdated", progress),
+    ]
+    return _with_status(body, _observed(body, wanted, progress) | _shown(counts) | {"conditions": conditions})
+
+
+def _replica_set(body: JsonObject, progress: Progress) -> JsonObject:
+    wanted = _replicas(body)
+    ready = wanted if progress.done else 0 if progress.first else max(wanted - 1, 0)
+    counts = {"readyReplicas": ready, "availableReplicas": ready}
+    return _with_status(body, _observed(body, wanted, progress) | {"replicas": wanted} | _shown(counts))
+
+
+def _stateful_set(body: JsonObject, progress: Progress) -> JsonObject:
+    wanted = _replicas(body)
+    template = digest_of((body.get("spec") or {}).get("template"))[:10]
+    update = f"{(body.get('metadata') or {}).get('name')}-{template}"
+    before = str((body.get("status") or {}).get("currentRevision") or update)
+    current = update if progress.done or progress.first else before
+    ready = wanted if progress.done else 0 if progress.first else max(wanted - 1, 0)
+    updated = wanted if current == update else max(wanted - ready, 0)
+    status = _observed(body, wanted, progress) | {
+        "replicas": wanted,
+        "currentReplicas": wanted if current == update else ready,
+        "updatedReplicas": updated,
+        "availableReplicas": ready,
+        "currentRevision": current,
+        "updateRevision": update,
+    }
+    return _with_status(body, status | _shown({"readyReplicas": ready}))
+
+
+def _daemon_set(body: JsonObject, progress: Progress) -> JsonObject:
+    nodes = progress.nodes
+    ready = nodes if progress.done else 0 if progress.first else max(nodes - 1, 0)
+    updated = nodes if progress.done or progress.first else nodes - ready
+    status = _observed(body, nodes, progress) | {
+        "desiredNumberScheduled": nodes,
+        "currentNumberScheduled": nodes,
+        "numberMisscheduled": 0,
+        "numberReady": ready,
+    }
+    counts = {"updatedNumberScheduled": updated, "numberAvailable": ready, "numberUnavailable": nodes - ready}
+    return _with_status(body, status | _shown(counts))
+
+
+def _job(body: JsonObject, progress: Progress) -> JsonObject:
+    spec = body.get("spec") or {}
+    status: dict[str, Any] = {"startTime": time_text(progress.at)}
+    if progress.done:
+        started = (body.get("status") or {}).get("startTime") or time_text(progress.at)
+        status = {"startTime": started, "completionTime": time_text(progress.at)}
+        status |= {"succeeded": _number(spec.get("completions"), 1), "ready": 0, "terminating": 0}
+        status["conditions"] = [_condition("Complete", "True", "CompletionsReached", progress)]
+    else:
+        status |= {"active": _number(spec.get("parallelism"), 1), "ready": 0, "terminating": 0}
+    return _with_status(body, status)
+
+
+def _service(body: JsonObject, progress: Progress) -> JsonObject:
+    spec = dict(body.get("spec") or {})
+    kind = spec.get("type") or "ClusterIP"
+    if kind == "ExternalName":
+        spec.pop("clusterIP", None)
+        spec.pop("clusterIPs", None)
+    elif "clusterIP" in spec:
+        spec.setdefault("clusterIPs", [spec["clusterIP"]])
+    elif progress.done or kind == "LoadBalancer":
+        address = _address(body, "10.96")
+        spec |= {"clusterIP": address, "clusterIPs": [address]}
+    balanced = kind == "LoadBalancer" and progress.done
+    balancer = {"ingress": [{"ip": _address(body, "203.0"), "ipMode": "VIP"}]} if balanced else {}
+    return _with_status({**body, "spec": spec}, {"loadBalancer": balancer})
+
+
+def _definition(body: JsonObject, progress: Progress) -> JsonObject:
+    spec = body.get("spec") or {}
+    stored = [version.get("name") for version in spec.get("versions") or () if version.get("storage")]
+    conditions = [_condition("NamesAccepted", "True", "NoConflicts", progress)]
+    established = ("True", "InitialNamesAccepted") if progress.done or not progress.first else ("False", "Installing")
+    conditions.append(_condition("Established", *established, progress))
+    names = spec.get("names") or {}
+    return _with_status(body, {"acceptedNames": names, "conditions": conditions, "storedVersions": stored})
+
+
+def _budget(body: JsonObject, progress: Progress) -> JsonObject:
+    generation = _generation(body)
+    if not progress.done:
+        return _with_status(body, {**(body.get("status") or {}), "observedGeneration": generation - 1})
+    condition = _condition("DisruptionAllowed", "True", "SufficientPods", progress) | {"observedGeneration": generation}
+    status = {"currentHealthy": 2, "desiredHealthy": 1, "disruptionsAllowed": 1, "expectedPods": 2}
+    return _with_status(body, status | {"observedGeneration": generation, "conditions": [condition]})
+
+
+def _pod(body: JsonObject, progress: Progress) -> JsonObject:
+    ready = "True" if progress.done else "False"
+    condition = _condition("Ready", ready, "PodReady" if progress.done else "ContainersNotReady", progress)
+    return _with_status(body, {"phase": "Running" if progress.done else "Pending", "conditions": [condition]})
+
+
+def _namespace(body: JsonObject, progress: Progress) -> JsonObject:
+    return _with_status({**body, "spec": {"finalizers": ["kubernetes"]}}, {"phase": "Active"})
+
+
+def _claim(body: JsonObject, progress: Progress) -> JsonObject:
+    return _with_status(body, {"phase": "Bound" if progress.done else "Pending"})
+
+
+def _custom(body: JsonObject, progress: Progress) -> JsonObject:
+    outcome = ("True", "Ready") if progress.done else ("False", "Progressing")
+    generation = _generation(body)
+    condition = _condition("Ready", *outcome, progress) | {"observedGeneration": generation}
+    return _with_status(body, {"observedGeneration": generation, "conditions": [condition]})
+
+
+_CONTROLLERS: Final[Mapping[GroupKind, Callable[[JsonObject, Progress], JsonObject]]] = {
+    GroupKind("apps", "Deployment"): _deployment,
+    GroupKind("apps", "ReplicaSet"): _replica_set,
+    GroupKind("apps", "StatefulSet"): _stateful_set,
+    GroupKind("apps", "DaemonSet"): _daemon_set,
+    GroupKind("batch", "Job"): _job,
+    GroupKind("policy", "PodDisruptionBudget"): _budget,
+    GroupKind("", "Pod"): _pod,
+    GroupKind("", "PersistentVolumeClaim"): _claim,
+    SERVICE: _service,
+    NAMESPACE: _namespace,
+    CRD: _definition,
+}
+
+
+def _with_status(body: JsonObject, status: JsonObject) -> JsonObject:
+    return {**body, "status": status}
+
+
+def _observed(body: JsonObject, wanted: int, progress: Progress) -> dict[str, Any]:
+    """With nothing to run there is nothing that could lag but the controller itself: it has not looked yet."""
+    generation = _generation(body)
+    return {"observedGeneration": generation if progress.done or wanted else generation - 1}
+
+
+def _shown(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts as Kubernetes shows them: a zero is left out."""
+    return {name: count for name, count in counts.items() if count}
+
+
+def _condition(type_: str, status: str, reason: str, progress: Progress) -> dict[str, Any]:
+    return {"type": type_, "status": status, "reason": reason, "lastTransitionTime": time_text(progress.at)}
+
+
+def _generation(body: JsonObject) -> int:
+    return int((body.get("metadata") or {}).get("generation") or 0)
+
+
+def _replicas(body: JsonObject) -> int:
+    return _number((body.get("spec") or {}).get("replicas"), 1)
+
+
+def _number(value: Any, default: int) -> int:
+    return value if isinstance(value, int) else default
+
+
+def _address(body: JsonObject, prefix: str) -> str:
+    """An address that depends on the object's name alone, so that the same play gives the same bytes."""
+    metadata = body.get("metadata") or {}
+    digest = sha256(f"{metadata.get('namespace')}/{metadata.get('name')}".encode()).digest()
+    return f"{prefix}.{digest[0]}.{digest[1] % 254 + 1}"

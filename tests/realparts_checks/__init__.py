@@ -1,0 +1,1 @@
+"""Checks that the real parts of the test-suite keep their promises."""

@@ -1,0 +1,63 @@
+"""Short ways to write a rolling update in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.conditions import Condition, Status
+from gitfleet.model.placements import ApplyStrategy, PlacementKey, PlacementType, RollingUpdate
+from gitfleet.model.rolling import RolloutRequest
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def condition(type_: str, status: Status, reason: str, *, age: float = 3600, generation: int = 1) -> Condition:
+    return Condition(
+        type=type_,
+        status=status,
+        reason=reason,
+        last_transition_time=NOW - timedelta(seconds=age),
+        observed_generation=generation,
+    )
+
+
+def available(*, generation: int = 1) -> Condition:
+    return condition("Available", Status.TRUE, "AllWorkAreAvailable", generation=generation)
+
+
+def unavailable(*, age: float = 10, generation: int = 1) -> Condition:
+    return condition("Available", Status.FALSE, "NotAllWorkAreAvailable", age=age, generation=generation)
+
+
+def bound(cluster: str, *conditions: Condition, snapshot: str = "s-0", **more: Any) -> Binding:
+    return Binding(
+        placement=PlacementKey("", "web"),
+        cluster=cluster,
+        state=more.pop("state", BindingState.BOUND),
+        policy_snapshot="web-0",
+        resource_snapshot=snapshot or None,
+        conditions=conditions,
+        **more,
+    )
+
+
+def scheduled(cluster: str, **more: Any) -> Binding:
+    return bound(cluster, snapshot="", state=BindingState.SCHEDULED, **more)
+
+
+def request(bindings: Sequence[Binding], *, latest: str | None = "s-1", **more: Any) -> RolloutRequest:
+    limits = {k: more.pop(k) for k in ("max_unavailable", "max_surge", "unavailable_period_seconds") if k in more}
+    return RolloutRequest(
+        placement_type=more.pop("placement_type", PlacementType.PICK_ALL),
+        number_of_clusters=more.pop("number_of_clusters", None),
+        cluster_names=more.pop("cluster_names", ()),
+        rolling_update=RollingUpdate(**limits),
+        apply_strategy=more.pop("apply_strategy", ApplyStrategy()),
+        bindings=tuple(bindings),
+        latest_snapshot=latest,
+        now=more.pop("now", NOW),
+        **more,
+    )

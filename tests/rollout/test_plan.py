@@ -1,0 +1,183 @@
+"""Given bindings, the whole plan: moves, waits, sentences and the bindings after them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from gitfleet.model.bindings import BindingState
+from gitfleet.model.conditions import Status, find_condition
+from gitfleet.model.placements import ApplyStrategy, PlacementType
+from gitfleet.model.rolling import Held, Move, MoveKind
+from gitfleet.rollout import STUCK_AFTER, plan_rollout
+from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
+
+THREE = (bound("cluster-1", available()), bound("cluster-2", available()), bound("cluster-3", available()))
+
+
+def test_the_first_rollout_binds_all_at_once() -> None:
+    given = request([scheduled("a"), scheduled("b")], overrides={"a": (("cro-0",), ("ns/ro-1",))})
+    plan = plan_rollout(given)
+    assert plan.moves == (
+        Move(cluster="a", kind=MoveKind.BIND, reason="s-1 goes out to a new cluster"),
+        Move(cluster="b", kind=MoveKind.BIND, reason="s-1 goes out to a new cluster"),
+    )
+    first = plan.bindings[0]
+    assert first == replace(
+        given.bindings[0],
+        state=BindingState.BOUND,
+        resource_snapshot="s-1",
+        cluster_resource_overrides=("cro-0",),
+        resource_overrides=("ns/ro-1",),
+        generation=2,
+        conditions=first.conditions,
+    )
+    started = find_condition(first.conditions, "RolloutStarted", generation=2)
+    assert started is not None
+    assert (started.status, started.reason, started.last_transition_time) == (Status.TRUE, "RolloutStarted", NOW)
+    assert (plan.held, plan.wait, plan.need_roll) == ((), None, True)
+
+
+def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> None:
+    step = plan_rollout(request(THREE, max_unavailable=1))
+    assert [m.cluster for m in step.moves] == ["cluster-1"]
+    assert step.held[0] == Held(
+        cluster="cluster-2",
+        kind=MoveKind.UPDATE,
+        reason="3 of 3 clusters are available and at least 2 must stay so: maxUnavailable 1 lets cluster-1 go first",
+    )
+    waiting = find_condition(step.bindings[1].conditions, "RolloutStarted", generation=1)
+    assert waiting is not None
+    assert (waiting.status, waiting.reason) == (Status.FALSE, "RolloutNotStartedYet")
+    assert step.bindings[0].conditions[0] == available()  # kept; it no longer counts, being of generation 1
+    stuck = plan_rollout(request(step.bindings, max_unavailable=1))
+    assert stuck.moves == ()
+    assert len(stuck.held) == 2
+    assert stuck.held[1].reason == (
+        "2 of 3 clusters are available and at least 2 must stay so: "
+        "maxUnavailable 1 allows no further update until cluster-1 is available"
+    )
+    assert stuck.bindings == step.bindings
+    assert stuck.wait == timedelta(seconds=60)
+
+
+def test_the_fix_reaches_the_broken_cluster_at_once_where_the_floor_holds() -> None:
+    broken = bound("cluster-1", unavailable(), snapshot="s-1")
+    plan = plan_rollout(request([broken, *THREE[1:]], latest="s-2", max_unavailable=1))
+    assert plan.moves == (
+        Move(
+            cluster="cluster-1",
+            kind=MoveKind.UPDATE,
+            reason="s-2 replaces s-1; Available is still False there (NotAllWorkAreAvailable), "
+            "so no further cluster becomes unavailable",
+        ),
+    )
+
+
+def test_progress_is_not_failure_until_it_is_stuck() -> None:
+    """Decision D6: three clusters still starting must not all get the next release at once."""
+    young = [bound(c, unavailable(age=10)) for c in "abc"]
+    plan = plan_rollout(request(young, max_unavailable=1))
+    assert plan.moves == ()
+    assert plan.wait == timedelta(seconds=60)
+    old = [bound(c, unavailable(age=STUCK_AFTER.total_seconds())) for c in "abc"]
+    moves = plan_rollout(request(old, max_unavailable=1)).moves
+    assert [(m.cluster, m.failed) for m in moves] == [("a", True), ("b", True), ("c", True)]
+
+
+def test_an_excuse_is_counted_from_the_rollout_not_from_an_older_generation() -> None:
+    started = condition("RolloutStarted", Status.TRUE, "RolloutStarted", age=10)
+    kept = bound("a", started, unavailable(age=3600))
+    assert plan_rollout(request([kept], max_unavailable=0)).moves == ()
+
+
+def test_a_real_failure_is_updated_without_budget() -> None:
+    failed = bound("a", condition("Applied", Status.FALSE, "ApplyFailed", age=0))
+    plan = plan_rollout(request([failed, bound("b"), bound("c")], max_unavailable=1))
+    assert plan.moves == (
+        Move(
+            cluster="a",
+            kind=MoveKind.UPDATE,
+            failed=True,
+            reason="s-1 replaces s-0; Applied is False there (ApplyFailed), so the update needs no budget",
+        ),
+    )
+
+
+def test_a_changed_apply_strategy_goes_out_under_the_budget() -> None:
+    """Decision D18."""
+    plan = plan_rollout(
+        request(THREE, latest="s-0", max_unavailable=1, apply_strategy=ApplyStrategy(type="ReportDiff"))
+    )
+    assert plan.moves == (Move(cluster="cluster-1", kind=MoveKind.UPDATE, reason="the apply strategy has changed"),)
+    assert [b.apply_strategy.type for b in plan.bindings] == ["ReportDiff", "ClientSideApply", "ClientSideApply"]
+
+
+def test_a_changed_override_makes_only_its_clusters_stale() -> None:
+    plan = plan_rollout(request(THREE, latest="s-0", overrides={"cluster-2": (("cro-0",), ())}))
+    assert [(m.cluster, m.reason) for m in plan.moves] == [("cluster-2", "the overrides that concern it have changed")]
+    assert plan.up_to_date == ("cluster-1", "cluster-3")
+
+
+def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
+    bindings = [
+        scheduled("east-1"),
+        scheduled("east-2"),
+        bound("west-1", available(), state=BindingState.UNSCHEDULED),
+        bound("west-2", available(), state=BindingState.UNSCHEDULED),
+    ]
+    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 2, "max_surge": 2}
+    plan = plan_rollout(request(bindings, **limits))
+    assert [(m.kind, m.cluster) for m in plan.moves] == [
+        (MoveKind.REMOVE, "west-1"),
+        (MoveKind.BIND, "east-1"),
+        (MoveKind.BIND, "east-2"),
+    ]
+    assert plan.bindings[2] == replace(bindings[2], deleting=NOW)
+    assert plan.bindings[3] == bindings[3]
+    again = plan_rollout(request(plan.bindings, **limits))
+    assert again.held == (
+        Held(
+            cluster="west-2",
+            kind=MoveKind.REMOVE,
+            reason="1 of 2 clusters is available and at least 1 must stay so: "
+            "maxUnavailable 25% (1) allows no further removal until east-1 and east-2 are available",
+        ),
+    )
+
+
+def test_surge_is_told_with_its_numbers() -> None:
+    old = [bound("old", available(), state=BindingState.UNSCHEDULED)]
+    more: dict[str, Any] = {
+        "placement_type": PlacementType.PICK_N,
+        "number_of_clusters": 1,
+        "max_surge": 0,
+        "max_unavailable": 0,
+    }
+    plan = plan_rollout(request([*old, scheduled("new")], **more))
+    assert plan.held[-1] == Held(
+        cluster="new",
+        kind=MoveKind.BIND,
+        reason="1 cluster has the resources and at most 1 may: "
+        "maxSurge 0 allows no further cluster until old is cleared",
+    )
+
+
+def test_a_cluster_is_cleared_before_it_is_bound_anew() -> None:
+    leaving = bound("a", state=BindingState.UNSCHEDULED, deleting=NOW)
+    plan = plan_rollout(request([leaving, scheduled("a")]))
+    assert plan.moves == ()
+    assert [h.reason for h in plan.held] == ["what an earlier placement left on the cluster is still being removed"]
+
+
+def test_without_a_snapshot_nothing_is_bound() -> None:
+    plan = plan_rollout(request([scheduled("a"), bound("b")], latest=None))
+    assert (plan.moves, plan.up_to_date) == ((), ("b",))
+    assert [h.reason for h in plan.held] == ["there is no resource snapshot yet"]
+
+
+def test_a_long_list_of_names_is_cut() -> None:
+    bindings = [bound(f"c{n}", snapshot="s-1") for n in range(9)] + [bound("late", available())]
+    plan = plan_rollout(request(bindings, max_unavailable=1))
+    assert plan.held[0].reason.endswith("until c0, c1, c2 and 6 more are available")
