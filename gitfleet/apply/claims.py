@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitfleet.apply.ledgers import Identity, by_identity
 from gitfleet.apply.requests import ApplyRequest
@@ -51,12 +51,15 @@ class Claims:
     def releases(self, entry: InventoryEntry) -> bool:
         """Whether the entry's placement has given the object up: it leaves, or its work has it no longer.
 
-        A placement whose work could not be rendered, or that nobody spoke of, gives nothing up.
+        A placement whose work could not be rendered, that only reports differences, or that nobody spoke of gives
+        nothing up.
         """
         if entry.placement in self.request.removing:
             return True
         work = self.works.get(entry.placement)
-        return work is not None and work.error is None and entry.key.identity not in self.wanted[entry.placement]
+        if work is None or work.error is not None or work.apply_strategy.type == "ReportDiff":
+            return False
+        return entry.key.identity not in self.wanted[entry.placement]
 
 
 def index_claims(request: ApplyRequest) -> Claims:
@@ -86,16 +89,7 @@ def index_claims(request: ApplyRequest) -> Claims:
             staying.setdefault(identity, placement)
             if not reports_only:
                 holders.setdefault(identity, placement)
-    return Claims(
-        request=request,
-        works=works,
-        entries=entries,
-        live_by_identity=claims.live_by_identity,
-        wanted=wanted,
-        holders=holders,
-        staying=staying,
-        crds=claims.crds,
-    )
+    return replace(claims, holders=holders, staying=staying)
 
 
 def defined_kind(body: JsonObject) -> GroupKind | None:

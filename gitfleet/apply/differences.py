@@ -1,8 +1,8 @@
 """Which fields of a live object differ from its manifest, for people and for the takeover and drift rules.
 
-KubeFleet's partial comparison looks at the manifest's own fields, its full comparison at all of them. Ignored, as there:
-identity, status, and labels and annotations of Kubernetes' and KubeFleet's own domains. What a server only writes in
-another way (quantities, `stringData`, empty values left out) is no difference. Values of Secrets are never shown.
+KubeFleet's partial comparison looks at the manifest's own fields, its full comparison at all of them. Ignored, as
+there: identity, status, and labels and annotations of Kubernetes' and KubeFleet's own domains. What a server only
+writes in another way (quantities, `stringData`, empty values left out) is no difference. Values of Secrets are never shown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _IDENTITY: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _QUANTITY_FIELDS: Final = re.compile(
     r"/(limits|requests|hard|capacity|default|defaultRequest|min|max|sizeLimit|averageValue|storage|divisor)(/|$)"
 )
-_QUANTITY: Final = re.compile(r"([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]+)?")
+_QUANTITY: Final = re.compile(
+    r"([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]+)?"
+)
 _FACTORS: Final[Mapping[str, Decimal]] = {
     "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
     "k": Decimal(10**3), "M": Decimal(10**6), "G": Decimal(10**9),
@@ -63,8 +65,9 @@ def _compare_objects(want: JsonObject, live: JsonObject, owned: OwnedFields, ful
         yield from _compare(f"/metadata/{part}", part, wanted, there, None, full)
     for part in [*want, *(p for p in live if p not in want)] if full else want:
         if part not in _IDENTITY:
-            path = f"/{_escaped(part)}"
-            yield from _compare(path, part, want.get(part, _ABSENT), live.get(part, _ABSENT), child_fields(owned, part), full)
+            below = child_fields(owned, part)
+            there = live.get(part, _ABSENT)
+            yield from _compare(f"/{_escaped(part)}", part, want.get(part, _ABSENT), there, below, full)
 
 
 def _compare(path: str, field: str, want: JsonValue, have: JsonValue, owned: OwnedFields, full: bool) -> _Found:

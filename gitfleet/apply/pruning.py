@@ -6,6 +6,7 @@ from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.apply.waves import propagation_of, wave_of
 from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import GroupKind
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, Operation, Release
 from gitfleet.model.placements import PlacementKey
@@ -58,7 +59,9 @@ def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if claims.releases(entry) or entry.key.identity in claims.wanted.get(entry.placement, ()):
         return None
     work = claims.works.get(entry.placement)
-    why = f"the resources could not be overridden: {work.error}" if work is not None else "nothing was decided about it"
+    why = "nothing was decided about it"
+    if work is not None:
+        why = f"the resources could not be overridden: {work.error}" if work.error else "ReportDiff changes nothing"
     return _keep(entry, claims, "Held", f"{entry.key} stays as it is: {why}")
 
 
@@ -68,7 +71,7 @@ def _user_of(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Placeme
         users = [p for (_, _, namespace, _), p in claims.staying.items() if namespace == entry.key.name]
     elif entry.key.group_kind == CRD_KIND:
         kind = defined_kind(live.body)
-        users = [p for (group, name, _, _), p in claims.staying.items() if kind is not None and (group, name) == (kind.group, kind.kind)]
+        users = [p for (group, name, _, _), p in claims.staying.items() if GroupKind(group, name) == kind]
     else:
         return None
     return min(users, default=None)

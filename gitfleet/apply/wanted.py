@@ -56,7 +56,8 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     """The object is ours: apply what changed here, or what somebody changed there."""
     key, strategy = manifest.key, work.apply_strategy
     if entry.placement != work.placement:
-        return _update(manifest, work, live, claims, f"{key} is handed over by {entry.placement.kind} {entry.placement}")
+        why = f"{key} is handed over by {entry.placement.kind} {entry.placement}"
+        return _update(manifest, work, live, claims, why)
     if entry.uid is None or entry.applied_digest is None or entry.shape_digest is None:
         return _update(manifest, work, live, claims, f"the last apply of {key} was not confirmed")
     if entry.applied_digest != manifest.digest:

@@ -33,7 +33,9 @@ BUILT_IN_GROUPS: Final = frozenset({
 })  # fmt: skip
 """The groups whose kinds have a wave of their own; a kind of the same name in another group is a custom one."""
 
-_HAVE_DEPENDENTS: Final = frozenset({"Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim"})
+_HAVE_DEPENDENTS: Final = frozenset(
+    {"Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim"}
+)
 
 
 def wave_of(kind: GroupKind) -> int:

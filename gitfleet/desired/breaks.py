@@ -154,9 +154,7 @@ def _shape_in(annotation: Any) -> type[BaseModel] | None:
 def _without(raw: JsonValue, unknown: Sequence[Location], here: Location = ()) -> JsonValue:
     if isinstance(raw, dict):
         return {
-            name: _without(item, unknown, (*here, name))
-            for name, item in raw.items()
-            if (*here, name) not in unknown
+            name: _without(item, unknown, (*here, name)) for name, item in raw.items() if (*here, name) not in unknown
         }
     if isinstance(raw, list):
         return [_without(item, unknown, (*here, index)) for index, item in enumerate(raw)]

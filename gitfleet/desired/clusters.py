@@ -1,4 +1,4 @@
-"""MemberCluster files: what people may write (KubeFleet apis/cluster/v1, and `spec.connection`), its rules, its value."""
+"""MemberCluster files: what people may write (KubeFleet apis/cluster/v1, and `spec.connection`) and its value."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class ResourceOverrideShape(ObjectShape):
 def patch_path_break(path: str) -> str | None:
     """What is wrong with a patch's path, or None (KubeFleet pkg/utils/validator/override.go).
 
-    Only what an override may change can be named: not apiVersion, kind or status, and of metadata labels and annotations.
+    Only what an override may change can be named: not apiVersion, kind or status, of metadata labels and annotations.
     """
     if not path:
         return "must not be empty; write a path such as /spec/replicas"
@@ -203,5 +203,3 @@ def _twice(field: str, selectors: list[OverriddenResourceShape]) -> list[Break]:
         for index, selector in enumerate(selectors)
         if selector in selectors[:index]
     ]
-
-

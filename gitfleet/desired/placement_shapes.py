@@ -213,4 +213,3 @@ class PlacementShape(ObjectShape):
 
 class ResourcePlacementShape(PlacementShape):
     """ResourcePlacement: places resources of its own namespace."""
-

@@ -114,7 +114,7 @@ def placement_warnings(shape: PlacementShape) -> Iterator[Break]:
     """What is allowed but hardly meant (decision D1)."""
     rolling = shape.spec.strategy.rolling_update if shape.spec.strategy else None
     if rolling is not None and rolling.max_surge in (0, "0%", "00%"):
-        sentence = "is zero, so a moved placement leaves a cluster before it reaches the next; raise it unless that is meant"
+        sentence = "is zero, so a placement leaves a cluster before it reaches the next; raise it unless that is meant"
         yield ("spec", "strategy", "rollingUpdate", "maxSurge"), sentence
 
 

@@ -5,7 +5,7 @@ Sources: KubeFleet apis/placement and pkg/utils/validator; decisions D8, D9, D11
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
@@ -58,9 +58,8 @@ def _index(value: Any) -> Any:
     return text
 
 
-Concurrency = Annotated[
-    Any, AfterValidator(_concurrency), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]})
-]
+_CONCURRENCY_SCHEMA: Final = {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}
+Concurrency = Annotated[Any, AfterValidator(_concurrency), WithJsonSchema(_CONCURRENCY_SCHEMA)]
 SnapshotIndex = Annotated[str, BeforeValidator(_index)]
 
 

@@ -1,8 +1,15 @@
 """observe: live objects = availability, drift, cluster health; one verdict vocabulary.
 
-    availability_of(body) -> Verdict
-    observe_binding(binding, work, operations/outcomes, live, now) -> Binding with conditions
-    observe_cluster(cluster, answer, now) -> MemberCluster with status
+    availability_of(body) -> Verdict                     one live object
+    observe_binding(binding, work, ...) -> Binding       what the operations and outcomes of one look mean for it
+    observe_cluster(cluster, answer, now) -> MemberCluster     what one look means for the member itself
 
-Source: kubefleet.md §6, §9; decisions D2, D3, D24.
+Nothing here talks to a cluster or reads a clock. What did not change keeps its times, so that nothing is committed.
+Source: kubefleet.md §6, §9; decisions D2, D3, D6, D23, D24.
 """
+
+from gitfleet.observe.availability import availability_of
+from gitfleet.observe.bindings import observe_binding
+from gitfleet.observe.clusters import observe_cluster
+
+__all__ = ["availability_of", "observe_binding", "observe_cluster"]

@@ -2,16 +2,16 @@
 
 It answers as a real one does where gitfleet can tell the difference: server-side apply with managedFields and conflicts,
 404 for a missing namespace or kind, 409 for preconditions, 422 for what the server refuses, finalizers, and deletion of a
-namespace or a CRD with all that is in it. Time passes only by the `now` of each call.
+namespace or a CRD with all that is in it. Time passes only by `pass_time`. It is not made for many threads at once.
 """
 
 from __future__ import annotations
 
 import copy
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any, Final, TypeAlias
 from uuid import NAMESPACE_URL, uuid5
@@ -22,13 +22,16 @@ import jsonpointer
 from gitfleet.errors import BadInput
 from gitfleet.model.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.testing import fields, kinds, statuses
+from gitfleet.testing import kinds, statuses
+from gitfleet.testing.fields import content_of
+from gitfleet.testing.ownership import APPLY, UPDATE, Author, OwnershipConflict, applied, edited
 from gitfleet.testing.rules import DEFAULT_DELAY, ClusterRule, Delay, rule_for
 
 FIELD_MANAGER: Final = "gitfleet"
 """The manager under which gitfleet applies; it must never be renamed."""
 HAND: Final = "kubectl-edit"
 """The manager of changes by hand."""
+BIRTH_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 Identity: TypeAlias = tuple[str, str, str, str]
 
@@ -45,77 +48,85 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class Stored:
-    """One object: as shown, and how far its controllers are. `due` is when they are done, None when never or already."""
+    """One object as shown now, and its controllers: `done`; `first` while they never were; `due` when they will be by time.
+
+    `content` is what owners can own of the object, kept until the next write.
+    """
 
     live: LiveObject
-    done: bool = True
+    done: bool = False
     first: bool = True
     due: datetime | None = None
+    content: JsonObject | None = None
 
 
 class MemoryServer:
     """The objects of one cluster. Bodies that it hands out are never changed later: every write makes new ones."""
 
     def __init__(self, cluster: str) -> None:
-        """An empty cluster with the namespaces that every cluster has; `rules` and `nodes` may be set at any time."""
+        """No object at all, not even a namespace: see `found`."""
         self.cluster = cluster
         self.rules: Sequence[ClusterRule] = ()
+        """The rules for this cluster; they count from the next write on."""
         self.nodes = 1
         self.changed = False
         """Whether anything was written since somebody set this to False."""
         self.on_settled: Callable[[ObjectKey, datetime], None] | None = None
-        self._objects: dict[Identity, Stored] = {}
-        self._kinds: dict[GroupKind, kinds.Kind] = {}
-        self._version = 0
+        """Called when an object becomes available, with the moment at which it did."""
+        self.version = 0
+        self.objects: dict[Identity, Stored] = {}
+        self._custom: dict[GroupKind, kinds.Kind] = {}
         self._due: list[tuple[datetime, int, Identity]] = []
+        self._leaving: set[Identity] = set()  # namespaces and CRDs that wait for the last of their objects to go
         self._namespaces: dict[str, str] | None = None
 
-    # Reading
+    def found(self, now: datetime) -> None:
+        """Make the namespaces that every cluster is born with."""
+        for name in BIRTH_NAMESPACES:
+            self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, now=now, manager="apiserver")
 
     def get(self, key: ObjectKey) -> LiveObject | None:
-        """The object under the version asked for, None when it is not there; Refused for a version that is not served."""
-        stored = self._objects.get(key.identity)
-        kind = self.kind_of(key.group_kind)
-        if kind is not None and key.version not in kind.versions:
-            raise Refused("NotFound", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
-        if kind is None or stored is None:
-            return None
-        if stored.live.key == key:
+        """The object under the version asked for, None when it or its kind is not there.
+
+        Refused for a version that is not served: then the object may well be there.
+        """
+        stored = self.objects.get(key.identity)
+        if stored is not None and stored.live.key == key:
             return stored.live
-        return LiveObject(key, {**stored.live.body, "apiVersion": key.api_version})
+        kind = self.kind_of(key.group_kind)
+        if kind is None and key.group not in kinds.BUILT_IN_GROUPS:
+            return None
+        if kind is None or key.version not in kind.versions:
+            raise Refused("NotFound", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
+        return stored and LiveObject(key, {**stored.live.body, "apiVersion": key.api_version})
 
     def kind_of(self, group_kind: GroupKind) -> kinds.Kind | None:
         """The kind as served now; None when it is neither built in nor defined by an established CRD."""
-        return kinds.BUILT_IN.get(group_kind) or self._kinds.get(group_kind)
+        return kinds.BUILT_IN.get(group_kind) or self._custom.get(group_kind)
 
     def namespaces(self) -> dict[str, str]:
-        """All namespaces, name to the Work that brought it ("": unknown to the cluster itself)."""
+        """All namespaces, each with the name of the Work that brought it ("": a cluster does not know)."""
         if self._namespaces is None:
-            names = sorted(key[3] for key in self._objects if key[:2] == ("", "Namespace"))
+            names = sorted(identity[3] for identity in self.objects if identity[:2] == ("", "Namespace"))
             self._namespaces = dict.fromkeys(names, "")
         return self._namespaces
 
     def unsettled(self) -> Iterator[ObjectKey]:
-        """The objects whose controllers are not done: what is not available now."""
-        return (stored.live.key for stored in self._objects.values() if not stored.done)
-
-    def objects(self) -> Iterator[Stored]:
-        """Everything that is stored."""
-        return iter(self._objects.values())
+        """The objects whose controllers are not done: what is not available now, whoever looks at it."""
+        return (stored.live.key for stored in self.objects.values() if not stored.done)
 
     def next_change(self) -> datetime | None:
         """When the next object becomes available by itself; None when nothing is on its way."""
+        while self._due and self._is_stale(self._due[0]):
+            heappop(self._due)
         return self._due[0][0] if self._due else None
 
     def pass_time(self, now: datetime) -> None:
-        """Let the controllers do what they have done by `now`."""
+        """Let the controllers do what they have done by `now`, in the order of time."""
         while self._due and self._due[0][0] <= now:
-            due, _, identity = heappop(self._due)
-            stored = self._objects.get(identity)
-            if stored is not None and stored.due == due:
-                self._settle(stored, due)
-
-    # Writing
+            entry = heappop(self._due)
+            if not self._is_stale(entry):
+                self._settle(self.objects[entry[2]], entry[0])
 
     def apply(
         self,
@@ -129,24 +140,27 @@ class MemoryServer:
         """Server-side apply: the object as it is afterwards. Refused with NotFound, Conflict, Invalid or Forbidden."""
         key = key_of(body)
         kind = self._admit(key)
-        stored = self._objects.get(key.identity)
+        stored = self.objects.get(key.identity)
         if resource_version is not None and (stored is None or stored.live.resource_version != resource_version):
-            raise Refused("Conflict", f"the object of {key} has been modified; look at the newest version and try again")
+            raise Refused("Conflict", f"{key} has been modified; look at the newest version and try again")
         rule = rule_for(self.rules, key, body)
         if rule is not None and rule.apply_fails:
             raise Refused("Invalid", f"the API server of {self.cluster} refuses {key}", retry=False)
-        content = fields.content_of(body)
-        ours = fields.fields_of(content, granular=not kind.custom)
-        if stored is None:
-            managed = (_entry(manager, "Apply", key.api_version, ours, now),)
-            return self._write(key, kind, None, _stored_form(key, content), managed, now)
-        merged, managed = _applied(stored.live.body, content, ours, key, kind, manager, force=force, now=now)
-        return self._write(key, kind, stored, _stored_form(key, merged), managed, now)
+        live = _content(stored) if stored else {}
+        managed = stored.live.body["metadata"]["managedFields"] if stored else ()
+        author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
+        try:
+            content, owners = applied(
+                live, managed, content_of(body), author, granular=not kind.custom, force=force
+            )
+        except OwnershipConflict as conflict:
+            raise Refused("Conflict", f"{key}: {conflict.message}") from conflict
+        return self._write(key, kind, _stored_form(key, content), owners, now)
 
     def patch_by_hand(self, key: ObjectKey, patch: Sequence[JsonObject], *, now: datetime) -> LiveObject:
-        """A JSON patch (RFC 6902) as somebody with kubectl would do it. BadInput when it cannot be done."""
+        """A JSON patch (RFC 6902) as somebody with kubectl would do it; BadInput when it cannot be done."""
         kind = self.kind_of(key.group_kind)
-        stored = self._objects.get(key.identity)
+        stored = self.objects.get(key.identity)
         if kind is None or stored is None:
             raise BadInput(f"{key} is not on {self.cluster}, so it cannot be changed by hand")
         old = stored.live.body
@@ -154,40 +168,50 @@ class MemoryServer:
             new = jsonpatch.JsonPatch([dict(step) for step in patch]).apply(copy.deepcopy(dict(old)))
         except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
             raise BadInput(f"the patch does not fit {key} on {self.cluster}: {error}") from error
-        managed = _edited(old, new, key, kind, now)
-        content = fields.content_of(new)
-        live = self._write(key, kind, stored, content, managed, now, status=new.get("status"))
-        if live.body["metadata"].get("deletionTimestamp") and not live.body["metadata"].get("finalizers"):
-            self._drop(key.identity)
+        author = Author(manager=HAND, operation=UPDATE, api_version=key.api_version, now=now)
+        content = content_of(new)
+        owners = edited(
+            _content(stored), content, old["metadata"]["managedFields"], author, granular=not kind.custom
+        )
+        try:
+            live = self._write(key, kind, content, owners, now, status=new.get("status"))
+        except Refused as refused:
+            raise BadInput(f"the patch of {key} on {self.cluster} is refused: {refused.message}") from refused
+        if live.body["metadata"].get("deletionTimestamp"):
+            self._drop_if_free(key.identity)
         return live
 
     def delete(self, key: ObjectKey, *, now: datetime, uid: str | None = None) -> LiveObject | None:
-        """Delete: None when it is gone, the object when finalizers hold it. Refused with NotFound or Conflict (other UID).
+        """Delete: None when it is gone, the object while something holds it. Refused with NotFound, Conflict (other UID).
 
         Nothing here has dependents of its own, so Foreground, Background and Orphan come to the same.
         """
-        stored = self._objects.get(key.identity)
+        stored = self.objects.get(key.identity)
         if stored is None:
             raise Refused("NotFound", f"{key} is not on {self.cluster}")
         if uid is not None and stored.live.uid != uid:
             raise Refused("Conflict", f"{key} on {self.cluster} is another object by now: its UID has changed")
-        if key.group_kind == kinds.NAMESPACE:
-            if key.name in ("default", "kube-system", "kube-public"):
-                raise Refused("Forbidden", f"{key} is a namespace that no cluster can be without", retry=False)
-            self._delete_all([k for k in self._objects if k[2] == key.name], now)
-            held = any(k[2] == key.name for k in self._objects)
-        elif key.group_kind == kinds.CRD:
-            defined = kinds.custom_kind(stored.live.body)[0]
-            self._delete_all([k for k in self._objects if k[:2] == (defined.group, defined.kind)], now)
-            held = any(k[:2] == (defined.group, defined.kind) for k in self._objects)
-        else:
-            held = False
-        if not held and not stored.live.body["metadata"].get("finalizers"):
-            self._drop(key.identity)
-            return None
-        return self._mark_deleted(stored, now)
+        if key.group_kind == kinds.NAMESPACE and key.name in BIRTH_NAMESPACES:
+            raise Refused("Forbidden", f"{key} is a namespace that no cluster can be without", retry=False)
+        self._mark_leaving(stored, now)
+        for identity in self._held_by(stored.live):
+            if identity in self.objects:
+                self.delete(self.objects[identity].live.key, now=now)
+        self._drop_if_free(key.identity)
+        left = self.objects.get(key.identity)
+        return left.live if left else None
 
-    # Inside
+    def restore(self, version: int, objects: Sequence[Stored]) -> None:
+        """Take over what another server held."""
+        self.version = version
+        self.objects = {stored.live.key.identity: stored for stored in objects}
+        self._namespaces = None
+        for identity, stored in self.objects.items():
+            if stored.due is not None:
+                heappush(self._due, (stored.due, version, identity))
+            if stored.live.body["metadata"].get("deletionTimestamp"):
+                self._leaving.add(identity)
+            self._define(stored.live)
 
     def _admit(self, key: ObjectKey) -> kinds.Kind:
         """The kind of an object that may be written, after the checks that every write goes through."""
@@ -200,10 +224,10 @@ class MemoryServer:
             wanted = "needs a namespace" if kind.namespaced else "is cluster-scoped and may have no namespace"
             raise Refused("Invalid", f"{key} {wanted}", retry=False)
         if kind.namespaced:
-            home = self._objects.get(("", "Namespace", "", key.namespace))
+            home = self.objects.get(("", "Namespace", "", key.namespace))
             if home is None:
                 raise Refused("NotFound", f'namespaces "{key.namespace}" not found')
-            if home.live.body["metadata"].get("deletionTimestamp"):
+            if home.live.body["metadata"].get("deletionTimestamp") and key.identity not in self.objects:
                 raise Refused("Forbidden", f"namespace {key.namespace} is being deleted; nothing can be created in it")
         return kind
 
@@ -211,60 +235,48 @@ class MemoryServer:
         self,
         key: ObjectKey,
         kind: kinds.Kind,
-        stored: Stored | None,
         content: JsonObject,
-        managed: Sequence[JsonObject],
+        owners: Sequence[JsonObject],
         now: datetime,
         status: JsonObject | None = None,
     ) -> LiveObject:
         """Store a content with its owners; nothing happens when neither differs from what is stored."""
-        old = stored.live.body if stored else {}
-        metadata = old.get("metadata") or {}
-        before = fields.content_of(old)
-        spec_changed = stored is None or _without_metadata(before) != _without_metadata(content)
-        status_changed = status is not None and status != old.get("status")
-        if not (spec_changed or status_changed) and before == content and managed == metadata.get("managedFields"):
-            return stored.live if stored else LiveObject(key, old)
+        stored = self.objects.get(key.identity)
+        old: JsonObject = stored.live.body if stored else {}
+        before = _content(stored) if stored else {}
+        spec_changed = stored is None or (before is not content and _spec(before) != _spec(content))
+        status = old.get("status") if status is None else status
         if stored is not None:
+            same_status = status is old.get("status") or status == old.get("status")
+            if before == content and same_status and owners is old["metadata"]["managedFields"]:
+                return stored.live
             field = kinds.immutable_field(key.group_kind, old, content)
             if field is not None:
                 raise Refused("Invalid", f"{key}: {field} cannot be changed", retry=False)
-        body: JsonObject = {
-            "apiVersion": key.api_version,
-            "kind": key.kind,
-            "metadata": self._metadata(key, kind, metadata, content, managed, spec_changed, now),
-            **_without_metadata(content),
-        }
-        kept = status if status is not None else old.get("status")
-        if kept is not None:
-            body = {**body, "status": kept}
+        metadata = self._metadata(key, kind, old.get("metadata") or {}, content, now, spec_changed=spec_changed)
+        metadata["managedFields"] = owners if isinstance(owners, list) else list(owners)
+        body: JsonObject = {"apiVersion": key.api_version, "kind": key.kind, "metadata": metadata, **_spec(content)}
+        if status is not None:
+            body = {**body, "status": status}
         if stored is None:
-            stored = self._objects[key.identity] = Stored(LiveObject(key, body))
-            if key.group_kind == kinds.NAMESPACE:
-                self._namespaces = None
+            stored = self.objects[key.identity] = Stored(LiveObject(key, body))
+            self._namespaces = None
         if spec_changed:
             body = self._roll_out(stored, key, kind, body, now)
-        self._show(stored, key, body)
+        self._show(stored, LiveObject(key, body))
         return stored.live
 
     def _metadata(
-        self,
-        key: ObjectKey,
-        kind: kinds.Kind,
-        old: JsonObject,
-        content: JsonObject,
-        managed: Sequence[JsonObject],
-        spec_changed: bool,
-        now: datetime,
+        self, key: ObjectKey, kind: kinds.Kind, old: JsonObject, content: JsonObject, now: datetime, *, spec_changed: bool
     ) -> dict[str, Any]:
-        self._version += 1
+        self.version += 1
         out: dict[str, Any] = {"name": key.name}
         if key.namespace:
             out["namespace"] = key.namespace
-        out["uid"] = old.get("uid") or str(uuid5(NAMESPACE_URL, f"{self.cluster}/{self._version}"))
-        out["resourceVersion"] = str(self._version)
+        out["uid"] = old.get("uid") or str(uuid5(NAMESPACE_URL, f"{self.cluster}/{self.version}"))
+        out["resourceVersion"] = str(self.version)
         if kind.generations:
-            out["generation"] = int(old.get("generation") or 0) + (1 if spec_changed else 0)
+            out["generation"] = int(old.get("generation") or 0) + int(spec_changed)
         out["creationTimestamp"] = old.get("creationTimestamp") or statuses.time_text(now)
         for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
             if name in old:
@@ -272,83 +284,84 @@ class MemoryServer:
         out |= content.get("metadata") or {}
         if key.group_kind == kinds.NAMESPACE:
             out["labels"] = {**(out.get("labels") or {}), "kubernetes.io/metadata.name": key.name}
-        out["managedFields"] = list(managed)
         return out
 
     def _roll_out(
         self, stored: Stored, key: ObjectKey, kind: kinds.Kind, body: JsonObject, now: datetime
     ) -> JsonObject:
-        """Start the controllers anew on a changed spec."""
+        """Start the controllers anew on a changed spec: the object with their first status."""
         rule = rule_for(self.rules, key, body)
-        reports = not statuses.has_status(key.group_kind) and kind.custom and (kind.reports or rule is not None)
-        if not reports and not statuses.has_status(key.group_kind):
-            return body
+        reports = statuses.has_status(key.group_kind) or (kind.custom and (kind.reports or rule is not None))
         delay = rule.available if rule else _default_delay(key, body)
-        stored.first = stored.first and (not stored.done or "status" not in body)
-        stored.done = delay != "never" and not delay
-        stored.due = None if delay == "never" or stored.done else now + delay
-        if stored.due is not None:
-            heappush(self._due, (stored.due, self._version, key.identity))
+        stored.first = stored.first and not stored.done
+        stored.done = not reports or delay == timedelta(0)
+        stored.due = None
+        if not reports:
+            return body
+        if not stored.done and isinstance(delay, timedelta):
+            stored.due = now + delay
+            heappush(self._due, (stored.due, self.version, key.identity))
         progress = statuses.Progress(done=stored.done, first=stored.first, at=now, nodes=self.nodes)
-        return statuses.reconciled(key.group_kind, body, progress, reports=reports)
+        return statuses.reconciled(key.group_kind, body, progress, reports=kind.custom)
 
     def _settle(self, stored: Stored, at: datetime) -> None:
         key, body = stored.live.key, stored.live.body
         stored.done, stored.first, stored.due = True, False, None
         progress = statuses.Progress(done=True, first=False, at=at, nodes=self.nodes)
-        self._version += 1
-        body = statuses.reconciled(key.group_kind, body, progress, reports=True)
-        self._show(stored, key, {**body, "metadata": {**body["metadata"], "resourceVersion": str(self._version)}})
+        self._show(stored, LiveObject(key, self._next(statuses.reconciled(key.group_kind, body, progress, reports=True))))
         if self.on_settled is not None:
             self.on_settled(key, at)
 
-    def _show(self, stored: Stored, key: ObjectKey, body: JsonObject) -> None:
-        stored.live = LiveObject(key, body)
+    def _is_stale(self, entry: tuple[datetime, int, Identity]) -> bool:
+        stored = self.objects.get(entry[2])
+        return stored is None or stored.due != entry[0]
+
+    def _next(self, body: JsonObject, **metadata: Any) -> JsonObject:
+        """The body in the next resource version."""
+        self.version += 1
+        return {**body, "metadata": {**body["metadata"], **metadata, "resourceVersion": str(self.version)}}
+
+    def _show(self, stored: Stored, live: LiveObject) -> None:
+        stored.live, stored.content = live, None
         self.changed = True
-        if key.group_kind == kinds.CRD:
-            self._define(stored)
+        self._define(live)
 
-    def _define(self, stored: Stored) -> None:
-        conditions = (stored.live.body.get("status") or {}).get("conditions") or ()
-        if any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions):
-            group_kind, kind = kinds.custom_kind(stored.live.body)
-            self._kinds[group_kind] = kind
+    def _define(self, live: LiveObject) -> None:
+        if live.key.group_kind == kinds.CRD and kinds.is_established(live.body):
+            group_kind, kind = kinds.custom_kind(live.body)
+            self._custom[group_kind] = kind
 
-    def _delete_all(self, identities: Collection[Identity], now: datetime) -> None:
-        for identity in identities:
-            if identity in self._objects:
-                self.delete(self._objects[identity].live.key, now=now)
+    def _held_by(self, live: LiveObject) -> list[Identity]:
+        """What goes when a namespace or a CRD goes."""
+        if live.key.group_kind == kinds.NAMESPACE:
+            return [identity for identity in self.objects if identity[2] == live.key.name]
+        if live.key.group_kind == kinds.CRD:
+            defined = kinds.custom_kind(live.body)[0]
+            return [identity for identity in self.objects if identity[:2] == (defined.group, defined.kind)]
+        return []
 
-    def _mark_deleted(self, stored: Stored, now: datetime) -> LiveObject:
-        metadata = stored.live.body["metadata"]
-        if "deletionTimestamp" not in metadata:
-            self._version += 1
-            marks = {"deletionTimestamp": statuses.time_text(now), "deletionGracePeriodSeconds": 0}
-            body = {**stored.live.body, "metadata": {**metadata, **marks, "resourceVersion": str(self._version)}}
-            if stored.live.key.group_kind == kinds.NAMESPACE:
-                body["status"] = {"phase": "Terminating"}
-            self._show(stored, stored.live.key, body)
-        return stored.live
+    def _mark_leaving(self, stored: Stored, now: datetime) -> None:
+        if "deletionTimestamp" in stored.live.body["metadata"]:
+            return
+        stamp = statuses.time_text(now)
+        body = self._next(stored.live.body, deletionTimestamp=stamp, deletionGracePeriodSeconds=0)
+        if stored.live.key.group_kind == kinds.NAMESPACE:
+            body = {**body, "status": {"phase": "Terminating"}}
+        self._leaving.add(stored.live.key.identity)
+        self._show(stored, LiveObject(stored.live.key, body))
 
-    def _drop(self, identity: Identity) -> None:
-        stored = self._objects.pop(identity)
+    def _drop_if_free(self, identity: Identity) -> None:
+        """Drop an object that is being deleted and that nothing holds; then what waited for it."""
+        stored = self.objects[identity]
+        if stored.live.body["metadata"].get("finalizers") or self._held_by(stored.live):
+            return
+        del self.objects[identity]
+        self._leaving.discard(identity)
+        self._namespaces = None
         self.changed = True
-        self._version += 1
-        if identity[:2] == ("", "Namespace"):
-            self._namespaces = None
+        self.version += 1
         if stored.live.key.group_kind == kinds.CRD:
-            self._kinds.pop(kinds.custom_kind(stored.live.body)[0], None)
-        self._finish_waiting(identity)
-
-    def _finish_waiting(self, gone: Identity) -> None:
-        """A namespace or CRD that was deleted goes when the last of what it held has gone."""
-        for stored in [s for s in self._objects.values() if s.live.body["metadata"].get("deletionTimestamp")]:
-            key = stored.live.key
-            if key.group_kind in (kinds.NAMESPACE, kinds.CRD) and not stored.live.body["metadata"].get("finalizers"):
-                if key.group_kind == kinds.NAMESPACE:
-                    left = any(identity[2] == key.name for identity in self._objects)
-                else:
-                    defined = kinds.custom_kind(stored.live.body)[0]
-                    left = any(identity[:2] == (defined.group, defined.kind) for identity in self._objects)
-                if not left and key.identity in self._objects and key.identity != gone:
-                    self._drop(key.identity)
+            self._custom.pop(kinds.custom_kind(stored.live.body)[0], None)
+        for waiting in sorted(self._leaving):
+            if waiting in self.objects and identity in (waiting, *self._holders_freed(waiting, identity)):
+                self._drop_if_free(waiting)

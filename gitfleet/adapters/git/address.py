@@ -77,9 +77,13 @@ def _parse_url(text: str, scheme: str) -> tuple[Address, GitCredentials | None]:
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     if scheme in ("ssh", "git"):
         login = f"{parts.username}@" if parts.username else ""
-        return Address(url=f"{scheme}://{login}{place}{path}", shown=f"{scheme}://{place}{parts.path}", scheme=scheme), None
+        return Address(
+            url=f"{scheme}://{login}{place}{path}", shown=f"{scheme}://{place}{parts.path}", scheme=scheme
+        ), None
     origin = f"{scheme}://{place}/"
-    address = Address(url=origin + path.lstrip("/"), shown=origin + parts.path.lstrip("/"), scheme=scheme, origin=origin)
+    address = Address(
+        url=origin + path.lstrip("/"), shown=origin + parts.path.lstrip("/"), scheme=scheme, origin=origin
+    )
     return address, _credentials_inside(parts.username, parts.password)
 
 

@@ -17,6 +17,7 @@ from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, Answer, Gi
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable
 
 _HEADS = "refs/heads/"
+_ANEW = "is damaged; it is made anew at the next fetch."
 _OTHER_FORMAT = re.compile(r"mismatched algorithms|unknown object format|hash algorithm|object format mismatch", re.I)
 _DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad (?:config|object)|loose object|unable to read|packfile")
 _STALE_LOCK = re.compile(r"\.lock': File exists")
@@ -66,7 +67,9 @@ class Connection:
         """The remote as people may see it."""
         return self.address.shown
 
-    def local(self, *words: str, stdin: bytes = b"", output_bytes: int = OUTPUT_BYTES, hold: int | None = None) -> Answer:
+    def local(
+        self, *words: str, stdin: bytes = b"", output_bytes: int = OUTPUT_BYTES, hold: int | None = None
+    ) -> Answer:
         """Run git on the mirror alone, which is made first when it is not there."""
         if not self.mirror.is_there():
             with self.mirror.hold():
@@ -131,26 +134,25 @@ class Connection:
         """Why a reading of the mirror failed: the mirror's fault (RemoteUnreachable), or a bad question (BadInput)."""
         if answer.too_large:
             return BadInput(f"Reading {what} gives more than gitfleet takes in.")
-        anew = "it is made anew at the next fetch"
         if answer.timed_out or self._seen != self.mirror.identity():
             return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {what}.")
         if _DAMAGE.search(answer.errors) or not self._is_sound():
             self.mirror.note_damage(quote_of(self.mask(answer.errors)))
-            return RemoteUnreachable(f"The git mirror in {self.mirror.folder} is damaged; {anew}.")
+            return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_ANEW}")
         return BadInput(f"{self.shown} does not have {what}.")
 
     def damaged(self, what: str) -> GitfleetError:
         """Note that an object of the mirror is not what its id says."""
         self.mirror.note_damage(what)
-        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} is damaged; it is made anew at the next fetch.")
+        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_ANEW}")
 
     def housekeep(self) -> None:
         """Pack loose objects and drop what nothing refers to for two weeks, when there is enough of it."""
         with self.mirror.hold() as hold:
             self.mirror.clear_leftovers()
             answer = self._git.run(
-                "-c", "gc.auto=1000", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet",
-                seconds=5 * LOCAL_SECONDS, hold=hold,
+                "-c", "gc.auto=1000", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false",
+                "gc", "--auto", "--quiet", seconds=5 * LOCAL_SECONDS, hold=hold,
             )  # fmt: skip
         if not answer.well:
             _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(answer.errors))})

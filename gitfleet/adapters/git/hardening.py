@@ -83,5 +83,7 @@ def git_environment(
 def strangers(environment: Mapping[str, str]) -> list[str]:
     """Names of GIT_* variables around us that a git of ours must not see (GIT_DIR inside a hook, GIT_TRACE, ...)."""
     return sorted(
-        key for key in os.environ if key.startswith("GIT_") and key not in environment and not key.startswith(_OWN_PREFIX)
+        key
+        for key in os.environ
+        if key.startswith("GIT_") and key not in environment and not key.startswith(_OWN_PREFIX)
     )

@@ -13,7 +13,7 @@ _QUOTED = re.compile(rb'["\\]')
 
 
 def compose_import(change: BranchChange, *, ref: str, base: str | None, committer: tuple[str, str]) -> bytes:
-    """The stream: it prints the tree of `base` (or of `expected` without one), the new tree, and the new commit's id."""
+    """The stream; it prints the tree of `base` (or of `expected` without one), the new tree and the commit's id."""
     when = _epoch(change)
     parts = [
         b"feature done\n",

@@ -1,10 +1,10 @@
-"""The bare mirror of one remote on disk: made, locked, cleared of what killed processes left, and made anew when broken.
+"""The bare mirror of one remote on disk: made, locked, cleared of what killed processes left, made anew when broken.
 
-    mirror_dir/
-      gitfleet-mirror   says that the folder is ours and may be deleted
-      lock              held by whoever changes the mirror, across threads and processes
-      damaged           there when a reader found an unsound object: the next fetch makes the mirror anew
-      mirror.git/       branches of the remote as refs/remotes/origin/*, tags that were asked for as refs/tags/*
+mirror_dir/
+  gitfleet-mirror   says that the folder is ours and may be deleted
+  lock              held by whoever changes the mirror, across threads and processes
+  damaged           there when a reader found an unsound object: the next fetch makes the mirror anew
+  mirror.git/       branches of the remote as refs/remotes/origin/*, tags that were asked for as refs/tags/*
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ PENDING = "refs/gitfleet/pending"
 _MARKER = "gitfleet-mirror"
 _MARKER_TEXT = "A mirror of a git remote, kept by gitfleet. It may be deleted at any time.\n"
 _LEFTOVERS = ("*.lock", "gc.pid", "fast_import_crash_*", "objects/pack/tmp_*", "objects/info/*.lock")
+_POLL_SECONDS = 0.01
 _log = logging.getLogger(__name__)
 
 
@@ -39,7 +40,7 @@ class Mirror:
         self.folder = folder.absolute()
         self.git_dir = self.folder / "mirror.git"
         self._lock_seconds = lock_seconds
-        self._descriptor: int | None = None
+        self._descriptor = -1
         self._cleared = False
         self._prepare_folder()
         self._lock = FileLock(
@@ -54,12 +55,13 @@ class Mirror:
         RetryLater when others hold it for longer than `lock_seconds`.
         """
         try:
-            self._lock.acquire()
+            self._lock.acquire(poll_interval=_POLL_SECONDS)
         except Timeout as error:
-            message = f"Another process holds the git mirror in {self.folder} for over {self._lock_seconds:.0f} seconds."
+            message = (
+                f"Another process holds the git mirror in {self.folder} for over {self._lock_seconds:.0f} seconds."
+            )
             raise RetryLater(message) from error
         try:
-            assert self._descriptor is not None
             self._ensure()
             yield self._descriptor
         finally:
@@ -100,7 +102,9 @@ class Mirror:
         # An empty template: no sample hooks, no description, nothing that a system's administrator put there.
         answer = git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(fresh))
         if not answer.well:
-            raise MissingPart(f"git could not make a mirror in {self.folder}.", hint="Is the folder writable, is it full?")
+            raise MissingPart(
+                f"git could not make a mirror in {self.folder}.", hint="Is the folder writable, is it full?"
+            )
         old = self.folder / "old.git"
         shutil.rmtree(old, ignore_errors=True)
         with suppress(FileNotFoundError):
@@ -142,4 +146,6 @@ class Mirror:
                 )
             marker.write_text(_MARKER_TEXT, encoding="utf-8")
         except OSError as error:
-            raise MissingPart(f"The folder {self.folder} for the git mirror cannot be used: {error.strerror}.") from error
+            raise MissingPart(
+                f"The folder {self.folder} for the git mirror cannot be used: {error.strerror}."
+            ) from error

@@ -147,7 +147,9 @@ class GitReader:
         changes = dict(self.changed_paths(near, commit))
         blobs = {entry.oid for entry in changes.values() if entry and entry.mode != "160000"}
         sizes = self._sizes(sorted(blobs)) if blobs else {}
-        sized = {path: entry and TreeEntry(entry.mode, entry.oid, sizes.get(entry.oid)) for path, entry in changes.items()}
+        sized = {
+            path: entry and TreeEntry(entry.mode, entry.oid, sizes.get(entry.oid)) for path, entry in changes.items()
+        }
         return objects.with_changes(self._trees[near], sized)
 
     def _sizes(self, oids: list[str]) -> Mapping[str, int]:

@@ -125,7 +125,7 @@ class GitRemote(GitReader):
             return imports.parse_import(answer.output)
         self._connection.mirror.clear_leftovers()
         if base and not self._has(base) and base != change.expected:
-            raise BadInput(f"{self.shown} does not have the commit {base} that branch {change.branch} shall start from.")
+            raise BadInput(f"{self.shown} does not have the commit {base} from which {change.branch} shall start.")
         if change.expected and not self._has(change.expected):
             raise LostRace(f"The branch {change.branch} of {self.shown} is no longer at {change.expected[:12]}.")
         missing = [path for path, entry in sorted(change.link.items()) if not self._has(entry.oid)]

@@ -1,4 +1,4 @@
-"""Runs git through GitPython: bytes in, bytes out, bounded in time and in size. Knows nothing of what the words mean."""
+"""Runs git through GitPython: bytes in, bytes out, bounded in time and size. It knows nothing of what words mean."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from gitfleet.adapters.git.hardening import strangers
 from gitfleet.errors import MissingPart
@@ -28,6 +28,7 @@ LOCAL_SECONDS = 120.0
 """Longest time for a command that does not leave this machine."""
 OUTPUT_BYTES = 256 << 20
 """Most that a command may print; a tree that unfolds without end stops here."""
+_INSTALL = "Install git {}.{} or newer.".format(*OLDEST_GIT)
 _ERROR_BYTES = 64 << 10
 _CHUNK = 1 << 16
 
@@ -83,8 +84,7 @@ class GitRunner:
             start_new_session=True,
             pass_fds=() if hold is None else (hold,),
         )
-        process = started.proc
-        assert process is not None
+        process = cast("subprocess.Popen[bytes]", started.proc)
         if file_bytes is not None and hasattr(resource, "prlimit"):
             with suppress(OSError):
                 resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
@@ -101,8 +101,9 @@ def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, ou
     watchdog = threading.Timer(seconds, stop)
     watchdog.daemon = True
     watchdog.start()
+    pipes = [cast("IO[bytes]", pipe) for pipe in (process.stdin, process.stdout, process.stderr)]
     try:
-        output, errors, too_large = _pump(process, stdin, output_bytes)
+        output, errors, too_large = _pump(pipes, stdin, output_bytes)
         if too_large:
             _kill(process)
         status = process.wait()
@@ -112,38 +113,37 @@ def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, ou
         raise
     finally:
         watchdog.cancel()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+        for pipe in pipes:
+            with suppress(OSError):
+                pipe.close()
     return Answer(status, output, errors.decode(errors="replace"), late.is_set(), too_large)
 
 
-def _pump(process: subprocess.Popen[bytes], stdin: bytes, output_bytes: int) -> tuple[bytes, bytes, bool]:
+def _pump(pipes: Sequence[IO[bytes]], stdin: bytes, output_bytes: int) -> tuple[bytes, bytes, bool]:
     """Feed and drain the three pipes together, so that neither side ever waits for the other."""
-    assert process.stdin and process.stdout and process.stderr
+    to_git, from_git, errors_of_git = pipes
     rest = memoryview(stdin)
     output, errors, length = [], bytearray(), 0
     with selectors.DefaultSelector() as selector:
-        selector.register(process.stdout, selectors.EVENT_READ)
-        selector.register(process.stderr, selectors.EVENT_READ)
+        selector.register(from_git, selectors.EVENT_READ)
+        selector.register(errors_of_git, selectors.EVENT_READ)
         if rest:
-            os.set_blocking(process.stdin.fileno(), False)
-            selector.register(process.stdin, selectors.EVENT_WRITE)
+            os.set_blocking(to_git.fileno(), False)
+            selector.register(to_git, selectors.EVENT_WRITE)
         else:
-            process.stdin.close()
+            to_git.close()
         while selector.get_map():
             for key, _ in selector.select():
-                if key.fileobj is process.stdin:
+                if key.fileobj is to_git:
                     rest = _feed(key.fd, rest)
                     if not rest:
-                        selector.unregister(process.stdin)
-                        process.stdin.close()
+                        selector.unregister(to_git)
+                        to_git.close()
                     continue
                 chunk = os.read(key.fd, _CHUNK)
                 if not chunk:
                     selector.unregister(key.fileobj)
-                elif key.fileobj is process.stdout:
+                elif key.fileobj is from_git:
                     output.append(chunk)
                     length += len(chunk)
                     if length > output_bytes:
@@ -173,7 +173,7 @@ def _open(folder: Path) -> git.Git:
     try:
         import git
     except ImportError as error:
-        raise MissingPart("The program git is not installed.", hint=f"Install git {_version(OLDEST_GIT)} or newer.") from error
+        raise MissingPart("The program git is not installed.", hint=_INSTALL) from error
     _check_version()
     # Not git.Repo: it reads the repository's settings itself, and a damaged mirror must stay ours to mend.
     return git.Git(str(folder))
@@ -186,12 +186,7 @@ def _check_version() -> None:
     try:
         text = str(git.Git().execute(["git", "version"]))
     except git.GitCommandNotFound as error:
-        raise MissingPart("The program git is not installed.", hint=f"Install git {_version(OLDEST_GIT)} or newer.") from error
+        raise MissingPart("The program git is not installed.", hint=_INSTALL) from error
     found = re.search(r"(\d+)\.(\d+)", text)
     if not found or (int(found[1]), int(found[2])) < OLDEST_GIT:
-        raise MissingPart(f"{text[:60]} is too old.", hint=f"Install git {_version(OLDEST_GIT)} or newer.")
-
-
-def _version(numbers: tuple[int, int]) -> str:
-    return ".".join(map(str, numbers))
-
+        raise MissingPart(f"{text[:60]} is too old.", hint=_INSTALL)

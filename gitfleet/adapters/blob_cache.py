@@ -1,0 +1,139 @@
+"""BlobCache on one SQLite file: shared by threads and processes, bounded, and thrown away rather than trusted."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import threading
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+_FORMAT = 1
+_BUSY_SECONDS = 5.0
+_KEPT_AFTER_EVICTION = 0.9
+_LARGEST_SHARE = 0.25
+_SCHEMA = """
+CREATE TABLE entries (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, crc INTEGER NOT NULL, value BLOB NOT NULL);
+CREATE TABLE total (bytes INTEGER NOT NULL);
+INSERT INTO total VALUES (0);
+CREATE TRIGGER added AFTER INSERT ON entries BEGIN UPDATE total SET bytes = bytes + length(NEW.value); END;
+CREATE TRIGGER gone AFTER DELETE ON entries BEGIN UPDATE total SET bytes = bytes - length(OLD.value); END;
+PRAGMA user_version = 1;
+"""
+_log = logging.getLogger(__name__)
+
+
+class SqliteBlobCache:
+    """Bytes by key in the file at `path`, at most about `max_bytes` of them; the oldest entries go first.
+
+    Never raises: what cannot be read is not there, what cannot be written is lost, and a broken file is deleted and
+    begun anew (a warning in the log says so). Each value carries a checksum, so damage never turns into an answer.
+    One instance may be used by several threads, and one file by several processes.
+    """
+
+    def __init__(self, path: Path, *, max_bytes: int = 512 << 20) -> None:
+        self._path = path
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._database: sqlite3.Connection | None = None
+
+    def get_many(self, keys: Iterable[str]) -> Mapping[str, bytes]:
+        """The entries that are there; no errors."""
+        wanted = list(keys)
+        if not wanted:
+            return {}
+        question = "SELECT key, crc, value FROM entries WHERE key IN (SELECT value FROM json_each(?))"
+        with self._lock:
+            try:
+                rows = self._open().execute(question, (json.dumps(wanted),)).fetchall()
+            except (sqlite3.Error, OSError) as error:
+                self._recover(error)
+                return {}
+        return {key: value for key, crc, value in rows if isinstance(value, bytes) and _crc(key, value) == crc}
+
+    def put_many(self, entries: Mapping[str, bytes]) -> None:
+        """Keep entries; one larger than a quarter of the whole is not kept. No errors."""
+        largest = self._max_bytes * _LARGEST_SHARE
+        rows = [(key, _crc(key, value), value) for key, value in entries.items() if len(value) <= largest]
+        if not rows:
+            return
+        with self._lock:
+            try:
+                database = self._open()
+                with database:
+                    database.execute("BEGIN IMMEDIATE")
+                    # A key never changes its meaning, so an entry that is there needs no new write.
+                    database.executemany("INSERT OR IGNORE INTO entries (key, crc, value) VALUES (?, ?, ?)", rows)
+                    self._evict(database)
+            except (sqlite3.Error, OSError) as error:
+                self._recover(error)
+
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
+        with self._lock:
+            self._close()
+
+    def _evict(self, database: sqlite3.Connection) -> None:
+        (held,) = database.execute("SELECT bytes FROM total").fetchone()
+        excess = held - self._max_bytes
+        if excess <= 0:
+            return
+        excess += int(self._max_bytes * (1 - _KEPT_AFTER_EVICTION))
+        last = None
+        for number, size in database.execute("SELECT id, length(value) FROM entries ORDER BY id"):
+            last = number
+            excess -= size
+            if excess <= 0:
+                break
+        if last is not None:
+            database.execute("DELETE FROM entries WHERE id <= ?", (last,))
+
+    def _open(self) -> sqlite3.Connection:
+        if self._database is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            # autocommit (isolation_level None): transactions are begun where they are meant.
+            database = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            try:
+                database.execute("PRAGMA journal_mode = WAL")
+                database.execute("PRAGMA synchronous = NORMAL")
+                self._prepare(database)
+            except BaseException:
+                database.close()
+                raise
+            self._database = database
+        return self._database
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        with suppress(sqlite3.OperationalError):  # somebody else may be making the very same tables
+            if database.execute("PRAGMA user_version").fetchone() == (0,):
+                database.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}COMMIT;")
+        if database.in_transaction:
+            database.rollback()
+        (found,) = database.execute("PRAGMA user_version").fetchone()
+        if found != _FORMAT:
+            raise sqlite3.DatabaseError(f"format {found} instead of {_FORMAT}")
+
+    def _recover(self, error: Exception) -> None:
+        passing = isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError, OSError))
+        _log.warning(
+            "blob cache is not usable for now" if passing else "blob cache is broken and begun anew",
+            extra={"path": str(self._path), "reason": str(error)},
+        )
+        self._close()
+        if not passing:
+            for suffix in ("", "-wal", "-shm"):
+                with suppress(OSError):
+                    self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+
+    def _close(self) -> None:
+        if self._database is not None:
+            with suppress(sqlite3.Error):
+                self._database.close()
+            self._database = None
+
+
+def _crc(key: str, value: bytes) -> int:
+    return zlib.crc32(value, zlib.crc32(key.encode()))

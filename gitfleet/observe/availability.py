@@ -1,0 +1,100 @@
+"""Whether one live object is available.
+
+Built-in kinds by KubeFleet's rules (pkg/controllers/workapplier/availability_tracker.go) with Job as the seeds have it
+(decision D2); custom kinds by kstatus (decision D3). The group decides which: a `Deployment` of another group is a
+custom kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from gitfleet.model.objects import GroupKind, JsonObject
+from gitfleet.model.observations import Availability, Verdict
+from gitfleet.observe.customs import custom_availability
+from gitfleet.observe.fields import AVAILABLE, conditions_of, generation_of, integer, is_true, not_yet, section, untracked
+from gitfleet.observe.workloads import (
+    daemon_set_availability,
+    deployment_availability,
+    job_availability,
+    stateful_set_availability,
+)
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+_STORAGE: Final = "storage.k8s.io"
+_AT_ONCE: Final = frozenset(
+    {
+        *(GroupKind("", kind) for kind in ("Namespace", "Secret", "ConfigMap", "ServiceAccount")),
+        *(GroupKind("", kind) for kind in ("LimitRange", "ResourceQuota")),
+        *(GroupKind(_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),
+        *(GroupKind(_STORAGE, kind) for kind in ("CSIDriver", "CSINode", "StorageClass", "CSIStorageCapacity")),
+        GroupKind("networking.k8s.io", "NetworkPolicy"),
+        GroupKind("networking.k8s.io", "IngressClass"),
+        GroupKind("apps", "ControllerRevision"),
+        GroupKind("scheduling.k8s.io", "PriorityClass"),
+    }
+)
+_BUILT_IN_GROUPS: Final = frozenset({
+    "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
+    "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io",
+    "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "extensions", "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy", _RBAC, "resource.k8s.io",
+    "scheduling.k8s.io", _STORAGE, "storagemigration.k8s.io",
+})  # fmt: skip
+
+
+def availability_of(body: JsonObject) -> Verdict:
+    """The verdict on an object as its API server shows it; `reason` is half a sentence about it. Never raises."""
+    group = str(body.get("apiVersion") or "").rpartition("/")[0]
+    kind = GroupKind(group, str(body.get("kind") or ""))
+    if group not in _BUILT_IN_GROUPS:
+        return custom_availability(body)
+    if kind in _AT_ONCE:
+        return Verdict(Availability.AVAILABLE)
+    rule = _RULES.get(kind)
+    return rule(body) if rule is not None else untracked(f"the availability of a {kind.kind} is not trackable")
+
+
+def _service(body: JsonObject) -> Verdict:
+    spec = section(body, "spec")
+    match spec.get("type") or "ClusterIP":
+        case "ClusterIP" | "NodePort":
+            addresses = spec.get("clusterIPs") or [""]
+            return AVAILABLE if addresses[0] else not_yet("no cluster IP is assigned")
+        case "LoadBalancer":
+            ingress = section(section(body, "status"), "loadBalancer").get("ingress") or [{}]
+            reached = ingress[0].get("ip") or ingress[0].get("hostname")
+            return AVAILABLE if reached else not_yet("the load balancer has no address yet")
+        case other:
+            return untracked(f"the availability of a Service of type {other} is not trackable")
+
+
+def _definition(body: JsonObject) -> Verdict:
+    conditions = conditions_of(body)
+    for type_ in ("NamesAccepted", "Established"):
+        if not is_true(conditions.get(type_)):
+            return not_yet(f"the definition is not {type_} yet")
+    return AVAILABLE
+
+
+def _disruption_budget(body: JsonObject) -> Verdict:
+    """The condition must be current; it need not allow disruptions (component-helpers ConditionsAreUpToDate)."""
+    status, condition = section(body, "status"), conditions_of(body).get("DisruptionAllowed")
+    if condition is None or integer(status, "observedGeneration") != generation_of(body):
+        return not_yet("the disruption controller has not looked at it yet")
+    wanted = ("True", "SufficientPods") if integer(status, "disruptionsAllowed") > 0 else ("False", "InsufficientPods")
+    if (condition.get("status"), condition.get("reason")) != wanted:
+        return not_yet("its DisruptionAllowed condition is not current yet")
+    return AVAILABLE
+
+
+_RULES: Final[Mapping[GroupKind, Callable[[JsonObject], Verdict]]] = {
+    GroupKind("apps", "Deployment"): deployment_availability,
+    GroupKind("apps", "StatefulSet"): stateful_set_availability,
+    GroupKind("apps", "DaemonSet"): daemon_set_availability,
+    GroupKind("batch", "Job"): job_availability,
+    GroupKind("", "Service"): _service,
+    GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
+    GroupKind("policy", "PodDisruptionBudget"): _disruption_budget,
+}

@@ -1,0 +1,158 @@
+"""Where everything lies on the state branch (contracts.md §2): one place that knows the layout, for writing and reading.
+
+A ResourcePlacement's folder is `<namespace>_<name>` and an override's likewise: no Kubernetes name has an underscore, so
+that no namespaced object can lie where a cluster-scoped one does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from hashlib import sha256
+from typing import Final, TypeVar
+
+from gitfleet.errors import BadInput
+from gitfleet.model.overrides import OverrideKey
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.snapshots import ResourceSnapshot
+
+README: Final = "README.md"
+FLEET: Final = "fleet.yaml"
+FAULTS: Final = "faults.yaml"
+LAST_GOOD: Final = "lastgood/"
+SNAPSHOT_FILE: Final = "snapshot.yaml"
+RENDERED: Final = "rendered"
+
+SHARD_LIMIT: Final = 64
+"""Up to so many entries stand in one file `all.yaml`; more are spread over 256 files by the first byte of a SHA-256."""
+
+_LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f]")
+
+T = TypeVar("T")
+
+
+@lru_cache(maxsize=65536)
+def safe_name(name: str) -> str:
+    """A Kubernetes name as a path component; BadInput for anything that is no DNS subdomain (RFC 1123)."""
+    if len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
+        raise BadInput(
+            f"{name[:80]!r} cannot name a file of the state branch, because it is no DNS name",
+            hint="use lower-case letters, digits, '-' and '.'",
+        )
+    return name
+
+
+@lru_cache(maxsize=4096)
+def safe_namespace(name: str) -> str:
+    """A namespace as a path component; BadInput for anything that is no DNS label (RFC 1123)."""
+    if len(name) > 63 or not _LABEL.fullmatch(name):
+        raise BadInput(
+            f"{name[:80]!r} cannot name a folder of the state branch, because it is no namespace's name",
+            hint="use lower-case letters, digits and '-'",
+        )
+    return name
+
+
+def is_safe_path(path: str) -> bool:
+    """Whether a path of the config repo may stand below a folder of the state branch: relative, no `..`, no `.git`."""
+    if _CONTROL.search(path) or "\\" in path:
+        return False
+    return all(part not in ("", ".", "..") and part.lower() != ".git" for part in path.split("/"))
+
+
+def folder_of(key: PlacementKey | OverrideKey) -> str:
+    """The one folder name of a placement or an override."""
+    return f"{safe_namespace(key.namespace)}_{safe_name(key.name)}" if key.namespace else safe_name(key.name)
+
+
+def placement_path(key: PlacementKey) -> str:
+    """placements/<name>.yaml or placements/<namespace>/<name>.yaml"""
+    place = f"{safe_namespace(key.namespace)}/" if key.namespace else ""
+    return f"placements/{place}{safe_name(key.name)}.yaml"
+
+
+def cluster_path(name: str) -> str:
+    """clusters/<name>.yaml"""
+    return f"clusters/{safe_name(name)}.yaml"
+
+
+def resources_folder(key: PlacementKey) -> str:
+    """snapshots/resources/<placement>"""
+    return f"snapshots/resources/{folder_of(key)}"
+
+
+def resource_snapshot_folder(key: PlacementKey, index: int) -> str:
+    """snapshots/resources/<placement>/<index>"""
+    return f"{resources_folder(key)}/{index}"
+
+
+def policies_folder(key: PlacementKey) -> str:
+    """snapshots/policies/<placement>"""
+    return f"snapshots/policies/{folder_of(key)}"
+
+
+def policy_path(key: PlacementKey, index: int) -> str:
+    """snapshots/policies/<placement>/<index>.yaml"""
+    return f"{policies_folder(key)}/{index}.yaml"
+
+
+def override_path(key: OverrideKey, index: int) -> str:
+    """snapshots/overrides/<override>/<index>.yaml"""
+    return f"snapshots/overrides/{folder_of(key)}/{index}.yaml"
+
+
+def bindings_folder(key: PlacementKey) -> str:
+    """bindings/<placement>"""
+    return f"bindings/{folder_of(key)}"
+
+
+def inventory_folder(cluster: str) -> str:
+    """inventory/<cluster>"""
+    return f"inventory/{safe_name(cluster)}"
+
+
+def last_good_path(path: str) -> str:
+    """lastgood/<path in the config repo>; BadInput for a path that would leave the folder."""
+    if not is_safe_path(path):
+        raise BadInput(f"{path[:200]!r} cannot be kept on the state branch", hint="rename the file")
+    return LAST_GOOD + path
+
+
+def document_paths(snapshot: ResourceSnapshot) -> tuple[str, ...]:
+    """For each of the snapshot's documents, in order, the file of the state branch that holds it.
+
+    A document with a blob lies in that very blob, at its own index in the file, below the snapshot's folder under its
+    original path. A rendered one, which has no blob, lies alone in `rendered/<position>.yaml`. The folder's own two names
+    are kept free: a path that begins with one of them gets an underscore in front.
+    """
+    folder = resource_snapshot_folder(snapshot.placement, snapshot.index)
+    return tuple(
+        f"{folder}/{_beside_ours(ref.path)}" if ref.blob and is_safe_path(ref.path) else f"{folder}/{RENDERED}/{n}.yaml"
+        for n, ref in enumerate(snapshot.documents)
+    )
+
+
+def _beside_ours(path: str) -> str:
+    first = path.split("/", 1)[0]
+    return f"_{path}" if first.lstrip("_") in (SNAPSHOT_FILE, RENDERED) else path
+
+
+@lru_cache(maxsize=131072)
+def _first_byte(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:2]
+
+
+def sharded(folder: str, entries: Iterable[T], name_of: Callable[[T], str]) -> dict[str, list[T]]:
+    """Entries by the file they belong to, in the order given; the file follows from the name and the number of entries."""
+    every = list(entries)
+    if not every:
+        return {}
+    if len(every) <= SHARD_LIMIT:
+        return {f"{folder}/all.yaml": every}
+    files: dict[str, list[T]] = {}
+    for entry in every:
+        files.setdefault(f"{folder}/{_first_byte(name_of(entry))}.yaml", []).append(entry)
+    return files

@@ -1,0 +1,303 @@
+"""A git remote in memory: true blob, tree and commit ids, compare-and-swap, and faults on demand.
+
+It is the second body of RepoReader and RepoWriter: one contract suite runs over it and over real git, and the same
+change gives the same commit id in both. Trees are persistent values that share what did not change, so a commit costs
+what it touches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+
+from gitfleet.errors import BadInput, GitfleetError, LostRace
+from gitfleet.ports.repos import BranchChange, TreeEntry
+from gitfleet.testing.memory_trees import EMPTY, Folder, blob_id, differences
+
+IDENTITY = ("gitfleet", "gitfleet@localhost")
+"""Committer, and author unless the change names one: the git adapter's, so that ids agree."""
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}")
+_ABBREVIATED_ID = re.compile(r"[0-9a-f]{4,40}")
+_BAD_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|\.$|/$|^/|^-|^@$|^$")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCommit:
+    """One commit; `tree` is its root folder, `parent` None for an orphan."""
+
+    id: str
+    parent: str | None
+    tree: Folder
+    message: str
+    author: tuple[str, str]
+    when: datetime
+
+    @property
+    def subject(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
+
+class MemoryRepo:
+    """One remote repository. Threads may share it; what is committed can be read at once, fetched or not.
+
+    `before_commit` is called with every change before the branch is compared, outside the lock: a test makes a race
+    there by committing first. It is not called for commits that it makes itself.
+    """
+
+    def __init__(self) -> None:
+        self.before_commit: Callable[[BranchChange], None] | None = None
+        self.tags: dict[str, str] = {}
+        self._blobs: dict[str, bytes] = {}
+        self._commits: dict[str, MemoryCommit] = {}
+        self._branches: dict[str, str] = {}
+        self._next_commit_faults: list[GitfleetError] = []
+        self._next_fetch_faults: list[GitfleetError] = []
+        self._lock = threading.RLock()
+        self._racing = False
+
+    # -- RepoReader
+
+    def fetch(self) -> Mapping[str, str]:
+        """`{branch: commit id}`; raises what `fail_next_fetch` was given."""
+        if self._next_fetch_faults:
+            raise self._next_fetch_faults.pop(0)
+        with self._lock:
+            return dict(sorted(self._branches.items()))
+
+    def resolve(self, revision: str) -> str:
+        """The commit id of a branch, a tag, HEAD (main) or an (abbreviated) id; BadInput when it names none."""
+        name = revision.removeprefix("refs/heads/")
+        if found := self._branches.get("main" if revision == "HEAD" else name):
+            return found
+        if _ABBREVIATED_ID.fullmatch(name):
+            matches = [oid for oid in self._commits if oid.startswith(name)]
+            if len(matches) == 1:
+                return matches[0]
+        if found := self.tags.get(revision.removeprefix("refs/tags/")):
+            return found
+        raise BadInput(
+            f"memory has no branch, tag or commit {revision!r}.", hint="Give a branch, a tag or a commit id."
+        )
+
+    def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
+        """Every entry below a folder of a commit by full path, in path order."""
+        folder = self._commit(commit).tree.below(under.rstrip("/"))
+        return MappingProxyType(folder.listing()) if folder else {}
+
+    def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
+        """The bytes of blobs; larger ones are left out. BadInput for an id that is no blob."""
+        found = {}
+        for oid in oids:
+            data = self._blobs.get(oid)
+            if data is None:
+                raise BadInput(f"memory does not have the blob {oid[:80]!r}.")
+            if len(data) <= limit:
+                found[oid] = data
+        return found
+
+    def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
+        """Paths that differ: the new entry (without its size, as git has it), or None where the path is gone."""
+        return differences(self._commit(old).tree, self._commit(new).tree)
+
+    def clone_reader(self) -> MemoryRepo:
+        """Itself: threads may share it."""
+        return self
+
+    # -- RepoWriter
+
+    def commit(self, change: BranchChange) -> str:
+        """Put a change on a branch that is at `expected`; LostRace, BadInput, or what `fail_next_commit` was given."""
+        _check(change)
+        if self._next_commit_faults:
+            raise self._next_commit_faults.pop(0)
+        if self.before_commit is not None and not self._racing:
+            self._racing = True
+            try:
+                self.before_commit(change)
+            finally:
+                self._racing = False
+        with self._lock:
+            made = self._make(change)
+            if made is None:
+                if change.expected is None:
+                    raise BadInput(f"The branch {change.branch} cannot be made: the change puts nothing into it.")
+                return change.expected
+            if self._branches.get(change.branch) != change.expected:
+                raise LostRace(f"The branch {change.branch} of memory was moved by somebody else first.")
+            if change.expected is None and (other := self._in_the_way(change.branch)):
+                raise BadInput(f"The branch {change.branch} cannot be made: there is a branch {other}.")
+            self._commits[made.id] = made
+            self._branches[change.branch] = made.id
+        return made.id
+
+    def commit_message(self, commit: str) -> str:
+        """The whole message of a commit."""
+        return self._commit(commit).message
+
+    # -- for tests and simulations
+
+    def commit_files(
+        self, branch: str, files: Mapping[str, bytes | str | None], when: datetime, subject: str = "Change files"
+    ) -> str:
+        """Write files (None removes one) to a branch whatever its head, making it if need be; the new commit's id."""
+        return self.commit(
+            BranchChange(
+                branch=branch,
+                expected=self._branches.get(branch),
+                subject=subject,
+                when=when,
+                write={path: _as_bytes(data) for path, data in files.items() if data is not None},
+                remove=tuple(path for path, data in files.items() if data is None),
+            )
+        )
+
+    def put_entry(self, branch: str, path: str, mode: str, data: bytes, when: datetime) -> str:
+        """Commit one entry with a mode that `commit` refuses, such as a symlink (120000); the new commit's id."""
+        expected = self._branches.get(branch)
+        with self._lock:
+            oid = self._keep(data)
+            before = self._commits[expected].tree if expected else EMPTY
+            tree = before.with_entries({path: TreeEntry(mode, oid, len(data))})
+            made = _sealed(parent=expected, tree=tree, message=f"Put {path}\n", author=IDENTITY, when=when)
+            self._commits[made.id] = made
+            self._branches[branch] = made.id
+        return made.id
+
+    def move_branch(self, branch: str, commit: str | None) -> None:
+        """Point a branch at a commit by force, or delete it (None), as people with git do."""
+        with self._lock:
+            if commit is None:
+                self._branches.pop(branch, None)
+            else:
+                self._branches[branch] = self._commit(commit).id
+
+    def files(self, branch: str) -> Mapping[str, bytes]:
+        """Every file at the head of a branch by path, `{}` without such a branch."""
+        head = self._branches.get(branch)
+        if head is None:
+            return {}
+        return {path: self._blobs[entry.oid] for path, entry in self._commits[head].tree.listing().items()}
+
+    def log(self, branch: str) -> tuple[MemoryCommit, ...]:
+        """The commits of a branch, newest first."""
+        commits = []
+        oid = self._branches.get(branch)
+        while oid is not None:
+            commits.append(self._commits[oid])
+            oid = self._commits[oid].parent
+        return tuple(commits)
+
+    def fail_next_commit(self, error: GitfleetError) -> None:
+        """Raise this instead of making the next commit; called twice, the next two fail."""
+        self._next_commit_faults.append(error)
+
+    def fail_next_fetch(self, error: GitfleetError) -> None:
+        """Raise this instead of answering the next fetch; called twice, the next two fail."""
+        self._next_fetch_faults.append(error)
+
+    def _commit(self, oid: str) -> MemoryCommit:
+        if not _OBJECT_ID.fullmatch(oid):
+            raise BadInput(f"{oid[:80]!r} is not a whole git object id.", hint="Resolve the revision to an id first.")
+        if oid not in self._commits:
+            raise BadInput(f"memory does not have the commit {oid}.")
+        return self._commits[oid]
+
+    def _make(self, change: BranchChange) -> MemoryCommit | None:
+        """The commit that a change makes, None when it leaves the tree as it was."""
+        parent = change.expected if change.base is None else change.base or None
+        if parent is not None and parent not in self._commits:
+            raise (LostRace if parent == change.expected else BadInput)(f"memory does not have the commit {parent}.")
+        start = self._commits[parent].tree if parent else EMPTY
+        before = start if parent or not change.expected else self._commit(change.expected).tree
+        entries = {
+            path: TreeEntry(entry.mode, entry.oid, len(self._linked(path, entry)))
+            for path, entry in change.link.items()
+        }
+        entries |= {path: TreeEntry("100644", self._keep(data), len(data)) for path, data in change.write.items()}
+        tree = EMPTY if "" in change.remove else start.without(path.rstrip("/") for path in change.remove)
+        tree = tree.with_entries(entries) if entries else tree
+        if tree.oid == before.oid:
+            return None
+        return _sealed(
+            parent=parent, tree=tree, message=_message(change), author=change.author or IDENTITY, when=change.when
+        )
+
+    def _linked(self, path: str, entry: TreeEntry) -> bytes:
+        if entry.oid not in self._blobs:
+            raise BadInput(f"memory does not have the blob that {path!r} is linked to.")
+        return self._blobs[entry.oid]
+
+    def _keep(self, data: bytes) -> str:
+        oid = blob_id(data)
+        self._blobs[oid] = data
+        return oid
+
+    def _in_the_way(self, branch: str) -> str | None:
+        for other in self._branches:
+            if other.startswith(branch + "/") or branch.startswith(other + "/"):
+                return other
+        return None
+
+
+def _sealed(*, parent: str | None, tree: Folder, message: str, author: tuple[str, str], when: datetime) -> MemoryCommit:
+    seconds = int(when.timestamp())
+    lines = [f"tree {tree.oid}", *([f"parent {parent}"] if parent else [])]
+    lines += [f"author {author[0]} <{author[1]}> {seconds} +0000"]
+    lines += [f"committer {IDENTITY[0]} <{IDENTITY[1]}> {seconds} +0000", "", message]
+    body = "\n".join(lines).encode()
+    oid = hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
+    return MemoryCommit(id=oid, parent=parent, tree=tree, message=message, author=author, when=when)
+
+
+def _message(change: BranchChange) -> str:
+    paragraphs = [change.subject.strip()]
+    if body := change.body.strip("\n"):
+        paragraphs.append(body)
+    if change.trailers:
+        paragraphs.append("\n".join(f"{key}: {value.strip()}" for key, value in change.trailers))
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _check(change: BranchChange) -> None:
+    """The git adapter's rules in short; the contract suite holds both to the same refusals."""
+    if _BAD_IN_BRANCH.search(change.branch):
+        raise BadInput(f"{change.branch!r} is not a branch name that git accepts.")
+    if not change.subject.strip() or _CONTROL.search(change.subject) or "\0" in change.body:
+        raise BadInput(f"The subject {change.subject!r} of a commit must be one line of text.")
+    if any(
+        not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", key) or _CONTROL.search(value) for key, value in change.trailers
+    ):
+        raise BadInput("A trailer of a commit must be one line of text.")
+    if change.author and (
+        set("<>\n\0") & set("".join(change.author)) or not all(part.strip() for part in change.author)
+    ):
+        raise BadInput(f"The author {change.author[0]!r} cannot be written to a commit.")
+    if change.when.tzinfo is None:
+        raise BadInput("The time of a commit must have a time zone.")
+    if any(entry.mode not in ("100644", "100755") for entry in change.link.values()):
+        raise BadInput("Only plain files may be linked: no symlinks, no submodules.")
+    written = [*change.write, *change.link]
+    for path in (*written, *(path.removesuffix("/") for path in change.remove if path)):
+        _check_path(path)
+    taken = set(written)
+    folders = {path[:at] for path in written for at, sign in enumerate(path) if sign == "/"}
+    if len(taken) < len(written) or taken & folders:
+        raise BadInput(f"A path is written twice, or as a file and a folder: {sorted(taken & folders)}.")
+
+
+def _check_path(path: str) -> None:
+    for name in path.split("/"):
+        plain = re.sub("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]", "", name).lower().split(":")[0].rstrip(". ")
+        if name in ("", ".", "..") or plain in (".git", "git~1") or _CONTROL.search(name) or len(name.encode()) > 255:
+            raise BadInput(f"The path {path[:120]!r} cannot be written to git.")
+
+
+def _as_bytes(data: bytes | str) -> bytes:
+    return data.encode() if isinstance(data, str) else data

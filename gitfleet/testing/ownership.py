@@ -1,0 +1,109 @@
+"""managedFields: who owns which field, and what an apply or an edit by hand makes of it (Kubernetes server-side apply)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from gitfleet.model.objects import JsonObject
+from gitfleet.testing.fields import FieldTree, differing, fields_of, merge, minus, paths_of, remove, union
+from gitfleet.testing.statuses import time_text
+
+APPLY: Final = "Apply"
+UPDATE: Final = "Update"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who writes, by which operation, in which version, and when."""
+
+    manager: str
+    operation: str
+    api_version: str
+    now: datetime
+
+    def wrote(self, entry: JsonObject) -> bool:
+        """Whether an entry of managedFields is this author's."""
+        return (entry["manager"], entry["operation"]) == (self.manager, self.operation)
+
+    def entry(self, tree: FieldTree) -> dict[str, Any]:
+        """An entry of managedFields."""
+        return {
+            "manager": self.manager,
+            "operation": self.operation,
+            "apiVersion": self.api_version,
+            "time": time_text(self.now),
+            "fieldsType": "FieldsV1",
+            "fieldsV1": tree,
+        }
+
+
+class OwnershipConflict(Exception):
+    """Fields are owned by others and the apply was not forced: `message` is one sentence that names both."""
+
+    def __init__(self, owners: Mapping[str, Sequence[str]]) -> None:
+        parts = [f'"{manager}": {", ".join(paths)}' for manager, paths in owners.items()]
+        count = sum(len(paths) for paths in owners.values())
+        self.message = f"Apply failed with {count} conflict{'s' * (count != 1)} with {'; '.join(parts)}"
+        super().__init__(self.message)
+
+
+def applied(
+    live: JsonObject,
+    managed: Sequence[JsonObject],
+    content: JsonObject,
+    author: Author,
+    *,
+    granular: bool,
+    force: bool,
+) -> tuple[JsonObject, Sequence[JsonObject]]:
+    """The content and the owners after a server-side apply of `content` over `live`; the very same ones when nothing changes.
+
+    Fields that the author applied before and does not any more go, unless somebody else owns them too. OwnershipConflict
+    when others own fields that would change and `force` is not given; with it, they lose them.
+    """
+    ours = fields_of(content, granular=granular)
+    old = next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {})
+    others = [entry for entry in managed if not author.wrote(entry)]
+    lost = [differing(ours, entry["fieldsV1"], content, live) for entry in others]
+    if any(lost) and not force:
+        clashes = [(entry, tree) for entry, tree in zip(others, lost, strict=True) if tree]
+        raise OwnershipConflict({entry["manager"]: paths_of(tree) for entry, tree in clashes})
+    merged = merge(live, content, granular=granular)
+    gone = minus(old, ours) if old != ours else {}
+    for entry in others:
+        gone = minus(gone, entry["fieldsV1"])
+    if gone:
+        merged = remove(merged, gone)
+    if merged is live and old == ours and not any(lost):
+        return live, managed
+    return merged, (*_without(others, lost), author.entry(ours))
+
+
+def edited(
+    old: JsonObject, new: JsonObject, managed: Sequence[JsonObject], author: Author, *, granular: bool
+) -> Sequence[JsonObject]:
+    """The owners after an update that turned content `old` into `new`: the author owns what is new or other than before."""
+    before, after = fields_of(old, granular=granular), fields_of(new, granular=granular)
+    changed = union(minus(after, before), differing(after, before, new, old))
+    gone = minus(before, after)
+    if not changed and not gone:
+        return managed
+    mine = union(next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {}), changed)
+    others = [entry for entry in managed if not author.wrote(entry)]
+    lost = union(changed, gone)
+    kept = tuple(_without(others, [lost] * len(others)))
+    mine = minus(mine, gone)
+    return (*kept, author.entry(mine)) if mine else kept
+
+
+def _without(entries: Sequence[JsonObject], lost: Sequence[FieldTree]) -> list[JsonObject]:
+    """The entries less the fields that each lost; one without fields vanishes."""
+    out: list[JsonObject] = []
+    for entry, tree in zip(entries, lost, strict=True):
+        rest = minus(entry["fieldsV1"], tree) if tree else entry["fieldsV1"]
+        if rest:
+            out.append({**entry, "fieldsV1": rest} if tree else entry)
+    return out
