@@ -1,6 +1,8 @@
 """The corridor: the one place that leads through every room, and the newcomer's table of contents.
 
-    accept -> observe -> snapshots -> schedule -> rollout -> works -> apply
+    decide            accept -> observe -> snapshots -> schedule -> rollout -> works
+    plan_operations   apply, once the objects of new works were looked at
+    settle            what came of it -> observe -> report
 
 Everything here is pure: the same inputs give the same decision. `Corridor` only remembers answers by their inputs.
 """
@@ -8,40 +10,141 @@ Everything here is pure: the same inputs give the same decision. `Corridor` only
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 from gitfleet import apply, desired, observe, report, rollout, schedule, snapshots, works
-from gitfleet.model.bindings import Binding
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.desired import Desired
-from gitfleet.model.objects import ObjectKey
+from gitfleet.model.conditions import Condition
+from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.observations import ClusterAnswer
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.placements import Placement, PlacementKey
 from gitfleet.model.rolling import RolloutPlan
-from gitfleet.model.scheduling import SchedulingRequest
-from gitfleet.model.snapshots import OverrideSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """All that a decision depends on."""
+class Corridor:
+    """Decides. What it remembers (indexes, rendered works, planned operations) saves work and nothing else."""
 
-    desired: Desired
-    before: FleetState
-    answers: Mapping[str, ClusterAnswer]
-    now: datetime
+    def __init__(self, plugins: Mapping[str, schedule.PluginFactory] | None = None) -> None:
+        self._plugins = plugins or {}
+        self._payload = snapshots.PayloadMemo()
+        self._renderer = works.Renderer()
+        self._planner = apply.Planner()
+        self._fleet: schedule.FleetIndex | None = None
 
+    def decide(self, inputs: Inputs) -> Decision:
+        """Which clusters get what from now on: the state to publish (inventory still to be pledged) and its works."""
+        wanted, before, now = inputs.desired, inputs.before, inputs.now
+        accepted = desired.accept(wanted, before, now)
+        clusters = {
+            name: observe.observe_cluster(cluster, inputs.answers[name], now) if name in inputs.answers else cluster
+            for name, cluster in accepted.clusters.items()
+        }
+        known = replace(before, clusters=clusters)
+        rendered = self._renderer.works_of(known)
+        seen_operations = self._plan(known, rendered, inputs.answers)
+        seen = observe.observe_bindings(before.placements, rendered, seen_operations, (), inputs.answers, now)
+        in_use = rollout.references_of(before.placements.values())
+        overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use)
+        current = snapshots.current_overrides(wanted.overrides, overrides)
+        fleet = self._fleet = schedule.index_fleet(clusters.values(), now, self._fleet)
+        config = wanted.config
+        profile, faults = schedule.profile_from(config.scheduler_plugins, self._plugins, origin=config.origin)
+        records: dict[PlacementKey, PlacementRecord] = {}
+        plans: dict[PlacementKey, RolloutPlan] = {}
+        wakes = [fleet.wake_at]
+        for key, placement in accepted.placements.items():
+            old = before.placements.get(key) or PlacementRecord(placement=placement)
+            record = replace(old, placement=placement, bindings=seen.get(key, ()))
+            scheduled: Condition | None = None
+            if placement.deleting is None:
+                record, scheduled = self._place(placement, record, inputs, fleet, profile)
+                if not placement.strategy.external:
+                    latest = record.latest_resources
+                    concerned = works.overrides_by_cluster(key, latest, current, clusters.values()) if latest else {}
+                    plans[key] = plan = rollout.plan_rollout(rollout.request_for(record, concerned, now))
+                    record = replace(record, bindings=plan.bindings)
+                    wakes.append(now + plan.wait if plan.wait is not None else None)
+            record = replace(record, bindings=rollout.give_up(record, clusters, now))
+            records[key] = report.with_conditions(record, scheduled, now)
+        after = replace(
+            before,
+            observed_commit=wanted.commit,
+            clusters=clusters,
+            placements=records,
+            overrides=overrides,
+            faults=wanted.faults + faults,
+            last_good=wanted.last_good,
+        )
+        wake_at = min((wake for wake in wakes if wake is not None), default=None)
+        return Decision(inputs=inputs, after=after, works=self._renderer.works_of(after), plans=plans, wake_at=wake_at)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """The state to be published as intent, the works behind it, and the rollout plans that explain it."""
+    def plan_operations(
+        self, decision: Decision, closer: Mapping[str, ClusterAnswer]
+    ) -> tuple[Decision, tuple[Operation, ...]]:
+        """The operations on every cluster that answers, and the decision with their inventory pledged: intent first."""
+        answers = apply.merge_looks(decision.inputs.answers, closer)
+        operations = self._plan(decision.after, decision.works, answers)
+        inventory = apply.pledge_all(decision.after.inventory, operations)
+        pledged = replace(decision.after, inventory=inventory)
+        return replace(decision, after=pledged, inputs=replace(decision.inputs, answers=answers)), operations
 
-    inputs: Inputs
-    after: FleetState
-    works: Mapping[str, tuple[Work, ...]]
-    plans: Mapping[PlacementKey, RolloutPlan] = field(default_factory=dict)
-    wake_at: datetime | None = None
+    def settle(
+        self, decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime
+    ) -> FleetState:
+        """The state after the deed: what the servers answered, what is gone, and the conditions that follow."""
+        after, answers = decision.after, decision.inputs.answers
+        inventory = apply.settle_all(after.inventory, operations, outcomes)
+        seen = observe.observe_bindings(after.placements, decision.works, operations, outcomes, answers, now)
+        records: dict[PlacementKey, PlacementRecord] = {}
+        for key, record in after.placements.items():
+            bindings = rollout.retire_bindings(seen[key], inventory)
+            if record.placement.deleting is None or bindings:
+                records[key] = report.with_conditions(replace(record, bindings=bindings), None, now)
+        clusters = {name: c for name, c in after.clusters.items() if not rollout.has_left(c, records, inventory)}
+        return replace(after, placements=records, inventory=inventory, clusters=clusters)
+
+    def explain(self, decision: Decision, key: PlacementKey) -> tuple[schedule.ClusterVerdict, ...]:
+        """Every cluster's story in the scheduling of one placement."""
+        fleet = schedule.index_fleet(decision.after.clusters.values(), decision.inputs.now, self._fleet)
+        request = schedule.request_for(decision.after.placements[key], decision.inputs.now)
+        profile, _ = schedule.profile_from(decision.inputs.desired.config.scheduler_plugins, self._plugins)
+        return schedule.explain(request, fleet, profile=profile)
+
+    def works_when_done(self, decision: Decision) -> dict[str, tuple[Work, ...]]:
+        """The works of every cluster as they will be when every rollout is through."""
+        current = snapshots.current_overrides(decision.inputs.desired.overrides, decision.after.overrides)
+        return works.works_when_done(decision.after, current)
+
+    def _place(
+        self, placement: Placement, record: PlacementRecord, inputs: Inputs, fleet: schedule.FleetIndex,
+        profile: schedule.Profile,
+    ) -> tuple[PlacementRecord, Condition | None]:
+        """The record with its snapshots and scheduling; the Scheduled condition where something was decided."""
+        payload = self._payload.index(inputs.desired)
+        taken = snapshots.take_snapshots(placement, payload, record, commit=inputs.desired.commit, now=inputs.now)
+        record = replace(
+            record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots
+        )
+        if taken.user_error is not None:
+            error = taken.user_error
+            return record, report.scheduled_condition(record, False, error.reason, error.message, inputs.now)
+        request = schedule.request_for(record, inputs.now)
+        schedule_key = schedule.schedule_key(request, fleet, profile=profile)
+        if schedule_key == record.schedule_key:
+            return record, None
+        answer = schedule.schedule(request, fleet, profile=profile)
+        return report.with_schedule(record, answer, schedule_key, inputs.now)
+
+    def _plan(
+        self, state: FleetState, rendered: Mapping[str, tuple[Work, ...]], answers: Mapping[str, ClusterAnswer]
+    ) -> tuple[Operation, ...]:
+        operations: list[Operation] = []
+        for name, answer in sorted(answers.items()):
+            owned = state.inventory.get(name, {})
+            if name in state.clusters and answer.reachable and (owned or rendered.get(name)):
+                removing = rollout.removal_policies(state.clusters[name], state.placements, owned)
+                operations += self._planner.plan(name, rendered.get(name, ()), removing, owned, answer)
+        return tuple(operations)

@@ -113,11 +113,17 @@ class SqliteBlobCache:
         if database.in_transaction:
             database.rollback()
         (found,) = database.execute("PRAGMA user_version").fetchone()
+        if found == 0:
+            raise sqlite3.OperationalError("somebody else has been making the tables for too long")
         if found != _FORMAT:
             raise sqlite3.DatabaseError(f"format {found} instead of {_FORMAT}")
 
     def _recover(self, error: Exception) -> None:
-        passing = isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError, OSError))
+        passing = not isinstance(error, sqlite3.DatabaseError) or isinstance(
+            error, (sqlite3.OperationalError, sqlite3.ProgrammingError)
+        )
+        if "no such" in str(error):  # the format is ours and a table is not there
+            passing = False
         _log.warning(
             "blob cache is not usable for now" if passing else "blob cache is broken and begun anew",
             extra={"path": str(self._path), "reason": str(error)},

@@ -3,6 +3,7 @@
     plan_apply(request) -> tuple[Operation, ...]     one cluster: its works, its inventory, its live objects
     pledge_inventory(inventory, operations) -> Inventory       what is about to be done, written before it is done
     settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers answered
+    Planner, merge_looks, pledge_all, settle_all               the same for every cluster at once
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
     wave_of(group kind) -> int                                 in which wave a kind is applied
 
@@ -11,6 +12,7 @@ Source: kubefleet.md §6; decisions D7, D15.
 """
 
 from gitfleet.apply.differences import find_differences
+from gitfleet.apply.fleet import Planner, merge_looks, pledge_all, settle_all
 from gitfleet.apply.ledgers import pledge_inventory, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
@@ -18,10 +20,14 @@ from gitfleet.apply.waves import wave_of
 
 __all__ = [
     "ApplyRequest",
+    "Planner",
     "ShapeCache",
     "find_differences",
+    "merge_looks",
     "plan_apply",
+    "pledge_all",
     "pledge_inventory",
+    "settle_all",
     "settle_inventory",
     "wave_of",
 ]

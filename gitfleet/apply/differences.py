@@ -2,7 +2,8 @@
 
 KubeFleet's partial comparison looks at the manifest's own fields, its full comparison at all of them. Ignored, as
 there: identity, status, and labels and annotations of Kubernetes' and KubeFleet's own domains. What a server only
-writes in another way (quantities, `stringData`, empty values left out) is no difference. Values of Secrets are never shown.
+writes in another way (quantities, `stringData`, empty values left out) is no difference. Values of Secrets are never
+shown.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def plan(
         simulated_dir=simulated_dir,
         branch=branch,
     )
-    what_if = wiring.WhatIf(without=tuple(without or ()), extra=tuple(with_file or ()), cordon=tuple(cordon or ()))
+    what_if = wiring.what_if_from(tuple(without or ()), tuple(with_file or ()), tuple(cordon or ()))
     with wiring.open_workspace(settings, clusters=str(clusters)) as workspace:
         document = workspace.plan(rev, base, what_if)
     match shape:

@@ -38,5 +38,5 @@ def simulate(
 
     progress = Progress(output)
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
-    what_if = wiring.WhatIf(without=tuple(without or ()), extra=tuple(with_file or ()), cordon=tuple(cordon or ()))
+    what_if = wiring.what_if_from(tuple(without or ()), tuple(with_file or ()), tuple(cordon or ()))
     wiring.simulate(settings, scenario, rev, what_if, progress.hear)

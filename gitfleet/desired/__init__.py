@@ -3,12 +3,89 @@
 Nothing past this door sees raw YAML of ours (payload bodies excepted: they are the users' own objects).
 
     parse_file(path, content) -> ParsedFile        one blob; keyed by blob id, so the caller may cache its encoded form
+    read_file(path, blob, parsed, contents)        one file typed; keyed by path and blob id, for a caller's memory
     read_desired(request) -> Desired               the whole tree; a cheap pass over parsed files
+    accept(desired, before, now) -> Accepted       meets what was accepted before: generations grow, what is gone leaves
+    is_read(path, mode), wanted_paths(paths, ...)  which entries of a tree are parsed, and which are looked at at all
+    cache_key(path, blob), encode_parsed, decode_parsed    for keeping parsed files on disk
+    manifests_of(path, blob, parsed)               the payload of one file
+    schema_for(kind), kinds()                      JSON Schemas for editors
 
 `read_desired` takes `DesiredRequest(commit, files, last_good, accepted, contents)`:
-    files      {path: SourceFile(entry mode, blob id, size, parsed: ParsedFile | None)} of the commit (parsed None: unreadable, with why)
-    last_good  {path: SourceFile} the last good version of files that may turn out faulty (given for every path whose blob
-               changed since the observed commit, and for those that the state branch holds as last good)
+    files      {path: SourceFile(mode, blob id, size, parsed: ParsedFile | None)} of the commit (parsed None:
+               unreadable, with why); `reading` of an earlier `read_file` may be given along and is then used
+    last_good  {path: SourceFile} the last good version of files that may turn out faulty (given for every path whose
+               blob changed since the observed commit, and for those that the state branch holds as last good)
     accepted   FleetState: the last accepted version of each placement and cluster, for the checks on updates (D21)
-    contents   callable (blob id) -> bytes, for finding the line of a faulty field; pure from the room's view
+    contents   callable (blob id) -> bytes, for the ignore file and the lines of faults; pure from the room's view
+
+Forbidden here: I/O, clocks, other rooms. Sources: contracts.md §1, kubefleet.md §1 and §5, decisions D1 and D21.
 """
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from gitfleet.desired.accept import Accepted, accept
+from gitfleet.desired.documents import (
+    PARSER_VERSION,
+    Document,
+    ParsedFile,
+    decode_parsed,
+    encode_parsed,
+    line_of,
+    parse_documents,
+)
+from gitfleet.desired.editors import kinds, schema_for
+from gitfleet.desired.paths import IGNORE_FILE, MAX_FILE_BYTES, MAX_FILES, is_read, wanted_paths
+from gitfleet.desired.readings import FileReading, read_file
+from gitfleet.desired.request import DesiredRequest, SourceFile
+from gitfleet.desired.tree import read_desired
+from gitfleet.model.objects import Manifest
+
+__all__ = [
+    "IGNORE_FILE",
+    "MAX_FILES",
+    "MAX_FILE_BYTES",
+    "PARSER_VERSION",
+    "Accepted",
+    "DesiredRequest",
+    "Document",
+    "FileReading",
+    "ParsedFile",
+    "SourceFile",
+    "accept",
+    "cache_key",
+    "decode_parsed",
+    "encode_parsed",
+    "is_read",
+    "kinds",
+    "line_of",
+    "manifests_of",
+    "parse_documents",
+    "parse_file",
+    "read_desired",
+    "read_file",
+    "schema_for",
+    "wanted_paths",
+]
+
+
+def parse_file(path: str, content: bytes, *, max_bytes: int = MAX_FILE_BYTES) -> ParsedFile:
+    """Read one blob's bytes; `path` must be one that `is_read` takes. Never raises, whatever the bytes."""
+    del path  # JSON and YAML are told apart by their content alone
+    return parse_documents(content, max_bytes=max_bytes)
+
+
+def cache_key(path: str, blob: str) -> str:
+    """The key of an encoded parsed file: it names the parser's version, so an entry never goes stale.
+
+    The path is in it as well, so that every path of a commit has its own entry, equal blobs or not.
+    """
+    return f"parsed-{PARSER_VERSION}-{blob}-{sha256(path.encode()).hexdigest()[:16]}"
+
+
+def manifests_of(path: str, blob: str, parsed: ParsedFile) -> Iterator[Manifest]:
+    """The sound payload of one file, in document order."""
+    for item in read_file(path, blob, parsed, lambda _blob: b"").objects:
+        if isinstance(item.value, Manifest):
+            yield item.value

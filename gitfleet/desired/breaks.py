@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from gitfleet.desired.scalars import shown
 from gitfleet.model.objects import JsonValue
 
 Location = tuple[str | int, ...]
@@ -30,19 +31,24 @@ class Broken(ValueError):
 def read_shape(shape: type[_Shape], raw: JsonValue) -> tuple[_Shape | None, list[Break]]:
     """The typed value of a raw one, or every break that was found.
 
-    A rule over several fields only runs on a part whose own fields are sound. Unknown fields are therefore taken away
-    and the rest is looked at once more, so that a typing error does not hide what else is wrong.
+    A rule over several fields only runs on a part whose own fields are sound. Fields that are not are therefore taken
+    away and the rest is looked at once more, so that a typing error does not hide what else is wrong; what only their
+    absence breaks is left out again.
     """
     try:
         return shape.model_validate(raw), []
     except ValidationError as error:
         breaks = _breaks_of(shape, error)
-        unknown = [tuple(item["loc"]) for item in error.errors() if item["type"] == "extra_forbidden"]
-    if unknown:
+        unsound = _unsound_fields(error)
+    if unsound:
         try:
-            shape.model_validate(_without(raw, unknown))
+            shape.model_validate(_without(raw, unsound))
         except ValidationError as error:
-            breaks += [found for found in _breaks_of(shape, error) if found not in breaks]
+            breaks += [
+                found
+                for found in _breaks_of(shape, error)
+                if found not in breaks and not any(field[: len(found[0])] == found[0] for field in unsound)
+            ]
     return None, breaks
 
 
@@ -55,7 +61,7 @@ def dotted(location: Location) -> str:
         elif step.replace("_", "").replace("-", "").isalnum():
             text += f".{step}" if text else step
         else:
-            text += f'["{step[:63]}"]'
+            text += f'["{shown(step)}"]'
     return text
 
 
@@ -85,6 +91,19 @@ def _breaks_of(shape: type[BaseModel], error: ValidationError) -> list[Break]:
         else:
             breaks.append((location, _sentence(item["type"], context)))
     return breaks
+
+
+def _unsound_fields(error: ValidationError) -> list[Location]:
+    """The fields that are wrong by themselves; items of lists are not among them, since the others would move up."""
+    return [
+        tuple(item["loc"])
+        for item in error.errors(include_url=False, include_input=False)
+        if item["type"] != "missing"
+        and not isinstance((item.get("ctx") or {}).get("error"), Broken)
+        and item["loc"]
+        and isinstance(item["loc"][-1], str)
+        and "[key]" not in item["loc"]
+    ]
 
 
 def _sentence(kind: str, context: Mapping[str, Any]) -> str:
@@ -151,11 +170,11 @@ def _shape_in(annotation: Any) -> type[BaseModel] | None:
     return next((found for part in get_args(annotation) if (found := _shape_in(part)) is not None), None)
 
 
-def _without(raw: JsonValue, unknown: Sequence[Location], here: Location = ()) -> JsonValue:
+def _without(raw: JsonValue, fields: Sequence[Location], here: Location = ()) -> JsonValue:
     if isinstance(raw, dict):
         return {
-            name: _without(item, unknown, (*here, name)) for name, item in raw.items() if (*here, name) not in unknown
+            name: _without(item, fields, (*here, name)) for name, item in raw.items() if (*here, name) not in fields
         }
     if isinstance(raw, list):
-        return [_without(item, unknown, (*here, index)) for index, item in enumerate(raw)]
+        return [_without(item, fields, (*here, index)) for index, item in enumerate(raw)]
     return raw

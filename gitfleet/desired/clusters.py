@@ -156,7 +156,7 @@ class MemberClusterShape(ObjectShape):
     """MemberCluster: one cluster of the fleet, its labels and taints, and how to reach it."""
 
     metadata: ShortMetadataShape
-    spec: MemberClusterSpecShape = MemberClusterSpecShape()
+    spec: MemberClusterSpecShape = Field(default_factory=MemberClusterSpecShape)
     status: ClusterStatusShape | None = None  # type: ignore[assignment]  # narrower than any mapping, on purpose
 
 

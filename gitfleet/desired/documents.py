@@ -63,16 +63,26 @@ def line_of(content: bytes, document_index: int, location: Sequence[str | int]) 
 
     It composes the file anew, so it is for faults only. A field's line is its key's, an item's is its first.
     """
+    return lines_of(content, [(document_index, location)])[0]
+
+
+def lines_of(content: bytes, places: Sequence[tuple[int, Sequence[str | int]]]) -> list[int]:
+    """`line_of` for many (document index, location) of one file, which is composed once."""
     try:
         text = _decode(content)
     except Unreadable:
-        return 1
+        return [1] * len(places)
     if looks_like_json(text):
         text = yaml_lines_of(text)
-    for document in compose_stream(text).documents:
-        if document.index == document_index and document.node is not None:
-            return _line_below(document.node, location, document.line - document.offset) + document.offset
-    return 1
+    composed = {document.index: document for document in compose_stream(text).documents}
+    lines: list[int] = []
+    for index, location in places:
+        document = composed.get(index)
+        if document is None or document.node is None:
+            lines.append(1)
+            continue
+        lines.append(_line_below(document.node, location, document.line - document.offset) + document.offset)
+    return lines
 
 
 def encode_parsed(parsed: ParsedFile) -> bytes:

@@ -127,24 +127,24 @@ class FleetConfigSpecShape(Shape):
     """Every field is optional."""
 
     interval: Duration = "30s"
-    branches: BranchesShape = BranchesShape()
-    delivery: DeliveryShape = DeliveryShape()
-    rendered: RenderedShape = RenderedShape()
-    scheduler: SchedulerShape = SchedulerShape()
-    approvals: ApprovalsShape = ApprovalsShape()
-    mass_delete: MassDeleteShape = MassDeleteShape()
+    branches: BranchesShape = Field(default_factory=BranchesShape)
+    delivery: DeliveryShape = Field(default_factory=DeliveryShape)
+    rendered: RenderedShape = Field(default_factory=RenderedShape)
+    scheduler: SchedulerShape = Field(default_factory=SchedulerShape)
+    approvals: ApprovalsShape = Field(default_factory=ApprovalsShape)
+    mass_delete: MassDeleteShape = Field(default_factory=MassDeleteShape)
     freeze_windows: list[FreezeWindowShape] = Field(default_factory=list)
     health_checks: list[HealthCheckShape] = Field(default_factory=list)
     ignore_differences: list[IgnoreDifferencesShape] = Field(default_factory=list)
     notifications: list[AnyMapping] = Field(default_factory=list)
-    state_history: StateHistoryShape = StateHistoryShape()
+    state_history: StateHistoryShape = Field(default_factory=StateHistoryShape)
 
 
 class FleetConfigShape(ObjectShape):
     """FleetConfig: how the reconciler works on this repository."""
 
     metadata: MetadataShape
-    spec: FleetConfigSpecShape = FleetConfigSpecShape()
+    spec: FleetConfigSpecShape = Field(default_factory=FleetConfigSpecShape)
 
 
 def config_of(shape: FleetConfigShape, body: JsonObject, origin: Origin) -> FleetConfig:

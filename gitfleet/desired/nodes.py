@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from gitfleet.desired.scalars import BadScalar, Scalar, key_text, resolve_plain, resolve_tagged
+from gitfleet.desired.scalars import BadScalar, Scalar, key_text, resolve_plain, resolve_tagged, shown
 from gitfleet.model.objects import JsonValue
 
 PLAIN: Final = "gitfleet:plain"
@@ -92,10 +92,8 @@ class _FastReader:
             if key is None:
                 continue
             if key in out:
-                # Only the key's beginning: a key of a megabyte is no message.
-                self.faults.append(
-                    (line_of_node(key_node), f'the key "{key[:63]}" is given twice in one mapping; keep one')
-                )
+                sentence = f'the key "{shown(key)}" is given twice in one mapping; keep one'
+                self.faults.append((line_of_node(key_node), sentence))
                 continue
             out[key] = self.read(value_node)
         for source in merged:

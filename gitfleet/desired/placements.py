@@ -14,6 +14,7 @@ from gitfleet.desired.placement_shapes import (
     ResourceSelectorShape,
     RollingUpdateShape,
     StrategyShape,
+    TolerationShape,
 )
 from gitfleet.model.objects import JsonObject, Origin
 from gitfleet.model.placements import (
@@ -68,12 +69,14 @@ def policy_of(shape: PolicyShape) -> PlacementPolicy:
             )
             for spread in shape.topology_spread_constraints
         ),
-        tolerations=tuple(
-            # KubeFleet's defaulter fills Equal in where the operator is empty.
-            Toleration(key=t.key, operator=t.operator or "Equal", value=t.value or "", effect=t.effect)
-            for t in shape.tolerations
-        ),
+        tolerations=tuple(toleration_of(toleration) for toleration in shape.tolerations),
     )
+
+
+def toleration_of(shape: TolerationShape) -> Toleration:
+    """One toleration; KubeFleet's defaulter fills Equal in where the operator is empty."""
+    operator = shape.operator or "Equal"
+    return Toleration(key=shape.key, operator=operator, value=shape.value or "", effect=shape.effect)
 
 
 def strategy_of(shape: StrategyShape) -> RolloutStrategy:

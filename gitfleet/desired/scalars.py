@@ -35,6 +35,7 @@ _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 _UINT64_MAX: Final = 2**64 - 1
 _LONGEST_DECIMAL: Final = 20
+_LONGEST_SHOWN: Final = 100
 
 _CORE: Final = "tag:yaml.org,2002:"
 
@@ -110,6 +111,12 @@ def key_text(value: Scalar) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return None if value is None else str(value)
+
+
+def shown(name: str) -> str:
+    """A name as a message may carry it: its beginning, on one line, without control characters."""
+    short = name if len(name) <= _LONGEST_SHOWN else name[:_LONGEST_SHOWN] + "..."
+    return "".join(character if character.isprintable() else "?" for character in short)
 
 
 def _integer(plain: str) -> int | None:

@@ -191,7 +191,7 @@ def _explain(error: Exception, text: str, offset: int) -> LineFault:
         line = min(mark.line + 1, max(last, 1)) if mark else 1
         problem = str(error.problem or "it breaks off")
         where = ""
-        if error.context and error.context_mark and error.context_mark.line + 1 != line:
+        if error.context and error.context_mark and error.context_mark.line + 1 < line:
             where = f" {error.context} that begins on line {error.context_mark.line + 1 + offset}"
         return line + offset, f"the YAML cannot be read: {problem}{where}; {_HINTS.get(problem, _GENERAL_HINT)}"
     if isinstance(error, yaml.reader.ReaderError):

@@ -5,20 +5,18 @@ Nothing depends on memory that is not in git: whatever the driver remembers betw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitfleet import cycle, report
+from gitfleet import cycle, report, rollout
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.trees import DesiredTrees, StateTrees
-from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
-from gitfleet.model.fleet import Branches
-from gitfleet.model.objects import ObjectKey
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.fleet import Branches, FleetConfig
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
@@ -59,11 +57,42 @@ class Driver:
     fanout: Fanout
     clock: Clock
     corridor: cycle.Corridor
-    branches: Branches
     version: str
     checkpoint: Checkpoint = lambda step: None
     listen: Listener = lambda event: None
+    watch_branch: str | None = None
     _known: tuple[str | None, FleetState] | None = None
+    _config: tuple[str, FleetConfig] | None = None
+
+    @property
+    def config(self) -> FleetConfig:
+        """The FleetConfig that was read last, all defaults before the first."""
+        return self._config[1] if self._config else FleetConfig()
+
+    @property
+    def branches(self) -> Branches:
+        """The branches' names, the watched one as the process was told."""
+        return replace(self.config.branches, watch=self.watch_branch or self.config.branches.watch)
+
+    def interval(self) -> float:
+        """The poll interval in seconds."""
+        return self.config.interval_seconds
+
+    def watched_commit(self, heads: Mapping[str, str]) -> str:
+        """The head of the watched branch; the FleetConfig there says what the other branches are called.
+
+        BadInput when the remote has no such branch.
+        """
+        watch = self.branches.watch
+        if watch not in heads:
+            raise BadInput(
+                f'the remote has no branch "{watch}"',
+                hint="push a first commit to it (`gitfleet init` lays one out), or name another branch with --branch",
+            )
+        commit = heads[watch]
+        if self._config is None or self._config[0] != commit:
+            self._config = (commit, self.desired_trees.at(commit, FleetState()).config)
+        return commit
 
     def tick(self) -> TickResult:
         """Do all that can be done now. RetryLater for a passing fault of the remote, GiveUp for a lasting one;
@@ -74,22 +103,24 @@ class Driver:
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
         decision = self.corridor.decide(inputs)
-        operations = self.look_closer(decision)
+        decision, operations = self.look_closer(decision)
         self.checkpoint("decided")
         try:
             head = self.publish(inputs.before, decision.after, heads.get(self.branches.state), inputs.desired, "intent")
             self.checkpoint("intent published")
+            self._tell(report.tell_events(inputs.before, decision.after))
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
+            self._tell(report.events_of_outcomes(outcomes, decision.after))
             after = self.corridor.settle(decision, operations, outcomes, self.clock.now())
             reported = self.publish(decision.after, after, head, inputs.desired, "report")
             self.checkpoint("reported")
         except LostRace:
             self._known = None
             return _lost(inputs, heads.get(self.branches.state))
-        self._tell(inputs.before, after, outcomes)
+        self._tell(report.tell_events(decision.after, after))
         changed = reported != heads.get(self.branches.state)
-        waiting = cycle.waiting_for(after)
+        waiting = tuple(sentence for record in after.placements.values() for sentence in rollout.waiting_for(record))
         return TickResult(
             commit=inputs.desired.commit,
             state_head=reported,
@@ -101,23 +132,19 @@ class Driver:
             outcomes=outcomes,
         )
 
-    def gather(self, heads: Mapping[str, str], now: datetime) -> cycle.Inputs:
+    def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:
         """The desired tree, the state tree and the clusters' answers at this moment."""
-        if self.branches.watch not in heads:
-            raise BadInput(
-                f'the remote has no branch "{self.branches.watch}"',
-                hint="push a first commit to it (`gitfleet init` lays one out), or name another branch with --branch",
-            )
+        commit = self.watched_commit(heads)
         before = self.load_state(heads.get(self.branches.state))
-        wanted = self.desired_trees.at(heads[self.branches.watch], before)
+        wanted = self.desired_trees.at(commit, before)
         return self.inputs_for(wanted, before, now)
 
-    def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> cycle.Inputs:
+    def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> Inputs:
         """Look at every cluster that is known, at the keys of everything that is owned there."""
         clusters = {**before.clusters, **wanted.clusters}
         keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
         answers = self.fanout.look(clusters, keys)
-        return cycle.Inputs(desired=wanted, before=before, answers=answers, now=now)
+        return Inputs(desired=wanted, before=before, answers=answers, now=now)
 
     def load_state(self, head: str | None) -> FleetState:
         """The state at a head of the state branch; what this process wrote itself need not be read again."""
@@ -125,22 +152,17 @@ class Driver:
             self._known = (head, self.state_trees.at(head))
         return self._known[1]
 
-    def look_closer(self, decision: cycle.Decision) -> tuple[Operation, ...]:
-        """Plan the operations; objects that nobody has looked at yet are looked at first."""
-        missing = self.corridor.unseen_keys(decision)
-        closer = self._look(decision.after.clusters, missing) if missing else {}
+    def look_closer(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
+        """Plan the operations and pledge the inventory; objects that nobody has looked at are looked at first."""
+        unseen = decision.unseen()
+        closer = self.fanout.look(decision.after.clusters, unseen, probe=False) if unseen else {}
         return self.corridor.plan_operations(decision, closer)
-
-    def _look(
-        self, clusters: Mapping[str, MemberCluster], keys: Mapping[str, tuple[ObjectKey, ...]]
-    ) -> Mapping[str, ClusterAnswer]:
-        return self.fanout.look(clusters, keys, probe=False)
 
     def publish(
         self, before: FleetState, after: FleetState, head: str | None, wanted: Desired, phase: str
     ) -> str | None:
         """Push `after` to the state branch if its head is still the one that was read; the new head."""
-        change = report.compose_state(before, after)
+        change = report.compose_state(before, after, now=self.clock.now(), version=self.version)
         if change.empty:
             self._known = (head, after)
             return head
@@ -160,7 +182,7 @@ class Driver:
         self.listen(Event(type="commit", fields={"branch": self.branches.state, "subject": change.subject}))
         return new_head
 
-    def perform(self, decision: cycle.Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
+    def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side."""
         writes: dict[str, list[Write]] = {}
         for operation in operations:
@@ -168,12 +190,12 @@ class Driver:
                 writes.setdefault(operation.cluster, []).append(operation)
         return self.fanout.perform(decision.after.clusters, writes) if writes else ()
 
-    def _tell(self, before: FleetState, after: FleetState, outcomes: tuple[Outcome, ...]) -> None:
-        for event in (*report.tell_events(before, after), *report.events_of_outcomes(outcomes, after)):
+    def _tell(self, events: Iterable[Event]) -> None:
+        for event in events:
             self.listen(event)
 
 
-def _lost(inputs: cycle.Inputs, head: str | None) -> TickResult:
+def _lost(inputs: Inputs, head: str | None) -> TickResult:
     return TickResult(
         commit=inputs.desired.commit,
         state_head=head,

@@ -22,10 +22,12 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fanout:
-    """`patience` is how long, in seconds, a tick waits for the slowest cluster; the others' answers count meanwhile."""
+    """`executor` None does one cluster after the other, in the caller's thread (simulate: the same order every time).
+
+    `patience` is how long, in seconds, a tick waits for the slowest cluster; the others' answers count meanwhile."""
 
     directory: ClusterDirectory
-    executor: Executor
+    executor: Executor | None
     patience: float = 60.0
     _busy: dict[str, Future[Any]] = field(default_factory=dict)
 
@@ -56,6 +58,8 @@ class Fanout:
     def _all(
         self, names: Sequence[str], call: Callable[[str], _Answer], failed: Callable[[str, str], _Answer]
     ) -> dict[str, _Answer]:
+        if self.executor is None:
+            return {name: self._here(name, call, failed) for name in names}
         answers: dict[str, _Answer] = {}
         futures: dict[str, Future[_Answer]] = {}
         for name in names:
@@ -70,15 +74,15 @@ class Fanout:
                 future.cancel()
                 answers[name] = failed(name, f"{name} did not answer within {self.patience:g} s")
                 continue
-            error = future.exception()
-            if error is None:
-                answers[name] = future.result()
-            elif isinstance(error, GitfleetError):
-                answers[name] = failed(name, str(error))
-            elif isinstance(error, Exception):
-                # A defect of ours in one cluster's client must not stop the fleet; the trace goes to the log.
-                log.error("looking at %s failed", name, exc_info=error)
-                answers[name] = failed(name, f"{name}: unexpected {type(error).__name__}")
-            else:
-                raise error
+            answers[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]
         return answers
+
+    def _here(self, name: str, call: Callable[[str], _Answer], failed: Callable[[str, str], _Answer]) -> _Answer:
+        try:
+            return call(name)
+        except GitfleetError as error:
+            return failed(name, str(error))
+        except Exception as error:
+            # A defect of ours in one cluster's client must not stop the fleet; the trace goes to the log.
+            log.exception("the client of %s failed", name)
+            return failed(name, f"{name}: unexpected {type(error).__name__}")

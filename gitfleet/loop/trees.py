@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from gitfleet import desired, report, snapshots
 from gitfleet.errors import BadInput
+from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
 from gitfleet.model.objects import Manifest
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.caches import BlobCache
@@ -23,17 +23,22 @@ from gitfleet.settings import Limits
 class DesiredTrees:
     """Reads the desired tree of commits. One instance serves one thread."""
 
-    def __init__(self, repo: RepoReader, cache: BlobCache, limits: Limits) -> None:
+    def __init__(
+        self, repo: RepoReader, cache: BlobCache, limits: Limits, *, what_if: WhatIf | None = None
+    ) -> None:
+        """With `what_if` every tree is read as if clusters were added, gone or cordoned."""
         self._repo = repo
+        self._what_if = what_if or WhatIf()
         self._cache = cache
         self._limits = limits
         self._parsed: dict[tuple[str, str], desired.ParsedFile] = {}
-        self._latest: tuple[str, str | None, Desired] | None = None
+        self._readings: dict[tuple[str, str], desired.FileReading] = {}
+        self._latest: dict[tuple[str, str | None], Desired] = {}
 
     def at(self, commit: str, state: FleetState) -> Desired:
         """The fleet as written at a commit, faulty parts held at their last good version as `state` knows it."""
-        if self._latest is not None and self._latest[:2] == (commit, state.observed_commit):
-            return self._latest[2]
+        if (commit, state.observed_commit) in self._latest:
+            return self._latest[(commit, state.observed_commit)]
         listing = self._repo.list_tree(commit)
         older = self._last_good_listing(commit, state)
         self._parse_all(listing, older)
@@ -46,9 +51,16 @@ class DesiredTrees:
                 contents=self._content,
             )
         )
-        self._latest = (commit, state.observed_commit, answer)
+        answer = self._what_if.applied_to(answer)
+        self._latest = {key: known for key, known in self._latest.items() if key[0] == commit}
+        self._latest[(commit, state.observed_commit)] = answer
         self._forget_beyond(listing, older)
         return answer
+
+    def regular_files(self, commit: str) -> Mapping[str, str]:
+        """The blob of every ordinary file that a reader of the config repo may look at, by path."""
+        listing = self._repo.list_tree(commit)
+        return {path: entry.oid for path, entry in listing.items() if entry.mode in ("100644", "100755")}
 
     def documents(self, wanted: Iterable[tuple[str, str]]) -> Mapping[tuple[str, int], Manifest]:
         """Payload manifests of (path, blob) pairs, by (blob, document index): what snapshots are restored from."""
@@ -67,16 +79,19 @@ class DesiredTrees:
                 before = self._repo.list_tree(state.observed_commit)
                 changed = self._repo.changed_paths(state.observed_commit, commit)
             except BadInput:
-                # History was rewritten and the old commit is gone: only what the state branch holds is left to hold
-                on to.
+                # History was rewritten and the old commit is gone: only what the state branch holds can be held on to.
                 before, changed = {}, {}
             older = {path: before[path] for path in changed if path in before}
         older.update({path: TreeEntry("100644", blob) for path, blob in state.last_good.items()})
         return older
 
     def _source(self, path: str, entry: TreeEntry) -> desired.SourceFile:
+        key = (path, entry.oid)
+        parsed = self._parsed.get(key)
+        if parsed is not None and key not in self._readings:
+            self._readings[key] = desired.read_file(path, entry.oid, parsed, self._content)
         return desired.SourceFile(
-            mode=entry.mode, blob=entry.oid, size=entry.size, parsed=self._parsed.get((path, entry.oid))
+            mode=entry.mode, blob=entry.oid, size=entry.size, parsed=parsed, reading=self._readings.get(key)
         )
 
     def _content(self, blob: str) -> bytes:
@@ -109,6 +124,7 @@ class DesiredTrees:
         live = {(path, entry.oid) for listing in listings for path, entry in listing.items()}
         if len(self._parsed) > 2 * len(live) + 1000:
             self._parsed = {key: value for key, value in self._parsed.items() if key in live}
+            self._readings = {key: value for key, value in self._readings.items() if key in live}
 
 
 class StateTrees:
@@ -171,5 +187,3 @@ def _with_manifests(
     )
     return replace(record, resource_snapshots=restored)
 
-
-__all__ = ["DesiredTrees", "PlacementKey", "StateTrees", "snapshots_in_use"]

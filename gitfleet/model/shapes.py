@@ -79,9 +79,7 @@ def owned_fields(live_body: JsonObject) -> OwnedFields:
 
 def is_own_apply(entry: JsonObject) -> bool:
     """Whether a managedFields entry stands for an apply by gitfleet (to the object itself, not to a subresource)."""
-    return (
-        entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply" and not entry.get("subresource")
-    )
+    return entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply" and not entry.get("subresource")
 
 
 def child_fields(owned: OwnedFields, name: str) -> OwnedFields:

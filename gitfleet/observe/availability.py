@@ -13,7 +13,16 @@ from typing import Final
 from gitfleet.model.objects import GroupKind, JsonObject
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe.customs import custom_availability
-from gitfleet.observe.fields import AVAILABLE, conditions_of, generation_of, integer, is_true, not_yet, section, untracked
+from gitfleet.observe.fields import (
+    AVAILABLE,
+    conditions_of,
+    generation_of,
+    integer,
+    is_true,
+    not_yet,
+    section,
+    untracked,
+)
 from gitfleet.observe.workloads import (
     daemon_set_availability,
     deployment_availability,
@@ -46,14 +55,22 @@ _BUILT_IN_GROUPS: Final = frozenset({
 
 def availability_of(body: JsonObject) -> Verdict:
     """The verdict on an object as its API server shows it; `reason` is half a sentence about it. Never raises."""
-    group = str(body.get("apiVersion") or "").rpartition("/")[0]
-    kind = GroupKind(group, str(body.get("kind") or ""))
-    if group not in _BUILT_IN_GROUPS:
+    if is_custom(body):
         return custom_availability(body)
+    kind = GroupKind(_group(body), str(body.get("kind") or ""))
     if kind in _AT_ONCE:
         return Verdict(Availability.AVAILABLE)
     rule = _RULES.get(kind)
     return rule(body) if rule is not None else untracked(f"the availability of a {kind.kind} is not trackable")
+
+
+def is_custom(body: JsonObject) -> bool:
+    """Whether an object is of a kind that Kubernetes itself does not have."""
+    return _group(body) not in _BUILT_IN_GROUPS
+
+
+def _group(body: JsonObject) -> str:
+    return str(body.get("apiVersion") or "").rpartition("/")[0]
 
 
 def _service(body: JsonObject) -> Verdict:

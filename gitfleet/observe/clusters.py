@@ -42,7 +42,9 @@ def _agent(cluster: MemberCluster, answer: ClusterAnswer, now: datetime) -> Agen
     if answer.reachable:
         conditions = _set(conditions, cluster, now, "Joined", Status.TRUE, "AgentJoined", "the API server answers")
         if answer.healthy:
-            conditions = _set(conditions, cluster, now, "Healthy", Status.TRUE, "AgentHealthy", "the API server is ready")
+            conditions = _set(
+                conditions, cluster, now, "Healthy", Status.TRUE, "AgentHealthy", "the API server is ready"
+            )
         else:
             why = answer.error or "the API server answers and says that it is not ready"
             conditions = _set(conditions, cluster, now, "Healthy", Status.FALSE, "AgentUnhealthy", why)

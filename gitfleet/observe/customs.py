@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.observations import Verdict
-from gitfleet.observe.fields import AVAILABLE, conditions_of, generation_of, integer, is_true, not_yet, section, told, untracked
+from gitfleet.observe.fields import (
+    AVAILABLE,
+    conditions_of,
+    generation_of,
+    integer,
+    is_true,
+    not_yet,
+    section,
+    told,
+    untracked,
+)
 
 _OWN_WORDS = ("Ready", "Reconciling", "Stalled")
 
@@ -30,6 +40,6 @@ def custom_availability(body: JsonObject) -> Verdict:
 
 
 def tells_generation(body: JsonObject) -> bool:
-    """Whether an object says for which generation its conditions hold: if not, they may be older than the last apply."""
+    """Whether an object says for which generation its conditions hold; if not, they may be older than its spec."""
     ready = conditions_of(body).get("Ready") or {}
     return "observedGeneration" in section(body, "status") or "observedGeneration" in ready

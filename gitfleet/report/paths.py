@@ -1,7 +1,8 @@
-"""Where everything lies on the state branch (contracts.md §2): one place that knows the layout, for writing and reading.
+"""Where everything lies on the state branch (contracts.md §2): one place that knows the layout, for writing and
+reading.
 
-A ResourcePlacement's folder is `<namespace>_<name>` and an override's likewise: no Kubernetes name has an underscore, so
-that no namespaced object can lie where a cluster-scoped one does.
+A ResourcePlacement's folder is `<namespace>_<name>` and an override's likewise: no Kubernetes name has an underscore,
+so that no namespaced object can lie where a cluster-scoped one does.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ SNAPSHOT_FILE: Final = "snapshot.yaml"
 RENDERED: Final = "rendered"
 
 SHARD_LIMIT: Final = 64
-"""Up to so many entries stand in one file `all.yaml`; more are spread over 256 files by the first byte of a SHA-256."""
+"""Up to so many entries stand in one file `all.yaml`; more are spread over 256 files by the first byte of a
+SHA-256."""
 
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
@@ -57,7 +59,8 @@ def safe_namespace(name: str) -> str:
 
 
 def is_safe_path(path: str) -> bool:
-    """Whether a path of the config repo may stand below a folder of the state branch: relative, no `..`, no `.git`."""
+    """Whether a path of the config repo may stand below a folder of the state branch: relative, no `..`, no
+    `.git`."""
     if _CONTROL.search(path) or "\\" in path:
         return False
     return all(part not in ("", ".", "..") and part.lower() != ".git" for part in path.split("/"))
@@ -125,14 +128,19 @@ def document_paths(snapshot: ResourceSnapshot) -> tuple[str, ...]:
     """For each of the snapshot's documents, in order, the file of the state branch that holds it.
 
     A document with a blob lies in that very blob, at its own index in the file, below the snapshot's folder under its
-    original path. A rendered one, which has no blob, lies alone in `rendered/<position>.yaml`. The folder's own two names
-    are kept free: a path that begins with one of them gets an underscore in front.
+    original path. A rendered one, which has no blob, lies alone in `rendered/<position>.yaml`. The folder's own two
+    names are kept free: a path that begins with one of them gets an underscore in front.
     """
     folder = resource_snapshot_folder(snapshot.placement, snapshot.index)
     return tuple(
         f"{folder}/{_beside_ours(ref.path)}" if ref.blob and is_safe_path(ref.path) else f"{folder}/{RENDERED}/{n}.yaml"
         for n, ref in enumerate(snapshot.documents)
     )
+
+
+def is_rendered(path: str) -> bool:
+    """Whether a path that `document_paths` gave is a file of ours, and not a blob of the config repo."""
+    return path.split("/")[4] == RENDERED
 
 
 def _beside_ours(path: str) -> str:
@@ -146,7 +154,8 @@ def _first_byte(text: str) -> str:
 
 
 def sharded(folder: str, entries: Iterable[T], name_of: Callable[[T], str]) -> dict[str, list[T]]:
-    """Entries by the file they belong to, in the order given; the file follows from the name and the number of entries."""
+    """Entries by the file they belong to, in the order given; the file follows from the name and the number of
+    entries."""
     every = list(entries)
     if not every:
         return {}
@@ -154,5 +163,10 @@ def sharded(folder: str, entries: Iterable[T], name_of: Callable[[T], str]) -> d
         return {f"{folder}/all.yaml": every}
     files: dict[str, list[T]] = {}
     for entry in every:
-        files.setdefault(f"{folder}/{_first_byte(name_of(entry))}.yaml", []).append(entry)
+        files.setdefault(shard_path(folder, name_of(entry), len(every)), []).append(entry)
     return files
+
+
+def shard_path(folder: str, name: str, count: int) -> str:
+    """The file of an entry with a name among `count` entries of the folder."""
+    return f"{folder}/all.yaml" if count <= SHARD_LIMIT else f"{folder}/{_first_byte(name)}.yaml"

@@ -1,8 +1,8 @@
 """YAML text to values, for the files of the state branch: strict, flat in memory and safe for any bytes.
 
-libyaml's own composer recurses in C and dies on deep nesting (libs.md §2), so values are built here from its events, with a
-stack and a limit. What gitfleet never writes (aliases, anchors, tags, keys given twice) is refused.
-Dates and words such as `yes` stay text: only what YAML 1.2 calls null, a boolean or a number is one.
+libyaml's own composer recurses in C and dies on deep nesting (libs.md §2), so values are built here from its events,
+with a stack and a limit. What gitfleet never writes (aliases, anchors, tags, keys given twice) is refused. Dates and
+words such as `yes` stay text: only what YAML 1.2 calls null, a boolean or a number is one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class UnreadableText(ValueError):
 
 
 def read_documents(content: bytes) -> list[JsonValue]:
-    """The values of all documents that are not empty. UnreadableText, and nothing else, for whatever the bytes are."""
+    """The values of all documents that are not empty. UnreadableText, and nothing else, for whatever the bytes
+    are."""
     if len(content) > MAX_BYTES:
         raise UnreadableText(f"has {len(content)} bytes, more than the {MAX_BYTES} that are read")
     try:
@@ -59,7 +60,8 @@ def read_documents(content: bytes) -> list[JsonValue]:
 
 
 def _values(parser: Any) -> list[JsonValue]:
-    """Runs once over the parser's events; `open_` is the innermost collection, `key` the mapping key that waits for a value."""
+    """Runs once over the parser's events; `open_` is the innermost collection, `key` the mapping key that waits for a
+    value."""
     documents: list[JsonValue] = []
     stack: list[tuple[Any, str | None]] = []
     open_: Any = []

@@ -1,7 +1,8 @@
-"""Values to YAML text: the block style of `kubectl get -o yaml`, keys sorted, one line a scalar, the same bytes everywhere.
+"""Values to YAML text: the block style of `kubectl get -o yaml`, keys sorted, one line a scalar, the same bytes
+everywhere.
 
-Every string reads back equal under YAML 1.1 (PyYAML, kubectl) and YAML 1.2 (ruamel) alike: what any of them could take for
-a number, a boolean, a date or a null is quoted.
+Every string reads back equal under YAML 1.1 (PyYAML, kubectl) and YAML 1.2 (ruamel) alike: what any of them could
+take for a number, a boolean, a date or a null is quoted.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import Any, Final
 
 from gitfleet.model.objects import JsonValue
 
-_PLAIN: Final = re.compile(
-    r"""[A-Za-z/](?:[A-Za-z0-9_./@()%,;'`"+=*&|!?$<>^~-]|:(?=[A-Za-z0-9_./@-])|[ ](?=[A-Za-z0-9_./@()%'`"+=*&|!?$<>^~-]))*"""
-)
+_INSIDE: Final = r"""A-Za-z0-9_./@()%'`"+=*&|!?$<>^~-"""
+_PLAIN: Final = re.compile(rf"[A-Za-z/](?:[,;{_INSIDE}]|:(?=[A-Za-z0-9_./@-])|[ ](?=[{_INSIDE}]))*")
 """Text that needs no quotes: starts with a letter or a slash, no `: `, no ` #`, no bracket, no trailing blank."""
 _MEANINGFUL: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _ASCII: Final = re.compile(r"[ -~]*")
@@ -30,7 +30,8 @@ _LONGEST_KEPT: Final = 300
 
 
 def yaml_text(value: JsonValue) -> str:
-    """One document with a line break at its end. Takes what JSON can say; ValueError for NaN, infinities and other types."""
+    """One document with a line break at its end. Takes what JSON can say; ValueError for NaN, infinities and other
+    types."""
     lines: list[str] = []
     if value.__class__ is dict and value:
         _mapping(lines, value, "")

@@ -5,15 +5,17 @@
     has_failed(binding, now) -> bool                      what it has now cannot be counted on any more
     is_diff_reported(binding) -> bool
     budget(target, limits, counts) -> Budget              the arithmetic of maxUnavailable and maxSurge
+    request_for(record, overrides, now) -> RolloutRequest
+    give_up, retire_bindings, has_left, removal_policies, references_of      placements and clusters that go as a whole
+    waiting_for(record)                                   what a placement is still waiting for, in people's words
     scaled(limit, target) -> int                          "25%" of 3 = 1 (rounded up)
-    retire_bindings(bindings, inventory) -> bindings      those given up vanish once nothing of theirs is left
-    waiting_for(record) -> sentences                      what a placement still waits for
 
 Forbidden here: choosing clusters, looking at manifests, talking to clusters. Same request, same plan.
 
 Source: kubefleet.md §3; decisions D1, D6, D13, D18.
 """
 
+from gitfleet.rollout.leaving import give_up, has_left, references_of, removal_policies, request_for
 from gitfleet.rollout.limits import Budget, Counts, budget, scaled
 from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import STUCK_AFTER, Readiness, has_failed, is_diff_reported, is_ready
@@ -26,10 +28,15 @@ __all__ = [
     "Counts",
     "Readiness",
     "budget",
+    "give_up",
     "has_failed",
+    "has_left",
     "is_diff_reported",
     "is_ready",
     "plan_rollout",
+    "references_of",
+    "removal_policies",
+    "request_for",
     "retire_bindings",
     "scaled",
     "waiting_for",

@@ -1,8 +1,78 @@
 """schedule: each placement's clusters, with score and reason for every cluster, chosen or refused.
 
-    index_fleet(clusters, now) -> FleetIndex        built once a tick (incrementally), shared by all placements
-    schedule(request, fleet, *, profile) -> SchedulingAnswer
-    explain(request, fleet, *, profile) -> tuple[ClusterVerdict, ...]
+    index_fleet(clusters, now, previous) -> FleetIndex     built once a tick (incrementally), shared by all placements
+    profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py tells the stages)
+    schedule(request, fleet, profile) -> SchedulingAnswer  one placement, to the end of its chain of cycles
+    schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
+    explain(request, fleet, profile) -> ClusterVerdict...  every cluster: chosen or by whom refused, and the remedy
 
 Source: kubefleet.md §2; decisions D4, D5, D27.
 """
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitfleet.model.placements import PlacementType
+from gitfleet.model.scheduling import ClusterVerdict, SchedulingAnswer, SchedulingRequest
+from gitfleet.schedule.builtin import BUILT_IN
+from gitfleet.schedule.explain import explain_clusters
+from gitfleet.schedule.fleet import FleetIndex, index_fleet
+from gitfleet.schedule.keys import BindingDigests, schedule_key
+from gitfleet.schedule.pick import Run, pick_all, pick_fixed, pick_n
+from gitfleet.schedule.plugins import Plugin, PluginFactory, Unschedulable
+from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_from
+from gitfleet.schedule.stages import Deadline, Stages
+
+__all__ = [
+    "BUILT_IN",
+    "DEFAULT_PROFILE",
+    "BindingDigests",
+    "FleetIndex",
+    "Plugin",
+    "PluginFactory",
+    "Profile",
+    "explain",
+    "index_fleet",
+    "profile_from",
+    "schedule",
+    "schedule_key",
+]
+
+
+def schedule(
+    request: SchedulingRequest,
+    fleet: FleetIndex,
+    profile: Profile = DEFAULT_PROFILE,
+    *,
+    deadline: Deadline | None = None,
+) -> SchedulingAnswer:
+    """The placement's bindings as they are to be, with decisions and the Scheduled condition.
+
+    Nothing that is held is ever taken away because a cluster changed; only a new policy, fewer clusters wanted or a
+    cluster that left do that. Bindings that do not change are the same objects, and the same tuple when none does.
+    Whatever a plug-in raises, an unparsable property, or a `deadline` that says True between two calls of plug-ins,
+    makes an answer with `error` and the bindings as they were; a plug-in that does not return cannot be interrupted
+    from here.
+    """
+    if profile.fault is not None:
+        return SchedulingAnswer(bindings=request.bindings, error=profile.fault, wake_at=fleet.wake_at)
+    run = Run(request, fleet, Stages(profile, deadline), {})
+    try:
+        match request.policy.placement_type:
+            case PlacementType.PICK_ALL:
+                answer = pick_all(run)
+            case PlacementType.PICK_N:
+                answer = pick_n(run)
+            case PlacementType.PICK_FIXED:
+                answer = pick_fixed(run)
+    except Unschedulable as error:
+        return SchedulingAnswer(bindings=request.bindings, error=str(error), wake_at=fleet.wake_at)
+    return replace(answer, wake_at=fleet.wake_at)
+
+
+def explain(
+    request: SchedulingRequest, fleet: FleetIndex, profile: Profile = DEFAULT_PROFILE
+) -> tuple[ClusterVerdict, ...]:
+    """A verdict on every cluster: chosen, outscored, or refused and by which plug-in; with scores and a remedy."""
+    return explain_clusters(request, schedule(request, fleet, profile), fleet, profile)

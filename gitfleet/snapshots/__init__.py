@@ -1,7 +1,47 @@
 """snapshots: selected resources, policies and overrides become immutable, hashed, numbered snapshots.
 
-    take_snapshots(placement, payload_index, record, *, commit, now, in_use) -> SnapshotAnswer
-    index_payload(desired) -> PayloadIndex          built once a commit, shared by all placements
+    index_payload(payload, namespaced) -> PayloadIndex        built once a commit, shared by all placements
+    PayloadMemo().index(desired) -> PayloadIndex              the same, remembered while the commit stays
+    take_snapshots(placement, index, record, *, commit, now, in_use) -> SnapshotAnswer
+    selection_key(placement, index) -> str                    equal keys: the same selection, nothing to take
+    select(placement, index) -> Selection                     what a placement selects, in snapshot order
+    restore_snapshot(snapshot, documents) -> ResourceSnapshot the manifests of one that was read back
+    take_override_snapshots(overrides, known, *, in_use) -> {key: snapshots}
+    current_overrides(overrides, snapshots) -> tuple[OverrideSnapshot, ...]
+    is_propagated, kind_disabled, strip, snapshot_order, split_by_size: the rules one by one
 
-Source: kubefleet.md §4; decisions D16, D17, D19, D20, D22, D26.
+Forbidden here: choosing clusters, patching manifests, reading files. Same inputs, same snapshots.
+
+Source: kubefleet.md §4; KubeFleet pkg/utils/controller/resource_selector_resolver.go; decisions D16, D17, D19, D20,
+D22, D26.
 """
+
+from gitfleet.snapshots.index import PayloadIndex, index_payload
+from gitfleet.snapshots.memo import PayloadMemo
+from gitfleet.snapshots.order import snapshot_order
+from gitfleet.snapshots.override_snapshots import current_overrides, take_override_snapshots
+from gitfleet.snapshots.propagation import is_propagated, is_reserved_namespace, kind_disabled
+from gitfleet.snapshots.selection import Selection, UserError, select, selection_key
+from gitfleet.snapshots.strip import strip
+from gitfleet.snapshots.take import SnapshotAnswer, restore_snapshot, split_by_size, take_snapshots
+
+__all__ = [
+    "PayloadIndex",
+    "PayloadMemo",
+    "Selection",
+    "SnapshotAnswer",
+    "UserError",
+    "current_overrides",
+    "index_payload",
+    "is_propagated",
+    "is_reserved_namespace",
+    "kind_disabled",
+    "restore_snapshot",
+    "select",
+    "selection_key",
+    "snapshot_order",
+    "split_by_size",
+    "strip",
+    "take_override_snapshots",
+    "take_snapshots",
+]

@@ -1,14 +1,15 @@
 """Field ownership as server-side apply keeps it: trees in the form of managedFields' `fieldsV1`, and merging by them.
 
-A tree maps `f:<field>`, `k:<keys of a list item>` or `v:<item of a set>` to the tree below; an empty tree is a leaf, and
-"." is the existence of a list item. Simplified where the real one reads OpenAPI: lists merge by the table below, lists of
-custom kinds and all others are atomic. Source: structured-merge-diff v4 and the Kubernetes API conventions.
+A tree maps `f:<field>`, `k:<keys of a list item>` or `v:<item of a set>` to the tree below; an empty tree is a leaf,
+and "." is the existence of a list item. Simplified where the real one reads OpenAPI: lists merge by the table below,
+lists of custom kinds and all others are atomic. Source: structured-merge-diff v4 and the Kubernetes API conventions.
 
 Nothing here copies what it may share: results hold parts of their inputs, which nobody may change.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -42,6 +43,9 @@ _ATOMIC_MAPS: Final = frozenset(
         "configMapKeyRef", "secretKeyRef", "fieldRef", "resourceFieldRef", "roleRef", "scaleTargetRef",
     }
 )  # fmt: skip
+_OMITTED_MAPS: Final = frozenset(
+    {"data", "binaryData", "stringData", "labels", "annotations", "matchLabels", "nodeSelector", "limits", "requests"}
+)
 _SERVER_METADATA: Final = frozenset(
     {
         "name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink",
@@ -77,6 +81,31 @@ def without_nulls(value: JsonValue) -> JsonValue:
     return value
 
 
+def as_typed(content: JsonObject, *, granular: bool) -> JsonObject:
+    """The content as Go's types keep it: without the empty lists and maps that they omit; custom kinds keep theirs."""
+    typed = _without_empties(content) if granular else dict(content)
+    metadata = _without_empties(content.get("metadata") or {})
+    if metadata:
+        return {**typed, "metadata": metadata}
+    typed.pop("metadata", None)
+    return typed
+
+
+def _without_empties(value: JsonObject) -> JsonObject:
+    out: dict[str, Any] = {}
+    for name, item in value.items():
+        if isinstance(item, dict):
+            item = _without_empties(item)
+            if not item and name in _OMITTED_MAPS:
+                continue
+        elif isinstance(item, list):
+            if not item:
+                continue
+            item = [_without_empties(one) if isinstance(one, dict) else one for one in item]
+        out[name] = item
+    return out
+
+
 def fields_of(content: JsonObject, *, granular: bool) -> dict[str, Any]:
     """The fields of a content as a tree; `granular` False makes every list and map selector atomic (custom kinds)."""
     out: dict[str, Any] = {}
@@ -94,7 +123,7 @@ def fields_of(content: JsonObject, *, granular: bool) -> dict[str, Any]:
 
 
 def merge(live: JsonValue, applied: JsonValue, *, granular: bool, name: str = "") -> JsonValue:
-    """`applied` laid over `live`: maps by field, keyed lists by key, all else replaced; `live` itself when nothing differs."""
+    """`applied` over `live`: maps by field, keyed lists by key, all else replaced; `live` itself if nothing differs."""
     if isinstance(live, dict) and isinstance(applied, dict) and not (granular and name in _ATOMIC_MAPS):
         changed = {}
         for key, value in applied.items():
@@ -111,8 +140,19 @@ def merge(live: JsonValue, applied: JsonValue, *, granular: bool, name: str = ""
 
 
 def _merge_keyed(live: list[Any], theirs: dict[str, Any], ours: dict[str, Any], *, granular: bool) -> list[Any]:
-    out = [merge(theirs[key], item, granular=granular) if key in theirs else item for key, item in ours.items()]
-    out += [item for key, item in theirs.items() if key not in ours]
+    # The order is structured-merge-diff's: both orders are kept where they agree, and the applied one wins.
+    out: list[Any] = []
+    left, right = deque(theirs), deque(ours)
+    done: set[str] = set()
+    while left or right:
+        if left and left[0] in done:
+            left.popleft()
+        elif left and left[0] not in ours:
+            out.append(theirs[left.popleft()])
+        else:
+            key = right.popleft()
+            done.add(key)
+            out.append(merge(theirs[key], ours[key], granular=granular) if key in theirs else ours[key])
     unchanged = len(out) == len(live) and all(new is old for new, old in zip(out, live, strict=True))
     return live if unchanged else out
 
@@ -129,15 +169,18 @@ def union(one: FieldTree, other: FieldTree) -> FieldTree:
     return {**one, **{key: union(one[key], below) if key in one else below for key, below in other.items()}}
 
 
-def minus(one: FieldTree, other: FieldTree) -> dict[str, Any]:
-    """The leaves of `one` that `other` does not have. An item of which `other` has any part keeps existing."""
+def minus(one: FieldTree, other: FieldTree, *, whole_items: bool = False) -> dict[str, Any]:
+    """The leaves of `one` that `other` does not have; `whole_items`: an item of which `other` has any part keeps existing.
+
+    (Existing is a leaf of its own, which `other` need not have.)
+    """
     out: dict[str, Any] = {}
     for key, below in one.items():
         if key not in other:
             out[key] = below
         elif below:
-            rest = minus(below, other[key])
-            if other[key]:
+            rest = minus(below, other[key], whole_items=whole_items)
+            if whole_items and other[key]:
                 rest.pop(".", None)
             if rest:
                 out[key] = rest
@@ -155,7 +198,11 @@ def differing(one: FieldTree, other: FieldTree, first: JsonValue, second: JsonVa
             rest = differing(below, other[key], left, right)
             if rest:
                 out[key] = rest
-        elif not same(left, right):
+        elif bool(below) == bool(other[key]):
+            if not same(left, right):
+                out[key] = {}
+        elif (right if below else left) not in ({}, []):
+            # Of one side, an empty map or list says nothing about what the other side has in it.
             out[key] = {}
     return out
 

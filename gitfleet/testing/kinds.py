@@ -11,9 +11,9 @@ from gitfleet.model.objects import GroupKind, JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind as the server serves it. `custom` kinds come from a CRD, and their lists are atomic to server-side apply.
+    """One kind as the server serves it. `custom` ones come from a CRD; their lists are atomic to server-side apply.
 
-    `generations`: whether metadata.generation is kept. `reports`: whether a controller may be expected to write a status.
+    `generations`: whether metadata.generation is kept. `reports`: whether a controller of it writes a status.
     """
 
     namespaced: bool
@@ -26,8 +26,8 @@ class Kind:
 _V1 = "v1"
 _BUILT_IN: Final[Mapping[str, tuple[str, str]]] = {  # group -> namespaced kinds, cluster-scoped kinds
     "": (
-        "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota"
-        " Secret Service ServiceAccount",
+        """ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController
+        ResourceQuota Secret Service ServiceAccount""",
         "Namespace Node PersistentVolume",
     ),
     "apps": ("ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet", ""),
@@ -48,8 +48,8 @@ _BUILT_IN: Final[Mapping[str, tuple[str, str]]] = {  # group -> namespaced kinds
     "flowcontrol.apiserver.k8s.io": ("", "FlowSchema PriorityLevelConfiguration"),
     "admissionregistration.k8s.io": (
         "",
-        "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding"
-        " ValidatingWebhookConfiguration",
+        """MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding
+        ValidatingWebhookConfiguration""",
     ),
 }
 _VERSIONS: Final = {GroupKind("autoscaling", "HorizontalPodAutoscaler"): frozenset({"v1", "v2"})}
@@ -107,6 +107,12 @@ def custom_kind(definition: JsonObject) -> tuple[GroupKind, Kind]:
         custom=True,
         reports=reports,
     )
+
+
+def is_established(definition: JsonObject) -> bool:
+    """Whether a CustomResourceDefinition's kind is served."""
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
 
 def immutable_field(group_kind: GroupKind, old: JsonObject, new: JsonObject) -> str | None:

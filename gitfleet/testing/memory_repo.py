@@ -25,6 +25,7 @@ _OBJECT_ID = re.compile(r"[0-9a-f]{40}")
 _ABBREVIATED_ID = re.compile(r"[0-9a-f]{4,40}")
 _BAD_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|\.$|/$|^/|^-|^@$|^$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +252,7 @@ def _sealed(*, parent: str | None, tree: Folder, message: str, author: tuple[str
     lines = [f"tree {tree.oid}", *([f"parent {parent}"] if parent else [])]
     lines += [f"author {author[0]} <{author[1]}> {seconds} +0000"]
     lines += [f"committer {IDENTITY[0]} <{IDENTITY[1]}> {seconds} +0000", "", message]
-    body = "\n".join(lines).encode()
+    body = "\n".join(lines).encode(errors="replace")
     oid = hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
     return MemoryCommit(id=oid, parent=parent, tree=tree, message=message, author=author, when=when)
 
@@ -293,10 +294,16 @@ def _check(change: BranchChange) -> None:
 
 
 def _check_path(path: str) -> None:
+    try:
+        sizes = [len(name.encode()) for name in path.split("/")]
+    except UnicodeEncodeError as error:
+        raise BadInput(f"The path {path[:120]!r} cannot be written to git.") from error
     for name in path.split("/"):
-        plain = re.sub("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]", "", name).lower().split(":")[0].rstrip(". ")
-        if name in ("", ".", "..") or plain in (".git", "git~1") or _CONTROL.search(name) or len(name.encode()) > 255:
+        plain = _IGNORED_BY_HFS.sub("", name).lower().split(":")[0].rstrip(". ")
+        if name in ("", ".", "..") or plain in (".git", "git~1") or _CONTROL.search(name):
             raise BadInput(f"The path {path[:120]!r} cannot be written to git.")
+    if max(sizes) > 255 or sum(sizes) + len(sizes) - 1 > 4096:
+        raise BadInput(f"The path {path[:120]!r} is too long for git.")
 
 
 def _as_bytes(data: bytes | str) -> bytes:

@@ -1,4 +1,4 @@
-"""managedFields: who owns which field, and what an apply or an edit by hand makes of it (Kubernetes server-side apply)."""
+"""managedFields: who owns which field, and what a server-side apply or an edit by hand makes of it."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def applied(
     granular: bool,
     force: bool,
 ) -> tuple[JsonObject, Sequence[JsonObject]]:
-    """The content and the owners after a server-side apply of `content` over `live`; the very same ones when nothing changes.
+    """The content and the owners after a server-side apply of `content`; the very same ones when nothing changes.
 
-    Fields that the author applied before and does not any more go, unless somebody else owns them too. OwnershipConflict
-    when others own fields that would change and `force` is not given; with it, they lose them.
+    Fields that the author applied before and does not any more go, unless somebody else owns them too.
+    OwnershipConflict when others own fields that would change and `force` is not given; with it, they lose them.
     """
     ours = fields_of(content, granular=granular)
-    old = next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {})
+    old: FieldTree = next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {})
     others = [entry for entry in managed if not author.wrote(entry)]
     lost = [differing(ours, entry["fieldsV1"], content, live) for entry in others]
     if any(lost) and not force:
@@ -74,18 +74,18 @@ def applied(
     merged = merge(live, content, granular=granular)
     gone = minus(old, ours) if old != ours else {}
     for entry in others:
-        gone = minus(gone, entry["fieldsV1"])
+        gone = minus(gone, entry["fieldsV1"], whole_items=True)
     if gone:
         merged = remove(merged, gone)
     if merged is live and old == ours and not any(lost):
         return live, managed
-    return merged, (*_without(others, lost), author.entry(ours))
+    return merged, [*_without(others, lost), author.entry(ours)]
 
 
 def edited(
     old: JsonObject, new: JsonObject, managed: Sequence[JsonObject], author: Author, *, granular: bool
 ) -> Sequence[JsonObject]:
-    """The owners after an update that turned content `old` into `new`: the author owns what is new or other than before."""
+    """The owners after an update from content `old` to `new`: the author owns what is new or differs."""
     before, after = fields_of(old, granular=granular), fields_of(new, granular=granular)
     changed = union(minus(after, before), differing(after, before, new, old))
     gone = minus(before, after)
@@ -94,9 +94,9 @@ def edited(
     mine = union(next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {}), changed)
     others = [entry for entry in managed if not author.wrote(entry)]
     lost = union(changed, gone)
-    kept = tuple(_without(others, [lost] * len(others)))
+    kept = _without(others, [lost] * len(others))
     mine = minus(mine, gone)
-    return (*kept, author.entry(mine)) if mine else kept
+    return [*kept, author.entry(mine)] if mine else kept
 
 
 def _without(entries: Sequence[JsonObject], lost: Sequence[FieldTree]) -> list[JsonObject]:

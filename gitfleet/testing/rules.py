@@ -19,7 +19,7 @@ DEFAULT_DELAY: Final = timedelta(seconds=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectPattern:
-    """Which objects a rule means: every given part must hold; `image` is a glob that any container's image may match."""
+    """Which objects a rule means: every given part must hold; `image` is a glob that any container may match."""
 
     group: str | None = None
     kind: str | None = None

@@ -1,63 +1,42 @@
-"""One cluster's API server in memory: objects with owners, versions and generations, and controllers that take their time.
+"""One cluster's API server in memory: objects with owners, versions and generations, and controllers that take time.
 
-It answers as a real one does where gitfleet can tell the difference: server-side apply with managedFields and conflicts,
-404 for a missing namespace or kind, 409 for preconditions, 422 for what the server refuses, finalizers, and deletion of a
-namespace or a CRD with all that is in it. Time passes only by `pass_time`. It is not made for many threads at once.
+It answers as a real one does where gitfleet can tell the difference: server-side apply with managedFields and
+conflicts, 404 for a missing namespace or kind, 409 for preconditions, 422 for what the server refuses, finalizers, and
+deletion of a namespace or a CRD with all that is in it. Time passes only by `pass_time`. One thread at a time.
 """
 
 from __future__ import annotations
 
-import copy
-from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
-
-import jsonpatch
-import jsonpointer
 
 from gitfleet.errors import BadInput
 from gitfleet.model.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.testing import kinds, statuses
+from gitfleet.testing.bodies import (
+    Identity,
+    Refused,
+    Stored,
+    default_delay,
+    next_metadata,
+    owned_content,
+    patched,
+    spec_of,
+    stored_form,
+)
 from gitfleet.testing.fields import content_of
 from gitfleet.testing.ownership import APPLY, UPDATE, Author, OwnershipConflict, applied, edited
-from gitfleet.testing.rules import DEFAULT_DELAY, ClusterRule, Delay, rule_for
+from gitfleet.testing.rules import ClusterRule, rule_for
 
 FIELD_MANAGER: Final = "gitfleet"
 """The manager under which gitfleet applies; it must never be renamed."""
 HAND: Final = "kubectl-edit"
 """The manager of changes by hand."""
 BIRTH_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
-
-Identity: TypeAlias = tuple[str, str, str, str]
-
-
-class Refused(Exception):
-    """The server's refusal of one call: a reason in one word, one sentence, and whether trying again can help."""
-
-    def __init__(self, code: str, message: str, *, retry: bool = True) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.retry = retry
-
-
-@dataclass(slots=True)
-class Stored:
-    """One object as shown now, and its controllers: `done`; `first` while they never were; `due` when they will be by time.
-
-    `content` is what owners can own of the object, kept until the next write.
-    """
-
-    live: LiveObject
-    done: bool = False
-    first: bool = True
-    due: datetime | None = None
-    content: JsonObject | None = None
 
 
 class MemoryServer:
@@ -83,7 +62,8 @@ class MemoryServer:
     def found(self, now: datetime) -> None:
         """Make the namespaces that every cluster is born with."""
         for name in BIRTH_NAMESPACES:
-            self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, now=now, manager="apiserver")
+            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            self.apply(body, now=now, manager="apiserver")
 
     def get(self, key: ObjectKey) -> LiveObject | None:
         """The object under the version asked for, None when it or its kind is not there.
@@ -98,7 +78,9 @@ class MemoryServer:
             return None
         if kind is None or key.version not in kind.versions:
             raise Refused("NotFound", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
-        return stored and LiveObject(key, {**stored.live.body, "apiVersion": key.api_version})
+        if stored is None:
+            return None
+        return LiveObject(key, {**stored.live.body, "apiVersion": key.api_version})
 
     def kind_of(self, group_kind: GroupKind) -> kinds.Kind | None:
         """The kind as served now; None when it is neither built in nor defined by an established CRD."""
@@ -146,16 +128,16 @@ class MemoryServer:
         rule = rule_for(self.rules, key, body)
         if rule is not None and rule.apply_fails:
             raise Refused("Invalid", f"the API server of {self.cluster} refuses {key}", retry=False)
-        live = _content(stored) if stored else {}
+        live = owned_content(stored) if stored else {}
         managed = stored.live.body["metadata"]["managedFields"] if stored else ()
         author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
         try:
-            content, owners = applied(
-                live, managed, content_of(body), author, granular=not kind.custom, force=force
-            )
+            content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
         except OwnershipConflict as conflict:
             raise Refused("Conflict", f"{key}: {conflict.message}") from conflict
-        return self._write(key, kind, _stored_form(key, content), owners, now)
+        if content is not live:
+            content = stored_form(key, content, granular=not kind.custom)
+        return self._write(key, kind, content, owners, now)
 
     def patch_by_hand(self, key: ObjectKey, patch: Sequence[JsonObject], *, now: datetime) -> LiveObject:
         """A JSON patch (RFC 6902) as somebody with kubectl would do it; BadInput when it cannot be done."""
@@ -164,14 +146,11 @@ class MemoryServer:
         if kind is None or stored is None:
             raise BadInput(f"{key} is not on {self.cluster}, so it cannot be changed by hand")
         old = stored.live.body
-        try:
-            new = jsonpatch.JsonPatch([dict(step) for step in patch]).apply(copy.deepcopy(dict(old)))
-        except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
-            raise BadInput(f"the patch does not fit {key} on {self.cluster}: {error}") from error
+        new = patched(old, patch, f"{key} on {self.cluster}")
         author = Author(manager=HAND, operation=UPDATE, api_version=key.api_version, now=now)
         content = content_of(new)
         owners = edited(
-            _content(stored), content, old["metadata"]["managedFields"], author, granular=not kind.custom
+            owned_content(stored), content, old["metadata"]["managedFields"], author, granular=not kind.custom
         )
         try:
             live = self._write(key, kind, content, owners, now, status=new.get("status"))
@@ -182,7 +161,7 @@ class MemoryServer:
         return live
 
     def delete(self, key: ObjectKey, *, now: datetime, uid: str | None = None) -> LiveObject | None:
-        """Delete: None when it is gone, the object while something holds it. Refused with NotFound, Conflict (other UID).
+        """Delete: None when it is gone, the object while something holds it. Refused: NotFound, Conflict (other UID).
 
         Nothing here has dependents of its own, so Foreground, Background and Orphan come to the same.
         """
@@ -193,8 +172,12 @@ class MemoryServer:
             raise Refused("Conflict", f"{key} on {self.cluster} is another object by now: its UID has changed")
         if key.group_kind == kinds.NAMESPACE and key.name in BIRTH_NAMESPACES:
             raise Refused("Forbidden", f"{key} is a namespace that no cluster can be without", retry=False)
+        held = self._held_by(stored.live)
+        if not held and not stored.live.body["metadata"].get("finalizers"):
+            self._drop(key.identity)
+            return None
         self._mark_leaving(stored, now)
-        for identity in self._held_by(stored.live):
+        for identity in held:
             if identity in self.objects:
                 self.delete(self.objects[identity].live.key, now=now)
         self._drop_if_free(key.identity)
@@ -243,19 +226,23 @@ class MemoryServer:
         """Store a content with its owners; nothing happens when neither differs from what is stored."""
         stored = self.objects.get(key.identity)
         old: JsonObject = stored.live.body if stored else {}
-        before = _content(stored) if stored else {}
-        spec_changed = stored is None or (before is not content and _spec(before) != _spec(content))
+        before = owned_content(stored) if stored else {}
+        spec_changed = stored is None or (before is not content and spec_of(before) != spec_of(content))
         status = old.get("status") if status is None else status
         if stored is not None:
             same_status = status is old.get("status") or status == old.get("status")
-            if before == content and same_status and owners is old["metadata"]["managedFields"]:
+            if (before is content or before == content) and same_status and owners is old["metadata"]["managedFields"]:
                 return stored.live
             field = kinds.immutable_field(key.group_kind, old, content)
             if field is not None:
                 raise Refused("Invalid", f"{key}: {field} cannot be changed", retry=False)
-        metadata = self._metadata(key, kind, old.get("metadata") or {}, content, now, spec_changed=spec_changed)
-        metadata["managedFields"] = owners if isinstance(owners, list) else list(owners)
-        body: JsonObject = {"apiVersion": key.api_version, "kind": key.kind, "metadata": metadata, **_spec(content)}
+        self.version += 1
+        uid = str(uuid5(NAMESPACE_URL, f"{self.cluster}/{self.version}"))
+        metadata = next_metadata(key, old.get("metadata") or {}, content, version=self.version, uid=uid, now=now)
+        if kind.generations:
+            metadata["generation"] = int((old.get("metadata") or {}).get("generation") or 0) + int(spec_changed)
+        metadata["managedFields"] = owners
+        body: JsonObject = {"apiVersion": key.api_version, "kind": key.kind, "metadata": metadata, **spec_of(content)}
         if status is not None:
             body = {**body, "status": status}
         if stored is None:
@@ -266,33 +253,13 @@ class MemoryServer:
         self._show(stored, LiveObject(key, body))
         return stored.live
 
-    def _metadata(
-        self, key: ObjectKey, kind: kinds.Kind, old: JsonObject, content: JsonObject, now: datetime, *, spec_changed: bool
-    ) -> dict[str, Any]:
-        self.version += 1
-        out: dict[str, Any] = {"name": key.name}
-        if key.namespace:
-            out["namespace"] = key.namespace
-        out["uid"] = old.get("uid") or str(uuid5(NAMESPACE_URL, f"{self.cluster}/{self.version}"))
-        out["resourceVersion"] = str(self.version)
-        if kind.generations:
-            out["generation"] = int(old.get("generation") or 0) + int(spec_changed)
-        out["creationTimestamp"] = old.get("creationTimestamp") or statuses.time_text(now)
-        for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
-            if name in old:
-                out[name] = old[name]
-        out |= content.get("metadata") or {}
-        if key.group_kind == kinds.NAMESPACE:
-            out["labels"] = {**(out.get("labels") or {}), "kubernetes.io/metadata.name": key.name}
-        return out
-
     def _roll_out(
         self, stored: Stored, key: ObjectKey, kind: kinds.Kind, body: JsonObject, now: datetime
     ) -> JsonObject:
         """Start the controllers anew on a changed spec: the object with their first status."""
         rule = rule_for(self.rules, key, body)
         reports = statuses.has_status(key.group_kind) or (kind.custom and (kind.reports or rule is not None))
-        delay = rule.available if rule else _default_delay(key, body)
+        delay = rule.available if rule else default_delay(key, body)
         stored.first = stored.first and not stored.done
         stored.done = not reports or delay == timedelta(0)
         stored.due = None
@@ -308,7 +275,8 @@ class MemoryServer:
         key, body = stored.live.key, stored.live.body
         stored.done, stored.first, stored.due = True, False, None
         progress = statuses.Progress(done=True, first=False, at=at, nodes=self.nodes)
-        self._show(stored, LiveObject(key, self._next(statuses.reconciled(key.group_kind, body, progress, reports=True))))
+        body = statuses.reconciled(key.group_kind, body, progress, reports=True)
+        self._show(stored, LiveObject(key, self._next(body)))
         if self.on_settled is not None:
             self.on_settled(key, at)
 
@@ -351,11 +319,14 @@ class MemoryServer:
         self._show(stored, LiveObject(stored.live.key, body))
 
     def _drop_if_free(self, identity: Identity) -> None:
-        """Drop an object that is being deleted and that nothing holds; then what waited for it."""
-        stored = self.objects[identity]
-        if stored.live.body["metadata"].get("finalizers") or self._held_by(stored.live):
-            return
-        del self.objects[identity]
+        """Drop an object that is being deleted, if it is still there and nothing holds it."""
+        stored = self.objects.get(identity)
+        if stored is not None and not stored.live.body["metadata"].get("finalizers") and not self._held_by(stored.live):
+            self._drop(identity)
+
+    def _drop(self, identity: Identity) -> None:
+        """An object is gone; so is a namespace or a CRD that waited for it alone."""
+        stored = self.objects.pop(identity)
         self._leaving.discard(identity)
         self._namespaces = None
         self.changed = True
@@ -363,5 +334,5 @@ class MemoryServer:
         if stored.live.key.group_kind == kinds.CRD:
             self._custom.pop(kinds.custom_kind(stored.live.body)[0], None)
         for waiting in sorted(self._leaving):
-            if waiting in self.objects and identity in (waiting, *self._holders_freed(waiting, identity)):
+            if GroupKind(*waiting[:2]) in (kinds.NAMESPACE, kinds.CRD):
                 self._drop_if_free(waiting)

@@ -1,7 +1,7 @@
 """What the controllers of a cluster write into an object: one pure function of the object and how far its rollout is.
 
-Every kind has two faces: still rolling out, where KubeFleet's availability rule (kubefleet.md §6) must say no, and done,
-where it must say yes. While rolling out, a workload looks as Kubernetes' own rolling update leaves it in the middle.
+Every kind has two faces: still rolling out, where KubeFleet's availability rule (kubefleet.md §6) must say no, and
+done, where it must say yes. Meanwhile a workload looks as Kubernetes' own rolling update leaves it in the middle.
 """
 
 from __future__ import annotations

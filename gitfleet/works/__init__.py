@@ -1,7 +1,18 @@
 """works: snapshot + overrides for a cluster = the exact manifests.
 
-    render_work(binding, snapshot, overrides, cluster) -> Work
-    overrides_for(snapshot, placement, override_snapshots) -> the override snapshots that concern a snapshot's objects
+    render_work(binding, snapshot, override_snapshots, cluster) -> Work
+    Renderer().works_of(state) -> {cluster: works}        the whole fleet, each work only when it changed
+    overrides_for(placement, snapshot, overrides, cluster) -> (cluster-wide references, namespaced references)
+    overrides_by_cluster(placement, snapshot, overrides, clusters) -> the same for many clusters at once
 
-Source: kubefleet.md §5.
+Forbidden here: deciding who gets which snapshot, talking to clusters, repeating a value of a patch or an object in an
+error. Manifests that nothing patches are the snapshot's own objects, never copies.
+
+Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/overrider; RFC 6902; decision D20.
 """
+
+from gitfleet.works.matching import overrides_by_cluster, overrides_for
+from gitfleet.works.memo import Renderer, works_when_done
+from gitfleet.works.render import render_work
+
+__all__ = ["Renderer", "overrides_by_cluster", "overrides_for", "render_work", "works_when_done"]

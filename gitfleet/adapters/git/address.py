@@ -50,10 +50,13 @@ def parse_address(text: str) -> tuple[Address, GitCredentials | None]:
     if scheme := _SCHEME.match(text):
         return _parse_url(text, scheme.group(1).lower())
     short = _SSH_SHORT.fullmatch(text)
-    if short and "/" not in text.split(":", 1)[0]:
+    # user:password@host is not ssh's short form, however much git would take it for host "user".
+    if short and "/" not in text.split(":", 1)[0] and "@" not in short.group("path").split("/")[0]:
         _refuse_option(short.group("host"))
         _refuse_option(short.group("path"))
         return Address(url=text, shown=text, scheme="ssh"), None
+    if "@" in text and not Path(text).exists():  # perhaps a mistyped URL with a password in it: not to be repeated
+        raise BadInput("The address of the git remote is no URL that can be read and no path here.", hint=_HINT)
     return _local(Path(text)), None
 
 
@@ -63,8 +66,9 @@ def _parse_url(text: str, scheme: str) -> tuple[Address, GitCredentials | None]:
     try:
         parts = urlsplit(text)
         host, port = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise BadInput("The URL of the git remote cannot be read.", hint=_HINT) from error
+    except ValueError:
+        # The cause may quote a part of the URL, and that part may be a password.
+        raise BadInput("The URL of the git remote cannot be read.", hint=_HINT) from None
     if scheme == "file":
         if host not in ("", "localhost"):
             raise BadInput(f"A file URL names the host {host!r}: only this machine can be read.", hint=_HINT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gitfleet.adapters.git.address import parse_address
@@ -18,11 +18,12 @@ from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable
 
 _HEADS = "refs/heads/"
 _ANEW = "is damaged; it is made anew at the next fetch."
-_OTHER_FORMAT = re.compile(r"mismatched algorithms|unknown object format|hash algorithm|object format mismatch", re.I)
-_DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad (?:config|object)|loose object|unable to read|packfile")
+_OTHER_FORMAT = re.compile(
+    r"mismatched algorithms|unknown object format|object format mismatch|repository's hash algorithm", re.I
+)
+_DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad config")
 _STALE_LOCK = re.compile(r"\.lock': File exists")
 _NO_SUCH_REF = re.compile(r"couldn't find remote ref", re.I)
-_TOO_LARGE = re.compile(r"died of signal 25|File too large|SIGXFSZ")
 _FETCH = (
     "fetch", "--quiet", "--prune", "--no-tags", "--force", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc",
     "--no-recurse-submodules", "--no-show-forced-updates",
@@ -34,7 +35,7 @@ _log = logging.getLogger(__name__)
 class ConnectionSettings:
     """How to reach one remote; see `GitRemote` for what each means."""
 
-    url: str
+    url: str = field(repr=False)  # it may hold a password
     mirror_dir: Path
     credentials: GitCredentials | None = None
     network_seconds: float = 120.0
@@ -85,6 +86,7 @@ class Connection:
             answer = self._ask_heads()
         if not answer.well:
             raise fault_of(answer, self.shown, self.mask, doing="Reading the branches of")
+        self._seen = self.mirror.identity()
         return _heads(answer.output, separator="\t", prefix=_HEADS)
 
     def mirror_heads(self) -> Mapping[str, str]:
@@ -147,22 +149,27 @@ class Connection:
         return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_ANEW}")
 
     def housekeep(self) -> None:
-        """Pack loose objects and drop what nothing refers to for two weeks, when there is enough of it."""
+        """Roll small packs and loose objects up into one pack when there are many; nothing is ever dropped."""
+        if not self.mirror.is_cluttered():
+            return
         with self.mirror.hold() as hold:
             self.mirror.clear_leftovers()
-            answer = self._git.run(
-                "-c", "gc.auto=1000", "-c", "gc.autoPackLimit=20", "-c", "gc.autoDetach=false",
-                "gc", "--auto", "--quiet", seconds=5 * LOCAL_SECONDS, hold=hold,
-            )  # fmt: skip
+            # Geometric: the cost follows what came in since the last time, not the size of the repository.
+            words = ("-c", "repack.writeBitmaps=false", "repack", "--geometric=2", "-d", "-l", "-q")
+            answer = self._git.run(*words, seconds=5 * LOCAL_SECONDS, hold=hold)
         if not answer.well:
             _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(answer.errors))})
+
+    def speak_the_format_of(self, answer: Answer) -> bool:
+        """Make an empty mirror of the other hash when the remote answered that it has it; whether that was so."""
+        return bool(_OTHER_FORMAT.search(answer.errors)) and self._mend(answer)
 
     def _ask_heads(self) -> Answer:
         if not self.mirror.is_there():
             with self.mirror.hold():
                 pass
         return self._git.run(
-            "ls-remote", "--quiet", *self._service("upload-pack"), "--", self.address.url, f"{_HEADS}*",
+            "ls-remote", "--quiet", "--heads", *self._service("upload-pack"), "--", self.address.url,
             seconds=self._settings.network_seconds,
         )  # fmt: skip
 
@@ -173,10 +180,17 @@ class Connection:
         )  # fmt: skip
 
     def _fetch_fault(self, answer: Answer) -> GitfleetError:
-        if _TOO_LARGE.search(answer.errors):
-            limit = f"{self._settings.largest_fetch_bytes >> 20} MiB"
+        limit_bytes = self._settings.largest_fetch_bytes
+        # git does not say that the system stopped it at the limit; the file that it was writing does.
+        if self.mirror.largest_unfinished_bytes() >= limit_bytes:
+            self._clear()
+            limit = f"{limit_bytes >> 20} MiB"
             return BadInput(f"Fetching {self.shown} brings more than {limit}.", hint="Use a repository of its own.")
         return fault_of(answer, self.shown, self.mask, doing="Fetching")
+
+    def _clear(self) -> None:
+        with self.mirror.hold():
+            self.mirror.clear_leftovers()
 
     def _service(self, name: str) -> list[str]:
         return [f"--{name}={self.address.local.service(name)}"] if self.address.local else []

@@ -26,6 +26,12 @@ _SETTINGS: Mapping[str, str] = {
     # Every object is looked at before it is kept.
     "transfer.fsckObjects": "true",
     "fetch.fsckObjects": "true",
+    # Old repositories are full of these; they are ugly and harmless.
+    "fetch.fsck.zeroPaddedFilemode": "ignore",
+    "fetch.fsck.badTimezone": "ignore",
+    "fetch.fsck.missingSpaceBeforeDate": "ignore",
+    "fetch.fsck.missingSpaceBeforeEmail": "ignore",
+    "fetch.fsck.missingNameBeforeEmail": "ignore",
     # `housekeep` tidies the mirror under its lock; git shall not do it in the background.
     "gc.auto": "0",
     "maintenance.auto": "false",
@@ -65,6 +71,7 @@ def git_environment(
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_DEFAULT_REF_FORMAT": "files",  # the mirror clears stale locks of that format
         "GIT_SSH_VARIANT": "ssh",
         "GIT_SSH_COMMAND": " ".join(filter(None, [_SSH, credentials.ssh_options() if credentials else ""])),
     }

@@ -28,7 +28,10 @@ PENDING = "refs/gitfleet/pending"
 
 _MARKER = "gitfleet-mirror"
 _MARKER_TEXT = "A mirror of a git remote, kept by gitfleet. It may be deleted at any time.\n"
+_HARMLESS = frozenset({"lock", "lost+found"})  # the second is in the top folder of a fresh volume
 _LEFTOVERS = ("*.lock", "gc.pid", "fast_import_crash_*", "objects/pack/tmp_*", "objects/info/*.lock")
+_MANY_PACKS = 20
+_MANY_LOOSE = 1_000
 _POLL_SECONDS = 0.01
 _log = logging.getLogger(__name__)
 
@@ -61,6 +64,8 @@ class Mirror:
                 f"Another process holds the git mirror in {self.folder} for over {self._lock_seconds:.0f} seconds."
             )
             raise RetryLater(message) from error
+        except OSError as error:
+            raise self._unusable(error) from error
         try:
             self._ensure()
             yield self._descriptor
@@ -118,11 +123,32 @@ class Mirror:
         stale = [path for pattern in _LEFTOVERS for path in self.git_dir.glob(pattern)]
         stale += self.git_dir.glob("refs/**/*.lock")
         stale += self.git_dir.glob("objects/??/tmp_obj_*")
-        stale.append(self.git_dir / PENDING)
         for path in stale:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
+        self.forget_pending()
         self._cleared = True
+
+    def forget_pending(self) -> None:
+        """Drop the ref of a commit in the making; only under `hold`."""
+        with suppress(OSError):
+            (self.git_dir / PENDING).unlink(missing_ok=True)
+
+    def is_cluttered(self) -> bool:
+        """Whether packs or loose objects have piled up so that reading gets slower."""
+        objects = self.git_dir / "objects"
+        packs = sum(1 for _ in objects.glob("pack/*.pack"))
+        # As git does it: ids are evenly spread, so one folder of 256 stands for all.
+        loose = 256 * sum(1 for _ in objects.glob("17/*"))
+        return packs > _MANY_PACKS or loose > _MANY_LOOSE
+
+    def largest_unfinished_bytes(self) -> int:
+        """The size of the largest pack that a fetch left unfinished."""
+        sizes = [0]
+        for path in self.git_dir.glob("objects/pack/tmp_*"):
+            with suppress(OSError):
+                sizes.append(path.stat().st_size)
+        return max(sizes)
 
     def _ensure(self) -> None:
         if not self.is_there():
@@ -139,13 +165,17 @@ class Mirror:
             marker = self.folder / _MARKER
             if marker.exists():
                 return
-            if any(path.name != "lock" for path in self.folder.iterdir()) and not marker.exists():
+            if any(path.name not in _HARMLESS for path in self.folder.iterdir()) and not marker.exists():
                 raise BadInput(
                     f"The folder {self.folder} holds something else than a mirror of gitfleet.",
                     hint="Give an empty folder; gitfleet deletes and rewrites what is in it.",
                 )
             marker.write_text(_MARKER_TEXT, encoding="utf-8")
         except OSError as error:
-            raise MissingPart(
-                f"The folder {self.folder} for the git mirror cannot be used: {error.strerror}."
-            ) from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> MissingPart:
+        return MissingPart(
+            f"The folder {self.folder} for the git mirror cannot be used: {error.strerror}.",
+            hint="Give a folder that this process may write to, with room on its disk.",
+        )

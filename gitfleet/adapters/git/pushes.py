@@ -11,7 +11,7 @@ from gitfleet.errors import BadInput, Forbidden, GitfleetError, LostRace
 
 _RESULT = re.compile(r"^(?P<flag>[ +*=!-])\t\S*\t(?P<summary>.*)$", re.MULTILINE)
 _NAME_IN_THE_WAY = re.compile(r"exists; cannot create|directory file conflict|is a non-empty directory")
-_POLICY = re.compile(r"hook declined|protected|prohibited|denied|not allowed|not permitted|read-only|disallowed", re.I)
+_POLICY = re.compile(r"hook|protected|prohibited|denied|not allowed|not permitted|read-only|disallowed", re.I)
 _UNSOUND = re.compile(r"unpacker error|fsck error|index-pack abnormal exit|unpack-objects abnormal exit")
 
 

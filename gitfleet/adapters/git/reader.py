@@ -38,13 +38,13 @@ class GitReader:
         heads = self._connection.remote_heads()
         mirror = self._connection.mirror
         if self._known == (mirror.identity(), heads) and not mirror.is_damaged():
-            return heads
+            return dict(heads)
         if mirror.is_damaged() or self._connection.mirror_heads() != heads:
             self._connection.update()
             heads = self._connection.mirror_heads()
             self._changes += 1
         self._known = (mirror.identity(), heads)
-        return heads
+        return dict(heads)
 
     def resolve(self, revision: str) -> str:
         """The commit id that a branch, a tag, HEAD or an (abbreviated) id names; BadInput when it names none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from gitfleet.adapters.git import imports, names
@@ -22,7 +23,7 @@ _EMPTY_TREES = frozenset(
         "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
     }
 )
-_CHANGES_BETWEEN_HOUSEKEEPING = 100
+_CHANGES_BETWEEN_HOUSEKEEPING = 25
 _log = logging.getLogger(__name__)
 
 
@@ -86,8 +87,8 @@ class GitRemote(GitReader):
         The parent is `base` (`expected` when None; an orphan when both are None, or when `base` is ""). The same
         change always gives the same id. A change that leaves the tree as it was gives `expected` back and pushes
         nothing. LostRace when the branch has moved, even to the very same commit: it was not this call that moved it.
-        BadInput also for a branch that a local work tree has checked out. RemoteUnreachable may hide a push that
-        went through: look at the branch again.
+        BadInput also for a branch that a local work tree has checked out. When the connection broke off,
+        RemoteUnreachable or LostRace may hide that this very push went through: look at the branch again.
         """
         imports.check_change(change)
         if change.expected is not None:
@@ -97,15 +98,23 @@ class GitRemote(GitReader):
         with self._connection.mirror.hold() as hold:
             pushed = None
             try:
-                before, after, commit = self._import(change, hold)
-                if after == before or (before is None and after in _EMPTY_TREES):
-                    return self._unchanged(change)
-                self._push(change, commit, hold)
-                pushed = commit
+                pushed = self._make_and_push(change, hold)
             finally:
-                self._forget_pending(change.branch, pushed, hold)
+                self._connection.mirror.forget_pending()
+            if pushed:
+                # Should this fail, the next fetch finds the branch moved and brings it.
+                self._connection.local("update-ref", "--no-deref", BRANCHES + change.branch, pushed, hold=hold)
+        if pushed is None:
+            return self._unchanged(change)
         self._count_change()
         return pushed
+
+    def fetch(self) -> Mapping[str, str]:
+        """As `GitReader.fetch`; tidies the mirror now and then, since every fetch leaves a pack."""
+        heads = super().fetch()
+        if self._changes >= _CHANGES_BETWEEN_HOUSEKEEPING:
+            self._count_change()
+        return heads
 
     def housekeep(self) -> None:
         """Tidy the mirror if enough has piled up; cheap (a few ms) otherwise. Also called now and then by `commit`."""
@@ -135,22 +144,26 @@ class GitRemote(GitReader):
     def _has(self, oid: str) -> bool:
         return self._connection.local("cat-file", "-e", oid).well
 
-    def _push(self, change: BranchChange, commit: str, hold: int) -> None:
-        answer = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
-        fault = judge_push(answer, branch=change.branch, shown=self.shown, mask=self._connection.mask)
-        if fault is not None:
-            raise fault
+    def _make_and_push(self, change: BranchChange, hold: int) -> str | None:
+        """The commit that the branch has now, None when there was nothing to change."""
+        for attempt in (1, 2):
+            before, after, commit = self._import(change, hold)
+            if after == before or (before is None and after in _EMPTY_TREES):
+                return None
+            answer = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
+            # Only an empty remote tells so late that its ids are SHA-256.
+            if attempt == 1 and self._connection.speak_the_format_of(answer):
+                continue
+            fault = judge_push(answer, branch=change.branch, shown=self.shown, mask=self._connection.mask)
+            if fault is not None:
+                raise fault
+            break
+        return commit
 
     def _unchanged(self, change: BranchChange) -> str:
         if change.expected is None:
             raise BadInput(f"The branch {change.branch} cannot be made: the change puts nothing into it.")
         return change.expected
-
-    def _forget_pending(self, branch: str, pushed: str | None, hold: int) -> None:
-        self._connection.local("update-ref", "-d", PENDING, hold=hold)
-        if pushed:
-            # Should this fail, the next fetch finds the branch moved and brings it.
-            self._connection.local("update-ref", "--no-deref", BRANCHES + branch, pushed, hold=hold)
 
     def _count_change(self) -> None:
         self._changes += 1

@@ -1,0 +1,99 @@
+"""Where a kind lives on one API server: its path and whether it is namespaced, asked once and asked again when unknown."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import orjson
+
+from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.wire import Wire
+from gitfleet.errors import RetryLater
+from gitfleet.model.objects import ObjectKey
+
+
+class DiscoveryRefused(RetryLater):
+    """The server would not tell which kinds it has."""
+
+
+class Absence(Enum):
+    """Why a kind is not there: the server has no such kind at all, or has it under other versions only."""
+
+    NO_KIND = "no kind"
+    OTHER_VERSION = "other version"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind's place: `prefix` is /api/v1 or /apis/group/version."""
+
+    prefix: str
+    plural: str
+    namespaced: bool
+
+    def path(self, namespace: str, name: str = "") -> str:
+        """The path of an object, or of the whole collection when `name` is empty."""
+        inside = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        return f"{self.prefix}{inside}/{self.plural}" + (f"/{name}" if name else "")
+
+
+class Discovery:
+    """The kinds of one API server, by group and version; may be used by several threads."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._lock = threading.Lock()
+        self._known: dict[str, Mapping[str, Resource]] = {}
+
+    def find(self, key: ObjectKey, *, refresh: bool = False) -> Resource | Absence:
+        """Where a key's kind lives. With `refresh` a kind that was not there is asked for again (its definition may
+        have come meanwhile). ClusterUnreachable or DiscoveryRefused when the server does not tell."""
+        prefix = f"/apis/{key.group}/{key.version}" if key.group else f"/api/{key.version}"
+        with self._lock:
+            known = self._known.get(prefix)
+            if known is None or (refresh and key.kind not in known):
+                known = self._known[prefix] = self._ask(prefix)
+            found = known.get(key.kind)
+            if found is not None:
+                return found
+            return Absence.OTHER_VERSION if key.group and self._elsewhere(key, prefix) else Absence.NO_KIND
+
+    def forget(self, prefix: str | None = None) -> None:
+        """Ask again next time, about everything or about one group and version."""
+        with self._lock:
+            if prefix is None:
+                self._known.clear()
+            else:
+                self._known.pop(prefix, None)
+
+    def _elsewhere(self, key: ObjectKey, prefix: str) -> bool:
+        answer = self._wire.send("GET", f"/apis/{key.group}")
+        if answer.status == 404:
+            return False
+        if not answer.ok:
+            raise DiscoveryRefused(refusal_of(answer, f"the kinds of {key.group}").message)
+        for version in orjson.loads(answer.body).get("versions") or ():
+            other = f"/apis/{version.get('groupVersion')}"
+            if other == prefix:
+                continue
+            if other not in self._known:
+                self._known[other] = self._ask(other)
+            if key.kind in self._known[other]:
+                return True
+        return False
+
+    def _ask(self, prefix: str) -> Mapping[str, Resource]:
+        answer = self._wire.send("GET", prefix)
+        if answer.status == 404:
+            return {}
+        if not answer.ok:
+            raise DiscoveryRefused(refusal_of(answer, f"the kinds of {prefix}").message)
+        resources = orjson.loads(answer.body).get("resources") or ()
+        return {
+            str(entry["kind"]): Resource(prefix, str(entry["name"]), bool(entry.get("namespaced")))
+            for entry in reversed(resources)
+            if "/" not in str(entry.get("name"))
+        }

@@ -1,0 +1,67 @@
+"""What an API server's refusal means: one word, one sentence, and whether trying again can help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from gitfleet.adapters.kube.masking import masked
+from gitfleet.adapters.kube.wire import Answer
+from gitfleet.model.objects import JsonObject
+
+TYPED_PATCH: Final = "failed to create typed patch object"
+"""Server-side apply tells of a field that the schema does not have with status 500: the manifest's fault, not ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """`code` is a reason in one word, `retry` whether the same call may succeed later without a change."""
+
+    code: str
+    message: str
+    retry: bool
+
+
+def refusal_of(answer: Answer, what: str, secrets: Iterable[str] = ()) -> Refusal:
+    """Read a status answer that is not a success. `what` names the object, as the sentence's subject."""
+    status = _status(answer)
+    told = str(status.get("message") or answer.text() or f"HTTP {answer.status}")
+    message = masked(f"{what}: {told}", secrets)
+    code, retry = _judge(answer.status, str(status.get("reason") or ""), told, status)
+    return Refusal(code, message, retry)
+
+
+def _judge(http_status: int, reason: str, told: str, status: JsonObject) -> tuple[str, bool]:
+    match http_status:
+        case 401:
+            return "Unauthorized", True
+        case 403:
+            # Both pass by themselves; missing rights do not.
+            return "Forbidden", "being terminated" in told or "exceeded quota" in told
+        case 404:
+            about_namespace = "namespaces" in told and (status.get("details") or {}).get("kind") == "namespaces"
+            return ("NeedsNamespace" if about_namespace else "NotFound"), True
+        case 409:
+            causes = (status.get("details") or {}).get("causes") or ()
+            ours_to_solve = any(isinstance(c, Mapping) and c.get("reason") == "FieldManagerConflict" for c in causes)
+            return "Conflict", not ours_to_solve
+        case 429:
+            return "TooManyRequests", True
+        case 500 if TYPED_PATCH in told or reason == "Invalid":
+            return "Invalid", False
+        case code if code >= 500:
+            return "ServerError", True
+        case _:
+            return "Invalid", False
+
+
+def _status(answer: Answer) -> JsonObject:
+    try:
+        body = orjson.loads(answer.body)
+    except orjson.JSONDecodeError:
+        # A proxy's page, or "404 page not found": the text itself is then the message.
+        return {}
+    return body if isinstance(body, Mapping) else {}

@@ -1,0 +1,118 @@
+"""The same questions for every cluster of the fleet at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gitfleet.apply.ledgers import pledge_inventory, settle_inventory
+from gitfleet.apply.plan import plan_apply
+from gitfleet.apply.requests import ApplyRequest, ShapeCache
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Operation, Outcome
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.state import Inventory
+from gitfleet.model.works import Work
+
+_MOST_SHAPES = 500_000
+_Question = tuple[tuple[Work, ...], Mapping[PlacementKey, str], Inventory, ClusterAnswer]
+
+
+class Planner:
+    """plan_apply for one cluster after another; the same question is answered once, and shapes are digested once."""
+
+    def __init__(self) -> None:
+        self._shapes: ShapeCache = {}
+        self._answered: dict[str, tuple[_Question, tuple[Operation, ...]]] = {}
+
+    def plan(
+        self,
+        cluster: str,
+        works: tuple[Work, ...],
+        removing: Mapping[PlacementKey, str],
+        inventory: Inventory,
+        answer: ClusterAnswer,
+    ) -> tuple[Operation, ...]:
+        """The operations of one cluster; see `plan_apply`."""
+        known = self._answered.get(cluster)
+        if known is not None and _same(known[0], (works, removing, inventory, answer)):
+            return known[1]
+        if len(self._shapes) > _MOST_SHAPES:
+            self._shapes.clear()
+        operations = plan_apply(
+            ApplyRequest(
+                cluster=cluster,
+                works=works,
+                removing=removing,
+                inventory=inventory,
+                live=answer.live,
+                unreadable=answer.unreadable,
+                known_namespaces=answer.namespaces,
+                shapes=self._shapes,
+            )
+        )
+        self._answered[cluster] = ((works, removing, inventory, answer), operations)
+        return operations
+
+
+def merge_looks(first: Mapping[str, ClusterAnswer], closer: Mapping[str, ClusterAnswer]) -> dict[str, ClusterAnswer]:
+    """What was seen in two looks of one tick; a cluster that fell silent in between counts as silent."""
+    merged = dict(first)
+    for name, answer in closer.items():
+        known = first.get(name)
+        if known is None or not answer.reachable:
+            merged[name] = answer
+            continue
+        merged[name] = replace(
+            known,
+            live={**known.live, **answer.live},
+            unreadable={**known.unreadable, **answer.unreadable},
+        )
+    return merged
+
+
+def pledge_all(inventory: Mapping[str, Inventory], operations: Iterable[Operation]) -> Mapping[str, Inventory]:
+    """`pledge_inventory` for every cluster; the same mapping is given back when nothing changes."""
+    changed = {
+        name: pledged
+        for name, found in _by_cluster(operations).items()
+        if (pledged := pledge_inventory(inventory.get(name, {}), found)) is not inventory.get(name)
+        and (pledged or name in inventory)
+    }
+    return _with(inventory, changed)
+
+
+def settle_all(
+    inventory: Mapping[str, Inventory], operations: Iterable[Operation], outcomes: Iterable[Outcome]
+) -> Mapping[str, Inventory]:
+    """`settle_inventory` for every cluster; a cluster without entries is left out."""
+    came: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        came.setdefault(outcome.operation.cluster, []).append(outcome)
+    planned = _by_cluster(operations)
+    changed = {
+        name: settled
+        for name in {*came, *planned}
+        if (settled := settle_inventory(inventory.get(name, {}), came.get(name, ()), planned.get(name, ())))
+        is not inventory.get(name)
+        and (settled or name in inventory)
+    }
+    return _with(inventory, changed)
+
+
+def _with(inventory: Mapping[str, Inventory], changed: Mapping[str, Inventory]) -> Mapping[str, Inventory]:
+    if not changed:
+        return inventory
+    merged = {**inventory, **changed}
+    return {name: merged[name] for name in sorted(merged) if merged[name]}
+
+
+def _by_cluster(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
+    found: dict[str, list[Operation]] = {}
+    for operation in operations:
+        found.setdefault(operation.cluster, []).append(operation)
+    return found
+
+
+def _same(a: _Question, b: _Question) -> bool:
+    return a[3] is b[3] and a[0] == b[0] and a[1] == b[1] and (a[2] is b[2] or a[2] == b[2])

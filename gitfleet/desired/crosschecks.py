@@ -1,0 +1,149 @@
+"""What only shows when all objects of a commit are seen together. Each function gives (object, break) of its refusals.
+
+Sources: kubefleet.md §1 and §5 (one override for a resource, budgets), seed 003 (at most 100 overrides), contracts.md
+§1 (a namespaced object without a namespace is a fault), decision D21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, TypeAlias
+
+from gitfleet.desired.breaks import Break
+from gitfleet.desired.payload import known_scope, scope_break
+from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.recovery import Recovery
+from gitfleet.desired.scopes import declared_scopes
+from gitfleet.desired.staged import budget_breaks
+from gitfleet.desired.updates import (
+    approval_update_breaks,
+    eviction_update_breaks,
+    placement_update_breaks,
+    run_update_breaks,
+)
+from gitfleet.model.fleet import FleetConfig
+from gitfleet.model.objects import GroupKind, Manifest
+from gitfleet.model.overrides import Override, OverrideKey
+from gitfleet.model.placements import Placement, PlacementKey, SelectionScope
+from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, StagedRun
+from gitfleet.model.state import FleetState
+
+Refusals: TypeAlias = list[tuple[ReadObject, Break]]
+MAX_OVERRIDES: Final = 100
+"""Most overrides of each of the two kinds (seed 003, Override, Limits)."""
+
+
+def scopes_of(objects: Iterable[ReadObject]) -> dict[GroupKind, bool]:
+    """Whether each kind of the payload is namespaced: built in, declared by a CRD, or as its objects are written."""
+    manifests = [item.value for item in objects if isinstance(item.value, Manifest)]
+    declared = declared_scopes(manifests)
+    scopes = dict(declared)
+    for manifest in manifests:
+        kind = manifest.key.group_kind
+        known = known_scope(kind, declared)
+        scopes[kind] = (scopes.get(kind, False) or bool(manifest.key.namespace)) if known is None else known
+    return scopes
+
+
+def scope_refusals(objects: Iterable[ReadObject], scopes: Mapping[GroupKind, bool]) -> Refusals:
+    """Payload whose namespace does not go with its kind, and selectors that their placement cannot have."""
+    refused: Refusals = []
+    for item in objects:
+        value = item.value
+        if isinstance(value, Manifest):
+            sentence = scope_break(scopes.get(value.key.group_kind), value.key.kind, value.key.namespace)
+            if sentence:
+                refused.append((item, (("metadata", "namespace"), sentence)))
+        elif isinstance(value, Placement):
+            refused += [(item, note) for note in _selector_breaks(value, scopes)]
+    return refused
+
+
+def _selector_breaks(placement: Placement, scopes: Mapping[GroupKind, bool]) -> list[Break]:
+    within = SelectionScope.NAMESPACE_WITH_RESOURCE_SELECTORS
+    mixed = any(selector.selection_scope is within for selector in placement.selectors)
+    breaks: list[Break] = []
+    for index, selector in enumerate(placement.selectors):
+        namespaced = known_scope(GroupKind(selector.group, selector.kind), scopes)
+        here = ("spec", "resourceSelectors", index, "kind")
+        if placement.key.namespace and namespaced is False:
+            sentence = f"{selector.kind} is a cluster-scoped kind; select it in a ClusterResourcePlacement"
+            breaks.append((here, sentence))
+        elif not placement.key.namespace and namespaced and not mixed:
+            sentence = f"{selector.kind} is a namespaced kind; select its Namespace, or use a ResourcePlacement"
+            breaks.append((here, sentence))
+    return breaks
+
+
+def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recovery: Recovery) -> Refusals:
+    """Edits of what may not change."""
+    refused: Refusals = []
+    for item in objects:
+        value = item.value
+        if isinstance(value, Placement):
+            record = accepted.placements.get(value.key)
+            notes = placement_update_breaks(record.placement, value) if record is not None else []
+        elif isinstance(value, StagedRun | Approval | Eviction):
+            notes = _against_previous(value, recovery.previous(item.identity))
+        else:
+            continue
+        refused += [(item, note) for note in notes]
+    return refused
+
+
+def _against_previous(value: StagedRun | Approval | Eviction, previous: ReadObject | None) -> list[Break]:
+    old = previous.value if previous is not None else None
+    if isinstance(value, StagedRun) and isinstance(old, StagedRun):
+        return run_update_breaks(old, value)
+    if isinstance(value, Approval) and isinstance(old, Approval):
+        return approval_update_breaks(old, value)
+    if isinstance(value, Eviction) and isinstance(old, Eviction):
+        return eviction_update_breaks(old, value)
+    return []
+
+
+def override_refusals(objects: Iterable[ReadObject], known: Collection[OverrideKey]) -> Refusals:
+    """A resource may be in one override of each kind only, and at most 100 of each exist; the earlier ones stay."""
+    found = [(item, item.value) for item in objects if isinstance(item.value, Override)]
+    found.sort(key=lambda pair: (pair[1].key not in known, pair[0].origin))
+    taken: dict[tuple[str, str, str, str], ReadObject] = {}
+    counts = {"ClusterResourceOverride": 0, "ResourceOverride": 0}
+    refused: Refusals = []
+    for item, override in found:
+        field = "resourceSelectors" if override.key.namespace else "clusterResourceSelectors"
+        notes: list[Break] = []
+        places = [(override.key.namespace, r.group, r.kind, r.name) for r in override.resources]
+        for index, place in enumerate(places):
+            if place in taken:
+                sentence = f"selects a resource that {taken[place].label} already overrides; keep it in one of the two"
+                notes.append((("spec", field, index), sentence))
+        if counts[override.key.kind] >= MAX_OVERRIDES:
+            notes.append(((), f"there may be at most {MAX_OVERRIDES} of this kind; merge or remove some"))
+        refused += [(item, note) for note in notes]
+        if not notes:
+            counts[override.key.kind] += 1
+            taken.update((place, item) for place in places)
+    return refused
+
+
+def budget_warnings(objects: Iterable[ReadObject]) -> Refusals:
+    """Disruption budgets that mean nothing for the placement of the same name: they block every eviction of it."""
+    items = list(objects)
+    types = {
+        item.value.key: item.value.effective_policy.placement_type
+        for item in items
+        if isinstance(item.value, Placement)
+    }
+    return [
+        (item, (("spec", *location), sentence))
+        for item in items
+        if isinstance(item.value, DisruptionBudget) and (kind := types.get(PlacementKey("", item.value.name)))
+        for location, sentence in budget_breaks(kind, item.value)
+    ]
+
+
+def config_refusals(objects: Iterable[ReadObject]) -> Refusals:
+    """A fleet has one configuration: the first by path."""
+    configs = sorted((item for item in objects if isinstance(item.value, FleetConfig)), key=lambda item: item.origin)
+    sentence = f"is a second configuration beside {configs[0].origin.path}; keep one" if configs else ""
+    return [(item, ((), sentence)) for item in configs[1:]]

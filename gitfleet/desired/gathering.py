@@ -1,0 +1,127 @@
+"""The files of a commit, each read or refused: links, submodules, sizes, ignored paths, kustomize folders.
+
+The answer still has every object of every file; what stands twice or does not fit together is for `tree` to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gitfleet.desired.paths import (
+    IGNORE_FILE,
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    is_kustomization,
+    is_manifest_path,
+    is_ours,
+    kustomize_folders,
+    read_ignore,
+    wanted_paths,
+)
+from gitfleet.desired.readings import FileReading
+from gitfleet.desired.request import SUBMODULE, SYMLINK, DesiredRequest, SourceFile
+from gitfleet.model.faults import Fault, Severity
+
+
+@dataclass(slots=True)
+class Gathered:
+    """Readings by path, in path order; faults of whole entries; and the entries that hide what was below them.
+
+    `closed` are paths that became unreadable as a whole: the path itself, or, for a link, all that was below.
+    """
+
+    readings: dict[str, FileReading] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+
+def gather(request: DesiredRequest) -> Gathered:
+    """Read every wanted entry of the request's files."""
+    gathered = Gathered()
+    ignore = _ignore_rules(request, gathered)
+    wanted = sorted(wanted_paths(request.files, ignore))
+    kustomized = kustomize_folders(wanted)
+    read = 0
+    for path in wanted:
+        source = request.files[path]
+        if (closed := _closed_entry(path, source)) is not None:
+            gathered.faults.append(closed)
+            if closed.severity is Severity.ERROR:
+                gathered.closed.append(path)
+            continue
+        if not is_manifest_path(path) or is_kustomization(path):
+            continue
+        if kustomized and any(folder in kustomized for folder in _folders_of(path)):
+            continue
+        read += 1
+        if read > MAX_FILES:
+            message = f"the commit has more than {MAX_FILES} files to read; ignore some in {IGNORE_FILE}"
+            gathered.faults.append(Fault(path, 1, "", "", message))
+            gathered.closed.append(path)
+            break
+        _read_entry(path, source, request, gathered)
+    _read_built(sorted(kustomized), request, gathered)
+    return gathered
+
+
+def _ignore_rules(request: DesiredRequest, gathered: Gathered) -> bytes:
+    source = request.files.get(IGNORE_FILE)
+    if source is None or source.mode in (SYMLINK, SUBMODULE):
+        return b""
+    content = request.contents(source.blob)
+    _, faults = read_ignore(content)
+    gathered.faults += [Fault(IGNORE_FILE, line, "", "", message) for line, message in faults]
+    return content
+
+
+def _closed_entry(path: str, source: SourceFile) -> Fault | None:
+    """The fault of an entry that is never followed; only a warning where nothing of ours is expected behind it."""
+    if source.mode not in (SYMLINK, SUBMODULE):
+        return None
+    what = "symbolic link" if source.mode == SYMLINK else "submodule"
+    message = f"is a {what}, which is never followed; put the files themselves here, or ignore it in {IGNORE_FILE}"
+    expected = is_ours(path) or is_manifest_path(path)
+    return Fault(path, 1, "", "", message, Severity.ERROR if expected else Severity.WARNING)
+
+
+def _read_entry(path: str, source: SourceFile, request: DesiredRequest, gathered: Gathered) -> None:
+    if source.size is not None and source.size > MAX_FILE_BYTES:
+        message = f"has {source.size} bytes, more than the {MAX_FILE_BYTES} that are read; split the file"
+        gathered.faults.append(Fault(path, 1, "", "", message))
+        gathered.closed.append(path)
+        return
+    reading = source.read(path, request.contents)
+    if reading is None:
+        why = "is too large to be read" if source.size else "could not be read"
+        message = source.why or f"{why}; split the file, or ignore it in {IGNORE_FILE}"
+        gathered.faults.append(Fault(path, 1, "", "", message))
+        gathered.closed.append(path)
+        return
+    gathered.readings[path] = reading
+
+
+def _read_built(folders: list[str], request: DesiredRequest, gathered: Gathered) -> None:
+    """kustomize's output stands for all files below its folder; without it, nothing there is touched."""
+    for folder in folders:
+        if any(outer in folders for outer in _folders_of(folder)):
+            continue
+        path = f"{folder}/kustomization.yaml".lstrip("/")
+        built = request.built.get(folder)
+        reading = built.read(path, request.contents) if built is not None else None
+        if reading is not None:
+            gathered.readings[path] = reading
+            continue
+        why = built.why if built is not None else ""
+        message = (
+            why or f"the kustomize folder was not built; commit the built manifests, or ignore it in {IGNORE_FILE}"
+        )
+        gathered.faults.append(Fault(path, 1, "", "", message))
+        gathered.closed.append(path)
+
+
+def _folders_of(path: str) -> Iterator[str]:
+    """Every folder that a path lies in, the innermost first; "" is the top."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path

@@ -1,0 +1,106 @@
+"""Which files of a commit are read at all: YAML and JSON, neither hidden nor ignored, and never through a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from pathspec import GitIgnoreSpec
+
+from gitfleet.desired.nodes import LineFault
+
+IGNORE_FILE: Final = ".gitfleetignore"
+"""At the top of the repo, in gitignore's syntax: what gitfleet must not read."""
+CONFIG_FOLDERS: Final = frozenset(
+    {
+        "clusters",
+        "placements",
+        "strategies",
+        "runs",
+        "overrides",
+        "approvals",
+        "evictions",
+        "budgets",
+        "rollouts",
+        "resources",
+    }
+)
+"""The folders of contracts.md §1: a document there that names no kind is a fault, elsewhere it is not our business."""
+PAYLOAD_FOLDER: Final = "resources"
+FLEET_FILE: Final = "gitfleet.yaml"
+MAX_FILES: Final = 200_000
+"""Most files read of one commit."""
+MAX_FILE_BYTES: Final = 4 * 1024 * 1024
+"""Largest file read."""
+
+_LONGEST_PATTERN: Final = 500
+_MOST_WILDCARDS: Final = 4
+_WILDCARDS: Final = re.compile(r"\*+")
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+
+
+def is_manifest_path(path: str) -> bool:
+    """Whether a path ends as a YAML or JSON file does."""
+    return path.endswith(_SUFFIXES)
+
+
+def is_read(path: str, mode: str) -> bool:
+    """Whether an entry of a tree is parsed: an ordinary YAML or JSON file, not hidden; `mode` as git prints it."""
+    return mode.startswith("100") and is_manifest_path(path) and not is_hidden(path)
+
+
+def is_ours(path: str) -> bool:
+    """Whether a path is the fleet's own file or lies in a folder of the convention."""
+    return path == FLEET_FILE or path.partition("/")[0] in CONFIG_FOLDERS
+
+
+def is_payload_path(path: str) -> bool:
+    """Whether all that a file holds is payload, whatever its kind."""
+    return path.startswith(f"{PAYLOAD_FOLDER}/")
+
+
+def is_hidden(path: str) -> bool:
+    """Whether the path or a folder on the way begins with a dot: `.github/`, `.pre-commit-config.yaml`."""
+    return path.startswith(".") or "/." in path
+
+
+def is_kustomization(path: str) -> bool:
+    """Whether a file tells kustomize what to do; never an object itself."""
+    return path.rpartition("/")[2] in _KUSTOMIZATIONS
+
+
+def kustomize_folders(paths: Iterable[str]) -> frozenset[str]:
+    """The folders of the payload that hold a kustomization: they are built, not read."""
+    return frozenset(path.rpartition("/")[0] for path in paths if is_payload_path(path) and is_kustomization(path))
+
+
+def wanted_paths(paths: Iterable[str], ignore: bytes = b"") -> Iterator[str]:
+    """The paths, of a whole commit, whose entries `read_desired` looks at; `ignore` is the ignore file's content.
+
+    Links and submodules among them are faults there, so they are not left out here.
+    """
+    spec, _ = read_ignore(ignore)
+    for path in paths:
+        if not is_hidden(path) and not spec.match_file(path):
+            yield path
+
+
+def read_ignore(content: bytes) -> tuple[GitIgnoreSpec, list[LineFault]]:
+    """The rules of an ignore file, and a fault for each line that is none; bytes that are not UTF-8 are replaced.
+
+    gitignore patterns become regular expressions that backtrack, and the repo is not trusted: a line with so many
+    wildcards that matching could take for ever is refused.
+    """
+    spec = GitIgnoreSpec([])
+    faults: list[LineFault] = []
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), start=1):
+        if len(line) > _LONGEST_PATTERN or len(_WILDCARDS.findall(line)) > _MOST_WILDCARDS:
+            faults.append((number, f"has more than {_MOST_WILDCARDS} wildcards or is too long; simplify the pattern"))
+            continue
+        try:
+            spec += GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            faults.append((number, "is not a gitignore pattern; correct it or remove the line"))
+    return spec, faults

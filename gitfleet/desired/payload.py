@@ -1,0 +1,80 @@
+"""Payload: the users' own objects, kept as written. Only what makes an object an object is checked here.
+
+Nothing here looks into a Secret's data, and no sentence repeats a value of any object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitfleet.desired.breaks import Break
+from gitfleet.desired.scopes import BUILT_IN
+from gitfleet.desired.shapes import is_dns_subdomain
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.objects import GroupKind, JsonObject, Manifest, Origin, key_of
+
+
+def read_manifest(body: JsonObject, origin: Origin) -> tuple[Manifest | None, list[Break]]:
+    """The manifest, or every break; `body` has a string apiVersion and kind."""
+    breaks = _metadata_breaks(body.get("metadata"))
+    if body["kind"] == "List":
+        breaks.append((("kind",), "lists are not read; write the items as documents of their own"))
+    if breaks:
+        return None, breaks
+    key = key_of(body)
+    if sentence := scope_break(BUILT_IN.get(key.group_kind), key.kind, key.namespace):
+        return None, [(("metadata", "namespace"), sentence)]
+    return Manifest(key=key, body=body, digest=digest_of(body), origin=origin), []
+
+
+def scope_break(namespaced: bool | None, kind: str, namespace: str) -> str | None:
+    """What is wrong with an object's namespace, given its kind's scope (None: not known)."""
+    if namespaced and not namespace:
+        return f"is required, since {kind} is a namespaced kind; add it"
+    if namespaced is False and namespace:
+        return f"does not go with {kind}, which is a cluster-scoped kind; remove it"
+    return None
+
+
+def known_scope(kind: GroupKind, declared: Mapping[GroupKind, bool]) -> bool | None:
+    """Whether a kind is namespaced: by the built-in table, else by the repo's CRDs, else not known."""
+    built_in = BUILT_IN.get(kind)
+    return declared.get(kind) if built_in is None else built_in
+
+
+def _metadata_breaks(metadata: Any) -> list[Break]:
+    if not isinstance(metadata, dict):
+        return [(("metadata",), "must be a mapping with a name; add it")]
+    breaks: list[Break] = []
+    name = metadata.get("name")
+    if metadata.get("generateName") and not name:
+        breaks.append((("metadata", "generateName"), "makes a new object each time; give metadata.name instead"))
+    elif not isinstance(name, str):
+        breaks.append((("metadata", "name"), "must be a string; add it, or put it in quotes"))
+    elif not name or "/" in name or "%" in name or name in (".", "..") or len(name) > 253:
+        breaks.append((("metadata", "name"), "cannot be an object's name; use letters, digits, dashes and dots"))
+    namespace = metadata.get("namespace")
+    if namespace is not None and not isinstance(namespace, str):
+        breaks.append((("metadata", "namespace"), "must be a string; put it in quotes"))
+    elif namespace is not None and not _is_namespace(namespace):
+        breaks.append((("metadata", "namespace"), "must be lower-case letters, digits and dashes; correct it"))
+    for field in ("labels", "annotations"):
+        breaks += _text_breaks(field, metadata.get(field))
+    return breaks
+
+
+def _text_breaks(field: str, values: Any) -> list[Break]:
+    if values is None:
+        return []
+    if not isinstance(values, dict):
+        return [(("metadata", field), "must be a mapping of strings; correct it")]
+    return [
+        (("metadata", field, name), "must be a string; put it in quotes")
+        for name, value in values.items()
+        if not isinstance(value, str)
+    ]
+
+
+def _is_namespace(text: str) -> bool:
+    return not text or (is_dns_subdomain(text, 63) and "." not in text)

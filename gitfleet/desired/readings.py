@@ -1,0 +1,285 @@
+"""One file, typed: its objects and its faults.
+
+This work depends on the file alone, so a caller may keep the answer by (path, blob id) for as long as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Final, TypeAlias
+
+from gitfleet.desired.breaks import Break, Location, dotted, read_shape, without_nulls
+from gitfleet.desired.documents import Document, ParsedFile, lines_of
+from gitfleet.desired.kinds import (
+    ENVELOPES,
+    KINDS,
+    OUR_GROUPS,
+    ROLLOUT_KINDS,
+    WRITTEN_BY_GITFLEET,
+    Kind,
+)
+from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
+from gitfleet.desired.payload import read_manifest
+from gitfleet.desired.scalars import shown
+from gitfleet.desired.staged import ApprovalPayloadShape, approval_of_payload
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.faults import Fault, Severity
+from gitfleet.model.fleet import FleetConfig
+from gitfleet.model.objects import JsonObject, JsonValue, Manifest, Origin
+from gitfleet.model.overrides import Override
+from gitfleet.model.placements import PLACEMENT_GROUP, Placement
+from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
+
+Contents: TypeAlias = Callable[[str], bytes]
+"""The bytes of a blob by its id; asked only for files with faults."""
+Identity: TypeAlias = tuple[str, str, str, str]
+"""(group, kind, namespace, name): what may exist once. Payload of our own kinds has "payload " before its group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """A workload rollout, kept as written."""
+
+    body: JsonObject
+    origin: Origin
+
+
+Value: TypeAlias = (
+    FleetConfig
+    | MemberCluster
+    | Placement
+    | Override
+    | StagedStrategy
+    | StagedRun
+    | Approval
+    | Eviction
+    | DisruptionBudget
+    | Manifest
+    | Rollout
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadObject:
+    """One sound object of a file; `label` is `Kind/name` or `Kind/namespace/name`, for messages."""
+
+    identity: Identity
+    label: str
+    origin: Origin
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileReading:
+    """A file's sound objects, its faults, and what is missing because of them.
+
+    `faulty` are the objects that were recognised and refused; `unreadable` says that something could not be recognised
+    at all, so that any object may be missing.
+    """
+
+    objects: tuple[ReadObject, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    faulty: tuple[tuple[Identity, str], ...] = ()
+    unreadable: bool = False
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one document turned out to be."""
+
+    label: str = ""
+    identity: Identity | None = None
+    value: Value | None = None
+    breaks: list[Break] = field(default_factory=list)
+    warnings: list[Break] = field(default_factory=list)
+    line: int = 0
+
+
+def read_file(path: str, blob: str, parsed: ParsedFile, contents: Contents) -> FileReading:
+    """Type a parsed file. Never raises on any content; `contents` serves only to find lines of faults."""
+    hint = "" if is_ours(path) else f"; if it is none of gitfleet's files, ignore it in {IGNORE_FILE}"
+    faults = [Fault(path, line, "", "", f"{message}{hint}") for line, message in parsed.faults]
+    objects: list[ReadObject] = []
+    faulty: list[tuple[Identity, str]] = []
+    unreadable = bool(parsed.faults)
+    notes: list[tuple[_Found, Document, Break, Severity]] = []
+    for document in parsed.documents:
+        origin = Origin(path, document.line, blob, document.index)
+        found = _read_document(path, document.value, origin)
+        notes += [(found, document, note, Severity.ERROR) for note in found.breaks]
+        notes += [(found, document, note, Severity.WARNING) for note in found.warnings]
+        if found.value is not None and found.identity is not None:
+            objects.append(ReadObject(found.identity, found.label, origin, found.value))
+        elif found.identity is not None:
+            faulty.append((found.identity, found.label))
+        elif found.breaks:
+            unreadable = True
+    faults += _placed(path, blob, notes, contents)
+    return FileReading(
+        objects=tuple(objects), faults=tuple(sorted(faults)), faulty=tuple(faulty), unreadable=unreadable
+    )
+
+
+def faults_at(
+    notes: Sequence[tuple[ReadObject, Break]], contents: Contents, severity: Severity = Severity.ERROR
+) -> list[Fault]:
+    """Faults about fields of objects that were read, with their lines; each file is looked at once."""
+    by_blob: dict[str, list[tuple[ReadObject, Break]]] = {}
+    for note in notes:
+        by_blob.setdefault(note[0].origin.blob, []).append(note)
+    faults: list[Fault] = []
+    for blob, found in by_blob.items():
+        places = [(item.origin.document, item.origin.line, note[0]) for item, note in found]
+        for (item, (location, sentence)), line in zip(found, _lines(contents, blob, places), strict=True):
+            faults.append(Fault(item.origin.path, line, item.label, dotted(location), sentence, severity))
+    return faults
+
+
+def _placed(
+    path: str, blob: str, notes: list[tuple[_Found, Document, Break, Severity]], contents: Contents
+) -> list[Fault]:
+    if not notes:
+        return []
+    lines = _lines(contents, blob, [(document.index, document.line, note[0]) for _, document, note, _ in notes])
+    return [
+        Fault(path, line, found.label, dotted(note[0]), note[1], severity)
+        for line, (found, _, note, severity) in zip(lines, notes, strict=True)
+    ]
+
+
+def _lines(contents: Contents, blob: str, places: list[tuple[int, int, Location]]) -> list[int]:
+    """Lines of (document, its first line, location); the document's first line where the bytes are not to be had."""
+    content = contents(blob) if blob else b""
+    if not content:
+        return [first for _, first, _ in places]
+    return lines_of(content, [(index, location) for index, _, location in places])
+
+
+def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
+    if not isinstance(value, dict):
+        if not is_ours(path):
+            return _Found()
+        return _Found(breaks=[((), "is not a mapping, so it is no object; write apiVersion, kind and metadata")])
+    approval = _bare_approval(path, value, origin)
+    if approval is not None:
+        return approval
+    api_version, name = value.get("apiVersion"), value.get("kind")
+    if api_version is None and name is None and not is_ours(path):
+        return _Found()
+    label = _label(value)
+    missing: list[Break] = [
+        ((field_name,), "is required; add it")
+        if text is None
+        else ((field_name,), "must be a string; put it in quotes")
+        for field_name, text in (("apiVersion", api_version), ("kind", name))
+        if not isinstance(text, str) or not text
+    ]
+    if missing:
+        return _Found(label=label, breaks=missing)
+    group, _, version = str(api_version).rpartition("/")
+    if is_payload_path(path) or (group == PLACEMENT_GROUP and name in ENVELOPES):
+        return _read_payload(value, origin, label)
+    if group in OUR_GROUPS:
+        return _read_ours(value, origin, label, version)
+    if (group, str(name)) in ROLLOUT_KINDS:
+        return _Found(label=label, identity=_identity_of(value), value=Rollout(value, origin))
+    stranger = next((kind for kind in KINDS.values() if kind.name == name and near_group(group, kind.group)), None)
+    if stranger is not None:
+        sentence = f"is not the group of {name}; did you mean {stranger.group}/{stranger.versions[0]}?"
+        return _Found(label=label, breaks=[(("apiVersion",), sentence)])
+    return _read_payload(value, origin, label)
+
+
+def near_group(group: str, known: str) -> bool:
+    """Whether a group is so near to a known one that it must be a slip of the pen."""
+    return bool(get_close_matches(group, [known], n=1, cutoff=0.8))
+
+
+def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) -> _Found:
+    group, name = str(value["apiVersion"]).rpartition("/")[0], str(value["kind"])
+    kind = KINDS.get((group, name))
+    if kind is None:
+        return _unknown_kind(group, name, label)
+    value = without_nulls(value)
+    shape, breaks = read_shape(kind.shape, value)
+    breaks += _top_breaks(kind, value, version)
+    identity = _identity_of(value)
+    if shape is None or breaks:
+        return _Found(label=label, identity=identity, breaks=breaks)
+    body = {field_name: part for field_name, part in value.items() if field_name != "status"}
+    made = kind.make(shape, body, origin)
+    return _Found(label=label, identity=identity, value=made, warnings=list(kind.warnings(shape)))
+
+
+def _unknown_kind(group: str, name: str, label: str) -> _Found:
+    if (group, name) in _OTHER_FILES:
+        return _Found(label=label)
+    if name in WRITTEN_BY_GITFLEET:
+        sentence = "gitfleet writes objects of this kind itself, on its state branch; remove the document"
+        return _Found(label=label, warnings=[(("kind",), sentence)])
+    near = get_close_matches(name, [known for known_group, known in KINDS if known_group == group], n=1)
+    hint = f'did you mean "{near[0]}"?' if near else "remove the document, or move it to resources/ to have it placed"
+    return _Found(label=label, breaks=[(("kind",), f"is not a kind of {group} that gitfleet reads; {hint}")])
+
+
+def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Break]:
+    """What the shape cannot see: the version, and whether a namespace must be or must not be there."""
+    breaks: list[Break] = []
+    if version not in kind.versions:
+        sentence = f"is not a version of {kind.name} that gitfleet reads; use {kind.group}/{kind.versions[0]}"
+        breaks.append((("apiVersion",), sentence))
+    metadata = value.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
+    if kind.namespaced and not namespace and isinstance(metadata, Mapping):
+        breaks.append((("metadata", "namespace"), f"is required, since {kind.name} is a namespaced kind; add it"))
+    if not kind.namespaced and namespace:
+        sentence = f"does not go with {kind.name}, which is a cluster-scoped kind; remove it"
+        breaks.append((("metadata", "namespace"), sentence))
+    return breaks
+
+
+def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
+    manifest, breaks = read_manifest(value, origin)
+    return _Found(label=label, identity=payload_identity(_identity_of(value)), value=manifest, breaks=breaks)
+
+
+def payload_identity(identity: Identity | None) -> Identity | None:
+    """Payload of our own kinds is set apart from objects that gitfleet itself obeys."""
+    if identity is None or identity[0] not in OUR_GROUPS:
+        return identity
+    return (f"payload {identity[0]}", *identity[1:])
+
+
+def _bare_approval(path: str, value: dict[str, Any], origin: Origin) -> _Found | None:
+    """The seeds' approval payload: a status without apiVersion and kind, in a file named after the request."""
+    folder, _, file_name = path.rpartition("/")
+    if "apiVersion" in value or "kind" in value or "status" not in value or not f"{folder}/".startswith("approvals/"):
+        return None
+    key = NamespacedName(folder.removeprefix("approvals").strip("/"), file_name.rpartition(".")[0])
+    kind = "ApprovalRequest" if key.namespace else "ClusterApprovalRequest"
+    identity = (PLACEMENT_GROUP, kind, key.namespace, key.name)
+    shape, breaks = read_shape(ApprovalPayloadShape, without_nulls(value))
+    made = approval_of_payload(shape, key, value, origin) if shape is not None else None
+    return _Found(label=f"{kind}/{key}", identity=identity, value=made, breaks=breaks)
+
+
+def _label(value: Mapping[str, Any]) -> str:
+    """`Kind/name` or `Kind/namespace/name`, as far as it can be told."""
+    metadata = value.get("metadata")
+    names = [metadata.get("namespace"), metadata.get("name")] if isinstance(metadata, Mapping) else []
+    return "/".join(shown(part) for part in (value.get("kind"), *names) if isinstance(part, str) and part)
+
+
+def _identity_of(value: Mapping[str, Any]) -> Identity | None:
+    metadata = value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not isinstance(metadata, Mapping) or not isinstance(name, str) or not name:
+        return None
+    namespace = metadata.get("namespace")
+    group = str(value.get("apiVersion") or "").rpartition("/")[0]
+    return group, str(value.get("kind") or ""), namespace if isinstance(namespace, str) else "", name
+
+
+_OTHER_FILES: Final = frozenset({("gitfleet.dev", "Scenario")})

@@ -1,0 +1,59 @@
+"""The question to `read_desired`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gitfleet.desired.documents import ParsedFile
+from gitfleet.desired.readings import Contents, FileReading, read_file
+from gitfleet.model.state import FleetState
+
+SYMLINK: Final = "120000"
+SUBMODULE: Final = "160000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One entry of a tree: `mode` as git prints it, blob id, size in bytes when it is known.
+
+    `parsed` is None when the bytes were not read; `why` may say so in words. `reading` is what `read_file` said of the
+    same path and blob before, if the caller kept it: the file is then not looked at again.
+    """
+
+    blob: str
+    mode: str = "100644"
+    size: int | None = None
+    parsed: ParsedFile | None = None
+    why: str = ""
+    reading: FileReading | None = None
+
+    def read(self, path: str, contents: Contents) -> FileReading | None:
+        """The file typed, from memory where it can be; None when there is nothing to read."""
+        if self.reading is not None:
+            return self.reading
+        return read_file(path, self.blob, self.parsed, contents) if self.parsed is not None else None
+
+
+def _no_contents(_blob: str) -> bytes:
+    return b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DesiredRequest:
+    """A commit's files, and what was good before.
+
+    `files` may be the whole tree: what is hidden, ignored or no YAML or JSON is passed over. `last_good` is the last
+    good version of files that may turn out faulty: of every path (also of one that is gone) whose blob changed since
+    the observed commit, and of those that the state branch holds. `accepted` is what was accepted last (decision D21).
+    `contents` gives a blob's bytes, for the ignore file and for lines of faults; pure from the room's view.
+    `built` are the outputs of kustomize by folder, as if each were one file.
+    """
+
+    commit: str
+    files: Mapping[str, SourceFile]
+    last_good: Mapping[str, SourceFile] = field(default_factory=dict)
+    accepted: FleetState = FleetState()
+    contents: Contents = _no_contents
+    built: Mapping[str, SourceFile] = field(default_factory=dict)

@@ -1,0 +1,94 @@
+"""What may not change once accepted (decision D21; KubeFleet pkg/utils/validator and its CEL rules on the CRDs).
+
+Each function compares the version accepted last with the new one and gives every break, from the document's top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from gitfleet.desired.breaks import Break
+from gitfleet.model.placements import Placement, PlacementPolicy, PlacementType, Toleration
+from gitfleet.model.staged import Approval, Eviction, StagedRun
+
+_RECREATE: Final = "remove the object in one commit and add it anew in another to change it"
+_FORBIDDEN_STATES: Final = frozenset({("Initialize", "Stop"), ("Run", "Initialize"), ("Stop", "Initialize")})
+
+
+def placement_update_breaks(old: Placement, new: Placement) -> list[Break]:
+    """Policy type and presence, tolerations, External, and the status's scope."""
+    breaks: list[Break] = []
+    if sentence := policy_update_break(old.policy, new.policy):
+        location = ("spec", "policy", "placementType") if new.policy else ("spec", "policy")
+        breaks.append((location, sentence))
+    elif removed_tolerations(old.effective_policy.tolerations, new.effective_policy.tolerations):
+        sentence = f"may only gain items, and one is changed or gone; put it back, or {_RECREATE}"
+        breaks.append((("spec", "policy", "tolerations"), sentence))
+    if old.strategy.external and not new.strategy.external:
+        sentence = f"cannot go back from External to RollingUpdate; put it back, or {_RECREATE}"
+        breaks.append((("spec", "strategy", "type"), sentence))
+    if old.status_reporting_scope != new.status_reporting_scope:
+        sentence = f"cannot change; put {old.status_reporting_scope} back, or {_RECREATE}"
+        breaks.append((("spec", "statusReportingScope"), sentence))
+    return breaks
+
+
+def policy_update_break(old: PlacementPolicy | None, new: PlacementPolicy | None) -> str | None:
+    """What forbids going from one policy to another; none counts as PickAll, in both directions."""
+    before = old.placement_type if old else PlacementType.PICK_ALL
+    after = new.placement_type if new else PlacementType.PICK_ALL
+    if before == after:
+        return None
+    if new is None:
+        return f"cannot be removed, since it was {before}; put it back, or {_RECREATE}"
+    return f"cannot change from {before} to {after}; put it back, or {_RECREATE}"
+
+
+def removed_tolerations(old: Sequence[Toleration], new: Sequence[Toleration]) -> tuple[Toleration, ...]:
+    """Those that were there and are not any more; a changed one counts as removed."""
+    return tuple(toleration for toleration in old if toleration not in new)
+
+
+def run_update_breaks(old: StagedRun, new: StagedRun) -> list[Break]:
+    """A run's target is fixed, and its state only goes from Initialize to Run, and between Run and Stop.
+
+    No state is Run: such a run starts at once (decision D8).
+    """
+    breaks: list[Break] = []
+    for field, before, after in (
+        ("placementName", old.placement_name, new.placement_name),
+        ("resourceSnapshotIndex", old.resource_snapshot_index, new.resource_snapshot_index),
+        ("stagedRolloutStrategyName", old.strategy_name, new.strategy_name),
+    ):
+        if before != after:
+            breaks.append((("spec", field), "cannot change in a run; put it back and make a new run"))
+    transition = (old.state or "Run", new.state or "Run")
+    if transition in _FORBIDDEN_STATES:
+        sentence = f"cannot go from {transition[0]} to {transition[1]}; put it back, or make a new run"
+        breaks.append((("spec", "state"), sentence))
+    return breaks
+
+
+def approval_update_breaks(old: Approval, new: Approval) -> list[Break]:
+    """An approval request belongs to one stage of one run."""
+    breaks: list[Break] = []
+    for field, before, after in (
+        ("parentStageRollout", old.parent_run, new.parent_run),
+        ("targetStage", old.target_stage, new.target_stage),
+    ):
+        if before is not None and after is not None and before != after:
+            breaks.append((("spec", field), "cannot change; put it back, and make a new request for another stage"))
+    return breaks
+
+
+def eviction_update_breaks(old: Eviction, new: Eviction) -> list[Break]:
+    """An eviction happens once."""
+    breaks: list[Break] = []
+    for field, before, after in (
+        ("placementName", old.placement_name, new.placement_name),
+        ("clusterName", old.cluster_name, new.cluster_name),
+    ):
+        if before != after:
+            breaks.append((("spec", field), "cannot change; put it back, and make a new eviction"))
+    return breaks

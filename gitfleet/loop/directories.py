@@ -1,0 +1,51 @@
+"""Which client serves which cluster, by the connection in its MemberCluster file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gitfleet.errors import BadInput
+from gitfleet.model.clusters import Connection, MemberCluster
+from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByConnection:
+    """ClusterDirectory that leads to real or simulated clusters. A cluster without connection is a fault unless
+    `simulate_unconnected` (demo); with `all_simulated` no real cluster is ever asked (`plan --clusters simulated`)."""
+
+    real: ClusterDirectory
+    simulated: ClusterDirectory
+    all_simulated: bool = False
+    simulate_unconnected: bool = False
+
+    def reader(self, cluster: MemberCluster) -> ClusterReader:
+        """ClusterDirectory.reader; BadInput for a cluster that nobody can reach."""
+        return self._chosen(cluster).reader(cluster)
+
+    def client(self, cluster: MemberCluster) -> ClusterClient:
+        """ClusterDirectory.client; BadInput for a cluster that nobody can reach."""
+        return self._chosen(cluster).client(cluster)
+
+    def close(self) -> None:
+        """Let all connections go."""
+        for directory in (self.real, self.simulated):
+            close = getattr(directory, "close", None)
+            if close is not None:
+                close()
+
+    def _chosen(self, cluster: MemberCluster) -> ClusterDirectory:
+        connection = cluster.connection
+        if self.all_simulated or (connection is not None and connection.simulated):
+            return self.simulated
+        if connection is None or connection == Connection():
+            if self.simulate_unconnected:
+                return self.simulated
+            where = f"{cluster.origin}: " if cluster.origin else ""
+            raise BadInput(
+                f"{where}MemberCluster/{cluster.name} has no connection",
+                hint="give spec.connection a context, a kubeconfig, inCluster or simulated (docs/clusters.md)",
+            )
+        if connection.pull:
+            raise BadInput(f"{cluster.name} is reached by its own agent (pull), which this version does not have")
+        return self.real

@@ -1,0 +1,78 @@
+"""What-if: the same fleet with clusters taken away, added or cordoned, for `plan` and `simulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from gitfleet import desired
+from gitfleet.errors import BadInput
+from gitfleet.model.clusters import MemberCluster, Taint
+from gitfleet.model.desired import Desired
+
+CORDON = Taint(key="gitfleet.dev/cordoned", value="", effect="NoSchedule")
+"""What `--cordon` puts on a cluster: what is there stays, nothing new comes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIf:
+    """`without` and `cordon` hold cluster names or `label=value`; `extra` holds (file name, content) of MemberClusters."""
+
+    without: tuple[str, ...] = ()
+    cordon: tuple[str, ...] = ()
+    extra: tuple[tuple[str, bytes], ...] = ()
+
+    def applied_to(self, wanted: Desired) -> Desired:
+        """The fleet as it would be. BadInput when a name or label chooses no cluster, or a file holds a fault."""
+        if not (self.without or self.cordon or self.extra):
+            return wanted
+        clusters = dict(wanted.clusters)
+        for path, content in self.extra:
+            clusters.update({cluster.name: cluster for cluster in _clusters_in(path, content)})
+        for name in _chosen(clusters.values(), self.cordon, "--cordon"):
+            clusters[name] = _cordoned(clusters[name])
+        for name in _chosen(clusters.values(), self.without, "--without"):
+            del clusters[name]
+        return replace(wanted, clusters=clusters)
+
+
+def _chosen(clusters: Iterable[MemberCluster], selectors: Iterable[str], option: str) -> set[str]:
+    known = tuple(clusters)
+    chosen: set[str] = set()
+    for selector in selectors:
+        key, is_label, value = selector.partition("=")
+        found = {
+            cluster.name
+            for cluster in known
+            if (cluster.scheduling_labels.get(key) == value if is_label else cluster.name == selector)
+        }
+        if not found:
+            raise BadInput(
+                f'{option} "{selector}" chooses no cluster',
+                hint="name a cluster, or a label as key=value; `gitfleet get clusters` lists what there is",
+            )
+        chosen |= found
+    return chosen
+
+
+def _cordoned(cluster: MemberCluster) -> MemberCluster:
+    # The body changes too: it is what tells one version of a cluster from another.
+    spec = {**cluster.body.get("spec", {}), "cordoned": True}
+    return replace(cluster, taints=(*cluster.taints, CORDON), body={**cluster.body, "spec": spec})
+
+
+def _clusters_in(path: str, content: bytes) -> list[MemberCluster]:
+    parsed = desired.parse_file(path, content)
+    blob = f"what-if:{path}"
+    inside = f"clusters/{path.rsplit('/', 1)[-1]}"
+    request = desired.DesiredRequest(
+        commit="",
+        files={inside: desired.SourceFile(blob=blob, parsed=parsed, size=len(content))},
+        contents=lambda _: content,
+    )
+    answer = desired.read_desired(request)
+    if answer.faults:
+        raise BadInput(str(answer.faults[0]), hint=f"mend {path}: it holds MemberClusters for a what-if")
+    if not answer.clusters:
+        raise BadInput(f"{path} holds no MemberCluster", hint="write one or more MemberCluster documents into it")
+    return list(answer.clusters.values())

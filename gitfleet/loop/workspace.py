@@ -1,0 +1,197 @@
+"""One repository opened for questions: what is wrong, what would happen, why, and what each cluster is to have.
+
+Everything here reads; only the runner that it hands out writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import yaml
+
+from gitfleet import rollout
+from gitfleet.errors import BadInput
+from gitfleet.loop.driver import Driver, Listener
+from gitfleet.loop.runner import Runner, Wake
+from gitfleet.loop.whatif import WhatIf
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Operation
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.scheduling import ClusterVerdict
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.ports.clock import Clock
+from gitfleet.report.plan_document import plan_document
+
+NOTHING = WhatIf()
+
+
+@dataclass(slots=True, kw_only=True)
+class Workspace:
+    """`clusters` says whose answers count: live and simulated ask the clusters, none takes every cluster as joined,
+    healthy and empty, recorded takes what the state branch knows."""
+
+    driver: Driver
+    clock: Clock
+    wake: Wake
+    clusters: str
+    watch: Callable[[Wake], Callable[[], None]]
+
+    def commit_of(self, revision: str | None) -> str:
+        """The commit that a revision names, or the head of the watched branch."""
+        heads = self.driver.reader.fetch()
+        if revision is not None:
+            return self.driver.reader.resolve(revision)
+        return self.driver.watched_commit(heads)
+
+    def state_head(self) -> str | None:
+        """The head of the state branch, None when there is none yet."""
+        return self.driver.reader.fetch().get(self.driver.branches.state)
+
+    def state(self) -> FleetState:
+        """What the state branch holds. BadInput when there is none yet."""
+        self.commit_of(None)
+        head = self.state_head()
+        if head is None:
+            raise BadInput(
+                f'there is no branch "{self.driver.branches.state}" yet',
+                hint="`gitfleet run --once` makes it with the first reconcile",
+            )
+        return self.driver.load_state(head)
+
+    def state_file(self, path: str) -> str:
+        """One file of the state branch as text, "" when it is not there."""
+        head = self.state_head()
+        entry = self.driver.reader.list_tree(head).get(path) if head else None
+        if entry is None:
+            return ""
+        return self.driver.reader.read_blobs([entry.oid], limit=1 << 24).get(entry.oid, b"").decode()
+
+    def desired_at(self, commit: str) -> Desired:
+        """The fleet as written at a commit."""
+        return self.driver.desired_trees.at(commit, self.driver.load_state(self.state_head()))
+
+    def decide(self, revision: str | None, base: str | None = None, what_if: WhatIf = NOTHING) -> Decision:
+        """What a reconcile of a revision would decide now; with `base`, as if that revision had been decided before."""
+        commit = self.commit_of(revision)
+        before = self.driver.load_state(self.state_head())
+        if base is not None:
+            before = self._decide(self.desired_at(self.driver.reader.resolve(base)), before)[0].after
+        return self._decide(what_if.applied_to(self.desired_at(commit)), before)[0]
+
+    def plan(self, revision: str | None, base: str | None, what_if: WhatIf = NOTHING) -> dict[str, Any]:
+        """The Plan document (contracts.md §4)."""
+        head = self.state_head()
+        commit = self.commit_of(revision)
+        before = self.driver.load_state(head)
+        if base is not None:
+            before = self._decide(self.desired_at(self.driver.reader.resolve(base)), before)[0].after
+        wanted = what_if.applied_to(self.desired_at(commit))
+        decision, operations = self._decide(wanted, before)
+        return plan_document(
+            commit=commit,
+            state_commit=head,
+            before=before,
+            after=decision.after,
+            faults=wanted.faults,
+            plans=decision.plans,
+            operations=operations,
+        )
+
+    def explain(self, name: str, revision: str | None) -> list[dict[str, Any]]:
+        """Every cluster's story of one placement, chosen ones first. BadInput for a name that is not there."""
+        decision = self.decide(revision)
+        key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
+        record = decision.after.placements.get(key)
+        if record is None:
+            known = ", ".join(str(k) for k in decision.after.placements) or "none"
+            raise BadInput(f'there is no placement "{name}"', hint=f"placements: {known}")
+        bindings = {binding.cluster: binding for binding in record.bindings}
+        verdicts = self.driver.corridor.explain(decision, key)
+        rows = [_row(verdict, bindings.get(verdict.cluster), record, decision) for verdict in verdicts]
+        return sorted(rows, key=lambda row: (not row["selected"], row["clusterName"]))
+
+    def rendered_files(self, revision: str | None) -> dict[str, bytes]:
+        """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml."""
+        decision = self.decide(revision)
+        files: dict[str, bytes] = {}
+        for name, works in self.driver.corridor.works_when_done(decision).items():
+            for work in works:
+                if work.error is not None:
+                    raise BadInput(f"{work.placement} on {name}: {work.error}", hint="mend the override and try again")
+                folder = f"{name}/{str(work.placement).replace('/', '.')}"
+                for number, manifest in enumerate(work.manifests):
+                    path = f"{folder}/{number:03d}-{manifest.key.kind.lower()}-{manifest.key.name.replace(':', '-')}.yaml"
+                    text = yaml.dump(dict(manifest.body), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+                    files[path] = text.encode()
+        return dict(sorted(files.items()))
+
+    def runner(self, listen: Listener) -> Runner:
+        """What ticks; events go to `listen`."""
+        self.driver.listen = listen
+        return Runner(
+            driver=self.driver, clock=self.clock, wake=self.wake, interval=self.driver.interval, watch=self.watch
+        )
+
+    def _decide(self, wanted: Desired, before: FleetState) -> tuple[Decision, tuple[Operation, ...]]:
+        now = self.clock.now()
+        if self.clusters in ("live", "simulated"):
+            decision = self.driver.corridor.decide(self.driver.inputs_for(wanted, before, now))
+            return self.driver.look_closer(decision)
+        clusters = {**before.clusters, **wanted.clusters}
+        known = before.clusters if self.clusters == "recorded" else {}
+        answers = {name: _empty(cluster, before) for name, cluster in clusters.items() if name not in known}
+        inputs = Inputs(desired=wanted, before=before, answers=answers, now=now)
+        decision = self.driver.corridor.decide(inputs)
+        closer = {
+            name: ClusterAnswer(cluster=name, reachable=True, live=dict.fromkeys(keys))
+            for name, keys in decision.unseen().items()
+        }
+        return self.driver.corridor.plan_operations(decision, closer)
+
+
+def _empty(cluster: MemberCluster, before: FleetState) -> ClusterAnswer:
+    status = cluster.status
+    return ClusterAnswer(
+        cluster=cluster.name,
+        reachable=True,
+        live=dict.fromkeys(before.inventory.get(cluster.name, {})),
+        namespaces=status.namespaces,
+        properties=status.properties,
+        resource_usage=status.resource_usage,
+    )
+
+
+def _row(
+    verdict: ClusterVerdict, binding: Binding | None, record: PlacementRecord, decision: Decision
+) -> dict[str, Any]:
+    mine = replace(record, bindings=(binding,)) if binding else replace(record, bindings=())
+    plan = decision.plans.get(record.placement.key)
+    held = [h.reason for h in plan.held if h.cluster == verdict.cluster] if plan else []
+    waiting = held or list(rollout.waiting_for(mine))
+    picked = binding is not None and binding.state is not BindingState.UNSCHEDULED and binding.deleting is None
+    return {
+        "clusterName": verdict.cluster,
+        "selected": picked or verdict.selected,
+        "state": str(binding.state) if binding else None,
+        "refusedBy": verdict.refused_by,
+        "reason": verdict.reason,
+        "clusterScore": {
+            "topologySpreadScore": verdict.score.topology_spread,
+            "affinityScore": verdict.score.affinity,
+        }
+        if verdict.score
+        else None,
+        "scoresByPlugin": dict(verdict.scores_by_plugin),
+        "remedy": verdict.remedy,
+        "resourceSnapshot": binding.resource_snapshot if binding else None,
+        "appliedSnapshot": binding.applied_snapshot if binding else None,
+        "waiting": waiting,
+        "why": waiting[0] if picked and waiting else verdict.reason,
+    }
+

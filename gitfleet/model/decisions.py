@@ -1,0 +1,52 @@
+"""What a decision depends on, and what it is: values that go in and out of the corridor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gitfleet.model.desired import Desired
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.state import FleetState
+from gitfleet.model.works import Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """All that a decision depends on (law 5). A cluster without an answer was not looked at: nothing is known of it."""
+
+    desired: Desired
+    before: FleetState
+    answers: Mapping[str, ClusterAnswer]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The state to be published as intent, the works of each cluster behind it, and the rollout plans that explain it.
+
+    `wake_at` is the first moment at which time alone may change the decision, None when time changes nothing.
+    """
+
+    inputs: Inputs
+    after: FleetState
+    works: Mapping[str, tuple[Work, ...]] = field(default_factory=dict)
+    plans: Mapping[PlacementKey, RolloutPlan] = field(default_factory=dict)
+    wake_at: datetime | None = None
+
+    def unseen(self) -> dict[str, tuple[ObjectKey, ...]]:
+        """For each cluster that answers, the keys of its works that nobody has looked at in this tick."""
+        found: dict[str, tuple[ObjectKey, ...]] = {}
+        for name, works in self.works.items():
+            answer = self.inputs.answers.get(name)
+            if answer is None or not answer.reachable:
+                continue
+            keys = {manifest.key for work in works for manifest in work.manifests}
+            missing = [key for key in keys if key not in answer.live and key not in answer.unreadable]
+            if missing:
+                found[name] = tuple(sorted(missing))
+        return found

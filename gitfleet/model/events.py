@@ -1,0 +1,35 @@
+"""Events: what happened between two states, in the words of the timeline (contracts.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitfleet.model.objects import JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that happened.
+
+    `type` is a word of contracts.md §5 (scheduled, bound, available, ...). `placement` is `name` or `namespace/name`,
+    `cluster` a name; None where the event has none. `fields` are the further fields of its type.
+    """
+
+    type: str
+    placement: str | None = None
+    cluster: str | None = None
+    fields: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    def to_json(self, t: float | None = None) -> dict[str, Any]:
+        """The line of the timeline; `t` is in (virtual) seconds since the start, whole ones without a point, and left
+        out where there is no start."""
+        when = {} if t is None else {"t": int(t) if float(t).is_integer() else t}
+        place = {"placement": self.placement, "cluster": self.cluster}
+        return {
+            **when,
+            "type": self.type,
+            **{name: value for name, value in place.items() if value is not None},
+            **self.fields,
+        }

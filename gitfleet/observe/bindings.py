@@ -1,0 +1,246 @@
+"""What one look at a cluster means for a binding there: its conditions, its failures, and what it really has.
+
+RolloutStarted belongs to the rollout; everything after it is told here, in KubeFleet's order, with its reasons and
+messages (pkg/controllers/workgenerator; seeds/003), always for the binding's own generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from gitfleet.model.bindings import Binding, DivergedObject, FailedObject
+from gitfleet.model.conditions import Condition, Conditions, Status, drop_conditions, find_condition
+from gitfleet.model.observations import Availability
+from gitfleet.model.operations import Operation, Outcome
+from gitfleet.model.works import Work
+from gitfleet.observe.results import ObjectResult, Standing, results_of
+
+MOST_OBJECTS: Final = 100
+"""KubeFleet's limit on failed, drifted and diffed objects of one cluster."""
+UNREACHABLE: Final = "ClusterUnreachable"
+_ORDER: Final = ("RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available", "DiffReported")
+_Told = tuple[str, Status, str, str]
+"""(type, status, reason, message) of a condition."""
+
+
+def observe_binding(
+    binding: Binding,
+    work: Work | None,
+    operations: Iterable[Operation],
+    outcomes: Iterable[Outcome],
+    now: datetime,
+    *,
+    reachable: bool = True,
+    error: str = "",
+) -> Binding:
+    """The binding after one look and what was done in it; the very same value when nothing changed.
+
+    `operations` and `outcomes` may be those of the whole cluster. Applied is True only when every object of the work is
+    in place, Available only by objects read at or after their apply (decision D24). A condition keeps its transition
+    time while its status and the binding's generation stay the same. An unreachable cluster keeps its conditions, but
+    Available becomes Unknown with `error` as the reason why, so that it never counts as ready. A binding without a
+    work (nothing rolled out yet, or being removed) stays as it is.
+    """
+    if work is None:
+        return binding
+    after = _observed(binding, work, results_of(work, operations, outcomes) if reachable else None, now, error)
+    return binding if after == binding else after
+
+
+def _observed(
+    binding: Binding, work: Work, results: Sequence[ObjectResult] | None, now: datetime, error: str
+) -> Binding:
+    """`results` is None when the cluster did not answer."""
+    before = list(_before_apply(binding, work))
+    if any(status is not Status.TRUE for _, status, _, _ in before):
+        return _settled(binding, before, now, failed=(), drifted=(), diffed=())
+    if results is None:
+        return _unreachable(binding, work, before, now, error)
+    if any(r.standing is Standing.UNSEEN for r in results):
+        return binding
+    results, known = _planned_only(binding, results)
+    if known:
+        return binding
+    if work.apply_strategy.type == "ReportDiff":
+        told = [*before, _diff_reported(results)]
+        diffed = _diverged(results, ("FoundDiff",), binding.diffed, now)
+        return _settled(binding, told, now, failed=(), drifted=(), diffed=diffed)
+    applied = _applied(results)
+    told = [*before, applied]
+    if applied[1] is Status.TRUE:
+        told.append(_available(results, work))
+        binding = replace(binding, applied_snapshot=work.snapshot)
+    return _settled(
+        binding,
+        told,
+        now,
+        failed=_failed(results),
+        drifted=_diverged(results, ("FoundDrifts", "InPlace"), binding.drifted, now),
+        diffed=_diverged(results, ("FailedToTakeOver",), binding.diffed, now),
+    )
+
+
+def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Sequence[ObjectResult], bool]:
+    """What a plan that was not performed yet tells: (results to go by, whether it tells nothing new).
+
+    Where an apply is known to have failed, planning it again is no news. Where all was in place, an object that is to
+    be applied again is one that drifted: it stays Applied, and is judged as it was found, until the deed tells.
+    """
+    applied = find_condition(binding.conditions, "Applied", generation=binding.generation)
+    pending = [r for r in results if r.standing is Standing.PENDING]
+    if applied is None or not pending:
+        return results, False
+    if applied.status is not Status.TRUE:
+        return results, True
+    if all(r.live is not None for r in pending):
+        return [replace(r, standing=Standing.IN_PLACE) if r.standing is Standing.PENDING else r for r in results], False
+    return results, False
+
+
+def _before_apply(binding: Binding, work: Work) -> Iterable[_Told]:
+    if work.error is not None:
+        message = f"Failed to apply the override rules on the resources: {work.error}"
+        yield "Overridden", Status.FALSE, "OverriddenFailed", message
+        return
+    if work.overridden:
+        message = "Successfully applied the override rules on the resources"
+        yield "Overridden", Status.TRUE, "OverriddenSucceeded", message
+    else:
+        message = "No override rules are configured for the selected resources"
+        yield "Overridden", Status.TRUE, "NoOverrideSpecified", message
+    if work.generation == binding.generation and work.snapshot == binding.resource_snapshot:
+        message = "All of the works are synchronized to the latest"
+        yield "WorkSynchronized", Status.TRUE, "AllWorkSynced", message
+    else:
+        message = f"The work is of snapshot {work.snapshot} and not of {binding.resource_snapshot} yet"
+        yield "WorkSynchronized", Status.FALSE, "WorkNotSynchronizedYet", message
+
+
+def _applied(results: Sequence[ObjectResult]) -> _Told:
+    worst = max((r.standing for r in results), key=lambda s: s.value, default=Standing.IN_PLACE)
+    if worst is Standing.IN_PLACE:
+        return "Applied", Status.TRUE, "AllWorkHaveBeenApplied", "All corresponding work objects are applied"
+    if worst is Standing.PENDING:
+        waiting = sum(1 for r in results if r.standing is not Standing.IN_PLACE)
+        message = f"{waiting} of {len(results)} work objects are being applied"
+        return "Applied", Status.FALSE, "ApplyInProgress", message
+    # What another try can help is progress, what only a person can help is failure (decision D6).
+    reason = "ApplyFailed" if worst is Standing.FAILED else "NotAllWorkHaveBeenApplied"
+    concerned = [r for r in results if r.standing is worst]
+    return "Applied", Status.FALSE, reason, _sentence(concerned, "applied")
+
+
+def _available(results: Sequence[ObjectResult], work: Work) -> _Told:
+    waiting = [r for r in results if r.verdict is not None and r.verdict.availability is Availability.NOT_YET]
+    if waiting:
+        return "Available", Status.FALSE, "NotAllWorkAreAvailable", _sentence(waiting, "available")
+    untracked = [r for r in results if r.verdict is not None and r.verdict.availability is Availability.NOT_TRACKABLE]
+    if untracked:
+        # The seed's reason; newer KubeFleet says NotAllWorkAreAvailabilityTrackable for the same.
+        message = f"The availability of work object {work.placement.name}-work is not trackable"
+        first = untracked[0]
+        why = f"{message}: {first.key}, {first.verdict.reason if first.verdict else ''}{_more(untracked)}"
+        return "Available", Status.TRUE, "WorkNotTrackable", why
+    return "Available", Status.TRUE, "AllWorkAreAvailable", "All corresponding work objects are available"
+
+
+def _diff_reported(results: Sequence[ObjectResult]) -> _Told:
+    missing = [r for r in results if not r.reported]
+    if missing:
+        return "DiffReported", Status.FALSE, "NotAllWorkHaveDiffReported", _sentence(missing, "compared")
+    message = "All corresponding work objects have reported their differences"
+    return "DiffReported", Status.TRUE, "AllWorkHaveDiffReported", message
+
+
+def _unreachable(binding: Binding, work: Work, before: Sequence[_Told], now: datetime, error: str) -> Binding:
+    generation, told = binding.generation, list(before)
+    reports = work.apply_strategy.type == "ReportDiff"
+    if not reports and (find_condition(binding.conditions, "Applied", generation=generation) is None):
+        message = f"Nothing could be applied: cluster {binding.cluster} does not answer"
+        told.append(("Applied", Status.FALSE, "ApplyInProgress", message))
+    last = "DiffReported" if reports else "Available"
+    known = find_condition(binding.conditions, last, generation=generation)
+    if known is None or known.reason != UNREACHABLE:
+        message = f"Cluster {binding.cluster} does not answer: {error}"
+        told.append((last, Status.UNKNOWN, UNREACHABLE, message))
+    conditions = _conditions(binding, told, now, keep=_ORDER)
+    return replace(binding, conditions=conditions)
+
+
+def _settled(
+    binding: Binding,
+    told: Sequence[_Told],
+    now: datetime,
+    *,
+    failed: tuple[FailedObject, ...],
+    drifted: tuple[DivergedObject, ...],
+    diffed: tuple[DivergedObject, ...],
+) -> Binding:
+    conditions = _conditions(binding, told, now, keep=("RolloutStarted",))
+    return replace(binding, conditions=conditions, failed=failed, drifted=drifted, diffed=diffed)
+
+
+def _conditions(binding: Binding, told: Sequence[_Told], now: datetime, keep: Sequence[str]) -> Conditions:
+    """The conditions in KubeFleet's order: those told, and of the others only the types to keep."""
+    dropped = [type_ for type_ in _ORDER if type_ not in keep]
+    by_type = {c.type: c for c in drop_conditions(binding.conditions, dropped)}
+    for type_, status, reason, message in told:
+        old = find_condition(binding.conditions, type_, generation=binding.generation)
+        by_type[type_] = Condition(
+            type=type_,
+            status=status,
+            reason=reason,
+            message=message,
+            # A new generation starts anew: what was true of the old content says nothing of the new one.
+            last_transition_time=old.last_transition_time if old is not None and old.status == status else now,
+            observed_generation=binding.generation,
+        )
+    others = [c for type_, c in by_type.items() if type_ not in _ORDER]
+    return (*others, *(by_type[type_] for type_ in _ORDER if type_ in by_type))
+
+
+def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
+    found: list[FailedObject] = []
+    for r in results:
+        if r.standing in (Standing.FAILED, Standing.RETRYING):
+            found.append(FailedObject(key=r.key, condition="Applied", reason=r.code, message=r.message))
+        elif r.verdict is not None and r.verdict.availability is Availability.NOT_YET:
+            found.append(
+                FailedObject(key=r.key, condition="Available", reason="NotYetAvailable", message=r.verdict.reason)
+            )
+    return tuple(found[:MOST_OBJECTS])
+
+
+def _diverged(
+    results: Sequence[ObjectResult], codes: Sequence[str], before: Sequence[DivergedObject], now: datetime
+) -> tuple[DivergedObject, ...]:
+    known = {d.key: d for d in before}
+    found: list[DivergedObject] = []
+    for r in results:
+        if r.code not in codes or not r.details:
+            continue
+        old = known.get(r.key)
+        same = old is not None and old.details == r.details
+        found.append(
+            DivergedObject(
+                key=r.key,
+                details=r.details,
+                observed=old.observed if old is not None and same else now,
+                first_observed=old.first_observed if old is not None else now,
+            )
+        )
+    return tuple(found[:MOST_OBJECTS])
+
+
+def _sentence(concerned: Sequence[ObjectResult], verb: str) -> str:
+    """The first object and why, and how many more there are."""
+    first = concerned[0]
+    why = first.verdict.reason if verb == "available" and first.verdict is not None else first.message
+    return f"{first.key} is not {verb}: {why}{_more(concerned)}"
+
+
+def _more(concerned: Sequence[ObjectResult]) -> str:
+    return f" (and {len(concerned) - 1} more)" if len(concerned) > 1 else ""

@@ -1,0 +1,132 @@
+"""What came of each object of a work in one look: in place, refused, failed, or still to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from gitfleet.model.objects import Manifest, ObjectKey
+from gitfleet.model.observations import Availability, LiveObject, Verdict
+from gitfleet.model.operations import Create, DifferenceDetails, Keep, Operation, Outcome, Refuse, Update
+from gitfleet.model.works import Work
+from gitfleet.observe.availability import availability_of, is_custom
+from gitfleet.observe.customs import tells_generation
+from gitfleet.observe.fields import not_yet
+
+_Identity = tuple[str, str, str, str]
+
+
+class Standing(Enum):
+    """Ordered by weight: the worst of a work's objects decides what is said of the work."""
+
+    IN_PLACE = 0
+    PENDING = 1
+    RETRYING = 2
+    FAILED = 3
+    UNSEEN = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectResult:
+    """One object of a work. `live` is what the server showed at or after its apply, None when it is not in place."""
+
+    key: ObjectKey
+    standing: Standing
+    code: str
+    message: str
+    live: LiveObject | None = None
+    verdict: Verdict | None = None
+    details: DifferenceDetails = ()
+    reported: bool = False
+
+
+def results_of(work: Work, operations: Iterable[Operation], outcomes: Iterable[Outcome]) -> tuple[ObjectResult, ...]:
+    """One result for each manifest, in the work's order. An outcome counts before the operation it came of."""
+    planned: dict[_Identity, list[Operation]] = {}
+    for operation in operations:
+        if operation.placement == work.placement:
+            planned.setdefault(operation.key.identity, []).append(operation)
+    done: dict[_Identity, Outcome] = {}
+    for outcome in outcomes:
+        if outcome.operation.placement == work.placement and isinstance(outcome.operation, Create | Update):
+            done[outcome.operation.key.identity] = outcome
+    results: list[ObjectResult] = []
+    for manifest in work.manifests:
+        # An object that stands twice in a work has two operations: its own, and a refusal.
+        waiting = planned.get(manifest.key.identity, [])
+        next_one = waiting.pop(0) if waiting else None
+        came = done.get(manifest.key.identity)
+        if came is not None and (next_one is None or isinstance(next_one, Create | Update)):
+            results.append(_of_outcome(manifest, came))
+        else:
+            results.append(_of_operation(manifest, next_one))
+    return tuple(results)
+
+
+def _of_outcome(manifest: Manifest, outcome: Outcome) -> ObjectResult:
+    key = manifest.key
+    if not outcome.ok:
+        standing = Standing.RETRYING if outcome.retry else Standing.FAILED
+        return ObjectResult(key=key, standing=standing, code=outcome.code, message=outcome.message)
+    live = outcome.live
+    verdict = not_yet("it was not read after it was applied") if live is None else _after_apply(live)
+    return ObjectResult(key=key, standing=Standing.IN_PLACE, code=outcome.code, message="", live=live, verdict=verdict)
+
+
+def _after_apply(live: LiveObject) -> Verdict:
+    """The answer to an apply tells the new spec with the old status. Generations tell them apart; where a custom kind
+    keeps none, only the next look can judge (decision D24)."""
+    verdict = availability_of(live.body)
+    if verdict.availability is Availability.AVAILABLE and is_custom(live.body) and not tells_generation(live.body):
+        return not_yet("it was only just applied")
+    return verdict
+
+
+def _of_operation(manifest: Manifest, operation: Operation | None) -> ObjectResult:
+    key = manifest.key
+    match operation:
+        case Keep(code="InPlace"):
+            verdict = availability_of(operation.live.body) if operation.live is not None else None
+            return ObjectResult(
+                key=key,
+                standing=Standing.IN_PLACE,
+                code=operation.code,
+                message="",
+                live=operation.live,
+                verdict=verdict or not_yet("it was not read"),
+                details=operation.details,
+            )
+        case Keep(code="FoundDiff" | "NoDiffFound"):
+            return ObjectResult(
+                key=key,
+                standing=Standing.IN_PLACE,
+                code=operation.code,
+                message=operation.reason,
+                details=operation.details,
+                reported=True,
+            )
+        case Keep(code="NotLooked"):
+            return ObjectResult(key=key, standing=Standing.UNSEEN, code=operation.code, message=operation.reason)
+        case Keep():
+            return ObjectResult(key=key, standing=Standing.RETRYING, code=operation.code, message=operation.reason)
+        case Refuse():
+            return ObjectResult(
+                key=key,
+                standing=Standing.FAILED,
+                code=operation.code,
+                message=operation.reason,
+                details=operation.details,
+            )
+        case Update():
+            # Not performed yet: the object as it was found, for whoever wants to know how it is now.
+            return ObjectResult(
+                key=key,
+                standing=Standing.PENDING,
+                code="Pending",
+                message="it is being applied",
+                live=operation.live,
+                verdict=availability_of(operation.live.body),
+            )
+        case _:
+            return ObjectResult(key=key, standing=Standing.PENDING, code="Pending", message="it is being applied")

@@ -1,0 +1,252 @@
+"""Reading one field of a mapping with its type checked, and the few shapes that every object shares: times,
+conditions, metadata. Everything raises `Misshapen` with one sentence that names the field."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import orjson
+
+from gitfleet.model.canonical import canonical_json
+from gitfleet.model.conditions import Condition, Conditions, Status
+from gitfleet.model.objects import JsonObject, ObjectKey
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+PLACEMENT_LABEL = "kubernetes-fleet.io/parent-CRP"
+LATEST_LABEL = "kubernetes-fleet.io/is-latest-snapshot"
+OURS = "gitfleet"
+"""The part of `status` that holds what KubeFleet has no field for."""
+
+
+class Misshapen(ValueError):
+    """A field is missing or is not of its type."""
+
+
+def need_text(source: Mapping[str, Any], key: str) -> str:
+    """A text that must be there."""
+    value = source.get(key)
+    if value.__class__ is not str:
+        raise Misshapen(f"`{key}` must be text")
+    return value
+
+
+def text_at(source: Mapping[str, Any], key: str, default: str = "") -> str:
+    """A text, or the default where the field is absent."""
+    return need_text(source, key) if source.get(key) is not None else default
+
+
+def optional_text(source: Mapping[str, Any], key: str) -> str | None:
+    """A text, or None where the field is absent."""
+    return need_text(source, key) if source.get(key) is not None else None
+
+
+def int_at(source: Mapping[str, Any], key: str, default: int | None = None) -> int:
+    """A whole number; without a default it must be there."""
+    value = source.get(key, default)
+    if value.__class__ is not int:
+        raise Misshapen(f"`{key}` must be a whole number")
+    return value
+
+
+def index_at(source: Mapping[str, Any], key: str) -> int:
+    """A whole number that is written as text, as labels and annotations are."""
+    value = need_text(source, key)
+    if not value.isascii() or not value.isdigit():
+        raise Misshapen(f"`{key}` must be a whole number in quotes")
+    return int(value)
+
+
+def flag_at(source: Mapping[str, Any], key: str, default: bool = False) -> bool:
+    """true or false, or the default where the field is absent."""
+    value = source.get(key, default)
+    if value.__class__ is not bool:
+        raise Misshapen(f"`{key}` must be true or false")
+    return value
+
+
+def amount_at(source: Mapping[str, Any], key: str, default: int | str) -> int | str:
+    """A whole number or a percentage."""
+    value = source.get(key, default)
+    if value.__class__ is not int and value.__class__ is not str:
+        raise Misshapen(f"`{key}` must be a number or a percentage")
+    return value
+
+
+def choice_at(source: Mapping[str, Any], key: str, choices: type[Choice]) -> Choice:
+    """One of an enumeration's values."""
+    try:
+        return choices(source.get(key))  # type: ignore[arg-type]
+    except ValueError:
+        raise Misshapen(f"`{key}` must be one of {', '.join(choices)}") from None
+
+
+def mapping_at(source: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """A mapping, empty where the field is absent."""
+    value = source.get(key)
+    if value is None:
+        return {}
+    if value.__class__ is not dict:
+        raise Misshapen(f"`{key}` must be a mapping")
+    return value
+
+
+def optional_mapping(source: Mapping[str, Any], key: str) -> dict[str, Any] | None:
+    """A mapping, or None where the field is absent."""
+    return None if source.get(key) is None else mapping_at(source, key)
+
+
+def mappings_at(source: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """A list of mappings, empty where the field is absent."""
+    value = source.get(key)
+    if value is None:
+        return []
+    if value.__class__ is not list or any(item.__class__ is not dict for item in value):
+        raise Misshapen(f"`{key}` must be a list of mappings")
+    return value
+
+
+def texts_at(source: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    """A list of texts, empty where the field is absent."""
+    value = source.get(key)
+    if value is None:
+        return ()
+    if value.__class__ is not list or any(item.__class__ is not str for item in value):
+        raise Misshapen(f"`{key}` must be a list of texts")
+    return tuple(value)
+
+
+def text_map_at(source: Mapping[str, Any], key: str) -> dict[str, str]:
+    """A mapping of texts, empty where the field is absent."""
+    value = mapping_at(source, key)
+    if any(item.__class__ is not str for item in value.values()):
+        raise Misshapen(f"`{key}` must be a mapping of texts")
+    return value
+
+
+@lru_cache(maxsize=8192)
+def time_text(moment: datetime) -> str:
+    """RFC 3339 in UTC: to the second as metav1.Time, with microseconds (metav1.MicroTime) only where there are
+    any."""
+    utc = moment.astimezone(UTC)
+    return utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if utc.microsecond else "%Y-%m-%dT%H:%M:%SZ")
+
+
+@lru_cache(maxsize=8192)
+def read_time(text: str) -> datetime:
+    """The moment an RFC 3339 text names; ValueError when it names none or has no time zone."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(text)
+    return moment
+
+
+def need_time(source: Mapping[str, Any], key: str) -> datetime:
+    """A time that must be there."""
+    try:
+        return read_time(need_text(source, key))
+    except ValueError:
+        raise Misshapen(f"`{key}` must be a time such as 2026-01-01T00:00:00Z") from None
+
+
+def optional_time(source: Mapping[str, Any], key: str) -> datetime | None:
+    """A time, or None where the field is absent."""
+    return need_time(source, key) if source.get(key) is not None else None
+
+
+def condition_objects(conditions: Conditions) -> list[JsonObject]:
+    """metav1.Conditions as JSON."""
+    return [
+        {
+            "lastTransitionTime": time_text(condition.last_transition_time),
+            "message": condition.message,
+            "observedGeneration": condition.observed_generation,
+            "reason": condition.reason,
+            "status": condition.status.value,
+            "type": condition.type,
+        }
+        for condition in conditions
+    ]
+
+
+_STATUSES = {status.value: status for status in Status}
+
+
+def read_conditions(source: Mapping[str, Any], key: str = "conditions") -> Conditions:
+    """metav1.Conditions from JSON."""
+    found: list[Condition] = []
+    for item in mappings_at(source, key):
+        status = _STATUSES.get(need_text(item, "status"))
+        if status is None:
+            raise Misshapen('`status` of a condition must be "True", "False" or "Unknown"')
+        found.append(
+            Condition(
+                type=need_text(item, "type"),
+                status=status,
+                reason=text_at(item, "reason"),
+                message=text_at(item, "message"),
+                last_transition_time=need_time(item, "lastTransitionTime"),
+                observed_generation=int_at(item, "observedGeneration", 0),
+            )
+        )
+    return tuple(found)
+
+
+def key_fields(key: ObjectKey) -> JsonObject:
+    """A resource identifier as KubeFleet lists it: no namespace for what is cluster-scoped."""
+    fields = {"group": key.group, "kind": key.kind, "name": key.name, "version": key.version}
+    return {**fields, "namespace": key.namespace} if key.namespace else fields
+
+
+def read_key(source: Mapping[str, Any]) -> ObjectKey:
+    """A resource identifier back."""
+    return ObjectKey(
+        text_at(source, "group"),
+        need_text(source, "version"),
+        need_text(source, "kind"),
+        text_at(source, "namespace"),
+        need_text(source, "name"),
+    )
+
+
+def present(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None and not empty."""
+    return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {})}
+
+
+def written_text(body: JsonObject) -> str | None:
+    """The object as people wrote it, in one line, as kubectl keeps it in its last-applied annotation; None for no
+    object."""
+    return canonical_json(body).decode() if body else None
+
+
+def read_written(ours: Mapping[str, Any]) -> JsonObject:
+    """What `written_text` kept."""
+    text = optional_text(ours, "written")
+    if text is None:
+        return {}
+    try:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        body = None
+    if not isinstance(body, dict):
+        raise Misshapen("`written` must be a JSON object")
+    return body
+
+
+def bytes_text(text: str) -> str:
+    """Go's []byte in JSON."""
+    return b64encode(text.encode()).decode()
+
+
+def read_bytes_text(source: Mapping[str, Any], key: str) -> str:
+    """What `bytes_text` wrote."""
+    try:
+        return b64decode(need_text(source, key), validate=True).decode()
+    except ValueError:
+        raise Misshapen(f"`{key}` must be base64") from None

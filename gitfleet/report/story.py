@@ -1,0 +1,80 @@
+"""What happened, in one line of people's words for the commit's subject, and all of it for its body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from gitfleet.model.events import Event
+
+MOST_LINES: Final = 50
+MOST_LETTERS: Final = 120
+_NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
+_ORDER: Final = (
+    "fault", "failed", "removed", "unscheduled", "updated", "available", "updating", "bound", "scheduled", "snapshot",
+    "cluster", "faultsCleared", "placement", "commitRead",
+)  # fmt: skip
+_RANK: Final = {type_: rank for rank, type_ in enumerate(_ORDER)}
+
+
+def one_line(text: str, limit: int) -> str:
+    """A text of unknown origin on one line: no control character, nothing that hides or turns text around, cut to
+    `limit`."""
+    flat = _NOT_SHOWN.sub(" ", text).strip()
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def tell_story(events: Iterable[Event]) -> tuple[str, str]:
+    """(subject, body): the most telling event with the number of the others, and a line for each when there are
+    several."""
+    ordered = sorted(events, key=lambda event: _RANK.get(event.type, len(_RANK)))
+    lines = list(dict.fromkeys(line for line in map(sentence, ordered) if line))
+    if not lines:
+        return "state of the fleet brought up to date", ""
+    subject = one_line(lines[0], MOST_LETTERS)
+    if len(lines) == 1:
+        return subject, ""
+    body = [one_line(line, 500) for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        body.append(f"and {len(lines) - MOST_LINES} more")
+    return f"{subject} and {len(lines) - 1} more", "\n".join(body)
+
+
+def sentence(event: Event) -> str:
+    """One event in words, `` for one that says nothing by itself."""
+    fields = event.fields
+    place = f"{event.placement}: " if event.placement else ""
+    match event.type:
+        case "scheduled":
+            return f"{place}{event.cluster} picked"
+        case "bound":
+            return f"{place}{event.cluster} gets snapshot {fields['snapshot']}"
+        case "updating":
+            return f"{place}{event.cluster} moves to snapshot {fields['snapshot']}"
+        case "updated":
+            return f"{place}{event.cluster} updated to snapshot {fields['snapshot']}"
+        case "unscheduled":
+            return f"{place}{event.cluster} no longer picked"
+        case "removed":
+            return f"{place}resources removed from {event.cluster}"
+        case "available":
+            return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
+        case "failed":
+            return f"{place}{event.cluster} failed: {fields['reason']}: {fields['message']}"
+        case "snapshot":
+            return f"{place}snapshot {fields['index']} taken from commit {str(fields['commit'])[:12]}"
+        case "cluster":
+            return f"{event.cluster}: {fields['state']}"
+        case "fault":
+            return f"fault at {fields['path']}:{fields['line']}: {fields['message']}"
+        case "faultsCleared":
+            return "all faults are gone"
+        case "commitRead":
+            return f"commit {str(fields['commit'])[:12]} read"
+        case "placement" if "condition" in fields:
+            return f"{place}{fields['condition']} is {fields['status']}: {fields['message'] or fields['reason']}"
+        case "placement":
+            return f"{place}{fields['state']}"
+        case _:
+            return ""

@@ -1,0 +1,113 @@
+"""The condition types of a placement in their order, with KubeFleet's reasons and messages (kubefleet.md §9).
+
+Where a seed shows a message, it is the seed's; the others are KubeFleet's own (pkg/utils/condition/condition.go),
+spelling included, because people and scripts search for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from gitfleet.model.placements import PlacementKey
+
+SCHEDULED: Final = "Scheduled"
+NO_OVERRIDE: Final = ("NoOverrideSpecified", "No override rules are configured for the selected resources")
+BLOCKED: Final = ("RolloutNotStartedYet", "The rollout is being blocked by the rollout strategy")
+SCHEDULE_PENDING: Final = ("SchedulePending", "Scheduling has not completed")
+EXTERNAL: Final = "RolloutControlledByExternalController"
+EXTERNAL_DIFFERENT: Final = (
+    "Rollout is controlled by an external controller and different resource snapshot versions are observed across "
+    "clusters"
+)
+EXTERNAL_NOT_STARTED: Final = (
+    "Rollout is controlled by an external controller and no resource snapshot name is observed across clusters, "
+    "probably rollout has not started yet"
+)
+EXTERNAL_CLUSTER_UNKNOWN: Final = (
+    "Rollout is controlled by an external controller and cluster {} is in RolloutStarted Unknown state"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One condition type: (reason, message) for a placement with `{}` for the number of clusters, and what one
+    cluster shows while its binding says nothing of the type."""
+
+    type: str
+    unknown: tuple[str, str]
+    false: tuple[str, str]
+    true: tuple[str, str]
+    cluster_unknown: str
+
+
+ROLLOUT_STARTED: Final = Step(
+    "RolloutStarted",
+    (
+        "RolloutStartedUnknown",
+        "There are still {} cluster(s) in the process of deciding whether to roll out the latest resources or not",
+    ),
+    ("RolloutNotStartedYet", "The rollout is being blocked by the rollout strategy in {} cluster(s)"),
+    ("RolloutStarted", "All {} cluster(s) start rolling out the latest resource"),
+    "In the process of deciding whether to roll out the latest resources or not",
+)
+OVERRIDDEN: Final = Step(
+    "Overridden",
+    (
+        "OverriddenPending",
+        (
+            "There are still {} cluster(s) in the process of overriding the selected resources if there is any "
+            "override defined"
+        ),
+    ),
+    ("OverriddenFailed", "Failed to override resources in {} cluster(s)"),
+    ("OverriddenSucceeded", "The selected resources are successfully overridden in the {} clusters"),
+    "In the process of overriding the selected resources if there is any override defined",
+)
+WORK_SYNCHRONIZED: Final = Step(
+    "WorkSynchronized",
+    (
+        "WorkSynchronizedUnknown",
+        "There are still {} cluster(s) in the process of creating or updating the work object(s) in the hub cluster",
+    ),
+    ("WorkNotSynchronizedYet", "There are {} cluster(s) which have not finished creating or updating work(s) yet"),
+    ("WorkSynchronized", "Works(s) are succcesfully created or updated in the {} target clusters' namespaces"),
+    "In the process of creating or updating the work object(s) in the hub cluster",
+)
+APPLIED: Final = Step(
+    "Applied",
+    ("ApplyPending", "There are still {} cluster(s) in the process of applying the resources on the member cluster"),
+    ("ApplyFailed", "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"),
+    ("ApplySucceeded", "The selected resources are successfully applied to {} clusters"),
+    "In the process of applying the resources on the member cluster",
+)
+AVAILABLE: Final = Step(
+    "Available",
+    (
+        "ResourceAvailableUnknown",
+        "There are still {} cluster(s) in the process of checking the availability of the selected resources",
+    ),
+    ("ResourceNotAvailableYet", "The selected resources in {} cluster(s) are still not available yet"),
+    ("ResourceAvailable", "The selected resources in {} cluster are available now"),
+    "The availability of the selected resources is unknown yet",
+)
+DIFF_REPORTED: Final = Step(
+    "DiffReported",
+    ("DiffReportingPending", "There are still {} cluster(s) in the process of checking for configuration differences"),
+    ("DiffReportingIncompleteOrFailed", "Diff reporting in {} clusters is still in progress or has failed"),
+    ("DiffReportingCompleted", "Diff reporting in {} cluster(s) has been completed"),
+    "Diff reporting has just started; its status is not yet to be known",
+)
+
+APPLY_STEPS: Final = (ROLLOUT_STARTED, OVERRIDDEN, WORK_SYNCHRONIZED, APPLIED, AVAILABLE)
+DIFF_STEPS: Final = (ROLLOUT_STARTED, OVERRIDDEN, WORK_SYNCHRONIZED, DIFF_REPORTED)
+
+
+def steps_of(apply_strategy_type: str) -> tuple[Step, ...]:
+    """The condition types that a placement shows, in order; ReportDiff has its own."""
+    return DIFF_STEPS if apply_strategy_type == "ReportDiff" else APPLY_STEPS
+
+
+def type_of(key: PlacementKey, type_: str) -> str:
+    """ClusterResourcePlacementScheduled, ResourcePlacementScheduled, and so on."""
+    return f"{key.kind}{type_}"

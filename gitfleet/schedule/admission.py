@@ -1,0 +1,174 @@
+"""The plug-ins that admit or refuse a cluster for what it is: eligibility, taints, namespaces, and being picked
+already.
+
+Source: kubefleet.md §2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from gitfleet.model.clusters import MemberCluster, Taint
+from gitfleet.model.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.schedule.eligibility import Eligibility, reason_of
+from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact
+from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, Score
+
+_REMEDIES = {
+    Eligibility.ELIGIBLE: "",
+    Eligibility.LEFT: "add the cluster's file again",
+    Eligibility.NOT_ONLINE: "start the member agent, or give the cluster a connection that answers",
+    Eligibility.NOT_JOINED: "let the member agent join the fleet",
+    Eligibility.SILENT: "make the cluster answer again",
+    Eligibility.HEALTH_UNKNOWN: "let the member agent report its health",
+    Eligibility.UNHEALTHY: "make the cluster healthy again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEligibility:
+    """Stage filter: only clusters that have joined, answer and are healthy."""
+
+    name: str = "ClusterEligibility"
+    depends_on_bindings: bool = False
+
+    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+        """The verdict on each cluster."""
+        return [ELIGIBILITY]
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        """With the times of the moment."""
+        verdict = cycle.fleet.standings[cycle.fleet.position[cluster.name]].verdict
+        return None if verdict is Eligibility.ELIGIBLE else Refusal(reason_of(cluster, verdict, cycle.fleet.now))
+
+    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+        """As `filter` for each candidate."""
+        return FleetRefusal(candidates & ~cycle.fleet.eligible)
+
+    def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
+        """What the cluster's people can do."""
+        return _REMEDIES[cycle.fleet.standings[cycle.fleet.position[cluster.name]].verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceAffinity:
+    """Stages pre-filter and filter: a ResourcePlacement goes where its namespace is."""
+
+    name: str = "NamespaceAffinity"
+    depends_on_bindings: bool = False
+
+    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+        """Whether each cluster has the namespace."""
+        return [Fact("namespace", placement.namespace)] if placement.namespace else []
+
+    def pre_filter(self, cycle: Cycle) -> bool:
+        """Needed for a ResourcePlacement."""
+        return bool(cycle.placement.namespace)
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        """Unknown namespaces refuse too."""
+        namespaces = cluster.status.namespaces
+        if namespaces is None:
+            return Refusal("cluster has no namespace information available")
+        if cycle.placement.namespace not in namespaces:
+            return Refusal("target namespace does not exist on cluster")
+        return None
+
+    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+        """As `filter` for each candidate."""
+        column = cycle.fleet.column(Fact("namespace", cycle.placement.namespace))
+        return FleetRefusal(candidates & ~column.members("present"))
+
+    def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
+        """The namespace must be there first."""
+        return f"create namespace {cycle.placement.namespace} on the cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class TaintToleration:
+    """Stage filter: every taint of a cluster needs a toleration."""
+
+    name: str = "TaintToleration"
+    depends_on_bindings: bool = False
+
+    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+        """All taints."""
+        return [TAINTS]
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        """The first taint that is not tolerated counts."""
+        taint = untolerated(cluster.taints, cycle.policy.tolerations)
+        return None if taint is None else Refusal(taint_reason(taint))
+
+    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+        """As `filter` for each candidate; clusters with the same taints are judged together."""
+        column = cycle.fleet.column(TAINTS)
+        refused = 0
+        for text in column.positions:
+            if untolerated((Taint(*parts) for parts in orjson.loads(text)), cycle.policy.tolerations):
+                refused |= column.members(text)
+        return FleetRefusal(candidates & refused)
+
+    def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
+        """Each toleration that is missing."""
+        missing = [taint for taint in cluster.taints if untolerated((taint,), cycle.policy.tolerations)]
+        return " and ".join(f"tolerate taint {t.key}={t.value}:{t.effect}" for t in missing)
+
+
+@dataclass(frozen=True, slots=True)
+class SamePlacementAffinity:
+    """Stages filter and score: a cluster is picked once, and one that an older policy picked wins a tie."""
+
+    name: str = "SamePlacementAffinity"
+    depends_on_bindings: bool = True
+
+    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+        """Nothing but the placement's own bindings."""
+        return []
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        """Silent: a cluster that is picked already is no news."""
+        return Refusal("cluster is already selected", silent=True) if cycle.holds_binding(cluster) else None
+
+    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+        """As `filter` for each candidate."""
+        picked = candidates & cycle.present
+        return FleetRefusal(picked, picked)
+
+    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
+        """One point, of the kind that is compared last."""
+        return Score(obsolete_affinity=int(cycle.holds_obsolete_binding(cluster)))
+
+    def score_fleet(self, cycle: Cycle, candidates: int) -> Mapping[Score, int]:
+        """As `score` for each candidate."""
+        kept = candidates & cycle.obsolete
+        return {Score(obsolete_affinity=1): kept, Score(): candidates ^ kept} if kept else {Score(): candidates}
+
+
+def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:
+    """The first taint that no toleration covers."""
+    for taint in taints:
+        if not any(tolerates(toleration, taint) for toleration in tolerations):
+            return taint
+    return None
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether a toleration covers a taint: an empty effect covers every effect, Exists without a key every key."""
+    if toleration.effect not in ("", taint.effect):
+        return False
+    match toleration.operator:
+        case "Exists":
+            return toleration.key in ("", taint.key)
+        case "Equal":
+            return toleration.key == taint.key and toleration.value == taint.value
+        case _:
+            return False
+
+
+def taint_reason(taint: Taint) -> str:
+    """KubeFleet's own sentence, as Go prints a taint."""
+    return f"taint &{{Key:{taint.key} Value:{taint.value} Effect:{taint.effect}}} cannot be tolerated"

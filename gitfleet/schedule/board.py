@@ -1,0 +1,199 @@
+"""One placement's bindings while it is being scheduled, sorted by what they mean; and the stage bind.
+
+Source: kubefleet.md §2 "Cycle start" and "PickN" (KubeFleet's classifyBindings and crossReferencePickedClusters).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from itertools import repeat
+from operator import attrgetter, lt
+
+from gitfleet.model.bindings import Binding, BindingState, ClusterDecision
+from gitfleet.model.scheduling import SchedulingRequest
+from gitfleet.schedule.bits import set_of
+from gitfleet.schedule.eligibility import Eligibility
+from gitfleet.schedule.fleet import ELIGIBILITY, FleetIndex
+
+ByCluster = dict[str, Binding]
+_cluster = attrgetter("cluster")
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What binding some picked clusters did, in KubeFleet's order."""
+
+    created: Sequence[Binding]
+    patched: Sequence[Binding]
+
+    @property
+    def count(self) -> int:
+        """How many clusters got or kept a binding."""
+        return len(self.created) + len(self.patched)
+
+
+@dataclass(slots=True)
+class Board:
+    """Bindings by cluster. Deleting ones are only carried along; `changed` tells whether anything differs from the
+    start.
+    """
+
+    request: SchedulingRequest
+    scheduled: ByCluster = field(default_factory=dict)
+    bound: ByCluster = field(default_factory=dict)
+    obsolete: ByCluster = field(default_factory=dict)
+    unscheduled: ByCluster = field(default_factory=dict)
+    carried: list[Binding] = field(default_factory=list)
+    present: int = 0
+    obsolete_set: int = 0
+    in_order: bool = True
+    changed: bool = False
+
+    @property
+    def count(self) -> int:
+        """The clusters that the current policy holds."""
+        return len(self.scheduled) + len(self.bound)
+
+    def holds(self, cluster: str) -> bool:
+        """Whether the current policy holds the cluster."""
+        return cluster in self.scheduled or cluster in self.bound
+
+    def unschedule(self, bindings: Iterable[Binding]) -> None:
+        """Give up bindings of any other state; the state they had is remembered."""
+        for binding in list(bindings):
+            for group in (self.scheduled, self.bound, self.obsolete):
+                if group.get(binding.cluster) is binding:
+                    del group[binding.cluster]
+            self._add(self.unscheduled, _given_up(binding))
+            self.changed = True
+
+    def bind(self, names: Sequence[str], decisions: Sequence[ClusterDecision]) -> Bound:
+        """Bindings for picked clusters: patched where there is one already, else made; other obsolete ones are given
+        up.
+
+        A cluster that the current policy holds already gets nothing, whoever let it be picked.
+        """
+        patched: list[Binding] = []
+        if self.obsolete or self.unscheduled:
+            chosen = dict(zip(names, decisions, strict=True))
+            patched = [
+                self._patch(self.obsolete.pop(name), chosen[name]) for name in list(self.obsolete) if name in chosen
+            ]
+            again = [name for name in self.unscheduled if name in chosen and not self.holds(name)]
+            patched += [self._patch(self.unscheduled.pop(name), chosen[name]) for name in again]
+            self.unschedule(self.obsolete.values())
+        if self.scheduled or self.bound:
+            new = [pair for pair in zip(names, decisions, strict=True) if not self.holds(pair[0])]
+            names, decisions = [name for name, _ in new], [decision for _, decision in new]
+        created = new_bindings(self.request, names, decisions)
+        self.scheduled.update(zip(names, created, strict=True))
+        self.changed = self.changed or bool(created or patched)
+        return Bound(created, patched)
+
+    def follow(self, bound: Bound, fleet: FleetIndex) -> None:
+        """Bring the sets up to date for another cycle: obsolete bindings are either patched or given up by now."""
+        where = [fleet.position[binding.cluster] for binding in (*bound.patched, *bound.created)]
+        self.present |= 1 << where[0] if len(where) == 1 else set_of(where, len(fleet.names))
+        self.obsolete_set = 0
+
+    def finish(self) -> tuple[Binding, ...]:
+        """All bindings by cluster, a deleting one before its successor; the very same tuple when nothing changed."""
+        if not self.changed and self.in_order:
+            return self.request.bindings
+        groups = (self.scheduled, self.bound, self.obsolete, self.unscheduled)
+        everything = [*self.carried, *(binding for group in groups for binding in group.values())]
+        if not _ascending(everything):
+            everything.sort(key=_cluster)
+        return tuple(everything)
+
+    def _patch(self, binding: Binding, decision: ClusterDecision) -> Binding:
+        """The same binding for the current policy; one that was given up takes its state up again."""
+        snapshot = self.request.policy_snapshot
+        patched = replace(binding, policy_snapshot=snapshot, decision=decision)
+        if binding.state is BindingState.UNSCHEDULED:
+            state = binding.previous_state or BindingState.SCHEDULED
+            patched = replace(patched, state=state, previous_state=None, generation=binding.generation + 1)
+        self._add(self.scheduled if patched.state is BindingState.SCHEDULED else self.bound, patched)
+        return patched
+
+    def _add(self, group: ByCluster, binding: Binding) -> None:
+        """A second binding of one kind on one cluster should not be; it is carried along rather than lost."""
+        if group.setdefault(binding.cluster, binding) is not binding:
+            self.carried.append(binding)
+
+
+def lay_out(request: SchedulingRequest, fleet: FleetIndex) -> Board:
+    """Sort the bindings; those on clusters that are gone or leaving are given up at once."""
+    in_order = _ascending(request.bindings)
+    board = Board(request, in_order=in_order)
+    leaving = set(fleet.column(ELIGIBILITY).positions.get(Eligibility.LEFT, ()))
+    snapshot, position = request.policy_snapshot, fleet.position
+    current: list[int] = []
+    older: list[int] = []
+    dangling: list[Binding] = []
+    for binding in request.bindings if in_order else sorted(request.bindings, key=_order):
+        where = position.get(binding.cluster)
+        if binding.deleting is not None:
+            board.carried.append(binding)
+        elif binding.state is BindingState.UNSCHEDULED:
+            board._add(board.unscheduled, binding)
+        elif where is None or where in leaving:
+            dangling.append(binding)
+        elif binding.policy_snapshot != snapshot:
+            older.append(where)
+            board._add(board.obsolete, binding)
+        else:
+            current.append(where)
+            board._add(board.scheduled if binding.state is BindingState.SCHEDULED else board.bound, binding)
+    board.unschedule(dangling)
+    board.present = set_of(current, len(fleet.names))
+    board.obsolete_set = set_of(older, len(fleet.names))
+    return board
+
+
+def new_bindings(
+    request: SchedulingRequest, names: Sequence[str], decisions: Sequence[ClusterDecision]
+) -> list[Binding]:
+    """Scheduled bindings of generation 1, one for each name.
+
+    Written column by column through the slots: three times as fast as the constructor, which counts when a placement
+    picks thousands of clusters at once.
+    """
+    made = list(map(object.__new__, repeat(Binding, len(names))))
+    columns: dict[str, Iterable[object]] = {
+        "placement": repeat(request.placement),
+        "cluster": names,
+        "state": repeat(BindingState.SCHEDULED),
+        "policy_snapshot": repeat(request.policy_snapshot),
+        "decision": decisions,
+    }
+    for name, default in _DEFAULTS:
+        write = getattr(Binding, name).__set__
+        deque(map(write, made, columns.get(name, repeat(default))), maxlen=0)
+    return made
+
+
+def _given_up(binding: Binding) -> Binding:
+    return replace(
+        binding,
+        state=BindingState.UNSCHEDULED,
+        previous_state=binding.state,
+        generation=binding.generation + 1,
+    )
+
+
+def _order(binding: Binding) -> tuple[str, bool, str]:
+    return (binding.cluster, binding.deleting is None, binding.policy_snapshot)
+
+
+def _ascending(bindings: Sequence[Binding]) -> bool:
+    """Whether the clusters are in order, each but once."""
+    names = list(map(_cluster, bindings))
+    return all(map(lt, names, names[1:]))
+
+
+_DEFAULTS = tuple(
+    (f.name, f.default_factory() if f.default_factory is not MISSING else f.default) for f in fields(Binding)
+)

@@ -1,0 +1,113 @@
+"""Decisions and conditions in KubeFleet's own words (kubefleet.md §2 "Messages")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import chain, islice
+from typing import cast
+
+from gitfleet.model.bindings import Binding, ClusterDecision, ClusterScore
+from gitfleet.model.scheduling import SchedulingAnswer
+from gitfleet.schedule.bits import positions, positions_down
+from gitfleet.schedule.plugins import Cycle, FilterPlugin, Score
+from gitfleet.schedule.stages import Filtered, ScoreGroup
+
+MOST_DECISIONS = 1000
+MOST_UNSELECTED = 20
+FULFILLED = "SchedulingPolicyFulfilled"
+UNFULFILLED = "SchedulingPolicyUnfulfilled"
+ELIGIBILITY_PLUGIN = "ClusterEligibility"
+
+
+@lru_cache(maxsize=65536)
+def picked(cluster: str, topology_spread: int, affinity: int) -> ClusterDecision:
+    """A cluster picked by its score."""
+    scores = f"affinity score: {affinity}, topology spread score: {topology_spread}"
+    return ClusterDecision(
+        cluster=cluster,
+        selected=True,
+        score=ClusterScore(topology_spread, affinity),
+        reason=f'Successfully scheduled resources for placement in "{cluster}" ({scores}): picked by scheduling policy',
+    )
+
+
+def picked_by_name(cluster: str) -> ClusterDecision:
+    """A cluster that PickFixed names."""
+    reason = f'Successfully scheduled resources for placement in "{cluster}": picked by scheduling policy'
+    return ClusterDecision(cluster=cluster, selected=True, reason=reason)
+
+
+def not_eligible(cluster: str, why: str) -> ClusterDecision:
+    """A cluster that PickFixed names and that may not get anything yet."""
+    reason = f'Cluster "{cluster}" is not eligible for resource placement yet: {why}'
+    return ClusterDecision(cluster=cluster, selected=False, reason=reason, refused_by=ELIGIBILITY_PLUGIN)
+
+
+def not_found(cluster: str) -> ClusterDecision:
+    """A cluster that PickFixed names and that the fleet does not have."""
+    return ClusterDecision(cluster=cluster, selected=False, reason=f'Specified cluster "{cluster}" is not found')
+
+
+def outscored(cluster: str, score: Score) -> ClusterDecision:
+    """A cluster that others left behind."""
+    scores = f"affinity score: {score.affinity}, topology spread score: {score.topology_spread}"
+    return ClusterDecision(
+        cluster=cluster,
+        selected=False,
+        score=ClusterScore(score.topology_spread, score.affinity),
+        reason=f'Cluster "{cluster}" does not score high enough ({scores})',
+    )
+
+
+def refused(cluster: str, why: str, by: str) -> ClusterDecision:
+    """A cluster that a filter refused."""
+    return ClusterDecision(cluster=cluster, selected=False, reason=f"ClusterUnschedulable, {why}", refused_by=by)
+
+
+def standing_decision(binding: Binding) -> ClusterDecision:
+    """The decision that made a binding, which holds as long as the binding does."""
+    return binding.decision or ClusterDecision(cluster=binding.cluster, selected=True)
+
+
+def list_decisions(
+    held: Iterable[Iterable[Binding]], left_behind: Iterator[ClusterDecision], turned_away: Iterator[ClusterDecision]
+) -> tuple[ClusterDecision, ...]:
+    """At most 1000: the clusters held, then up to 20 others, those with a score first."""
+    selected = list(islice(map(standing_decision, chain.from_iterable(held)), MOST_DECISIONS))
+    seen = {decision.cluster for decision in selected}
+    room = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
+    others = (decision for decision in chain(left_behind, turned_away) if decision.cluster not in seen)
+    return (*selected, *islice(others, room))
+
+
+def left_behind_in(cycle: Cycle, rest: Iterable[ScoreGroup]) -> Iterator[ClusterDecision]:
+    """Decisions for the candidates that were not picked, best first."""
+    for score, members in rest:
+        for i in positions_down(members):
+            yield outscored(cycle.fleet.names[i], score)
+
+
+def turned_away_in(cycle: Cycle, filtered: Filtered) -> Iterator[ClusterDecision]:
+    """Decisions for the refused clusters, by name."""
+    for i in positions(filtered.told):
+        cluster = cycle.fleet.clusters[i]
+        for entry, refusal in filtered.refusals:
+            if refusal.refused >> i & 1:
+                why = cast(FilterPlugin, entry.plugin).filter(cycle, cluster)
+                yield refused(cluster.name, why.reason if why else "", entry.name)
+                break
+
+
+def answer_of(
+    bindings: tuple[Binding, ...], decisions: tuple[ClusterDecision, ...], found: int, *, enough: bool
+) -> SchedulingAnswer:
+    """The answer with the Scheduled condition: whether as many clusters were found as the policy needs."""
+    if enough:
+        reason = FULFILLED
+        message = f"found all cluster needed as specified by the scheduling policy, found {found} cluster(s)"
+    else:
+        reason = UNFULFILLED
+        what = "could not find all clusters needed as specified by the scheduling policy"
+        message = f"{what}, found {found} cluster(s) instead"
+    return SchedulingAnswer(bindings=bindings, decisions=decisions, fulfilled=enough, reason=reason, message=message)

@@ -1,0 +1,90 @@
+"""Whether a cluster may get new placements: it stays in the fleet, has joined, answers and is healthy.
+
+Source: kubefleet.md §2 "Eligibility" (KubeFleet's cluster eligibility checker); both time-outs are five minutes. A
+cluster that is unhealthy for less long may still be picked, and none of this ever takes a placement away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.conditions import Status, find_condition
+
+HEARTBEAT_TIMEOUT = timedelta(minutes=5)
+HEALTH_TIMEOUT = timedelta(minutes=5)
+_DISCONNECTED = "cluster is not connected to the fleet: "
+_TICK = timedelta.resolution
+
+
+class Eligibility(StrEnum):
+    """The verdict, without the times: it changes only when the cluster's situation does."""
+
+    ELIGIBLE = "eligible"
+    LEFT = "left"
+    NOT_ONLINE = "not-online"
+    NOT_JOINED = "not-joined"
+    SILENT = "silent"
+    HEALTH_UNKNOWN = "health-unknown"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The verdict at a moment, and the first later moment at which the clock alone would change it (None: never)."""
+
+    verdict: Eligibility
+    until: datetime | None = None
+
+
+def standing_of(cluster: MemberCluster, now: datetime) -> Standing:
+    """How the cluster stands at `now`."""
+    if cluster.deleting is not None:
+        return Standing(Eligibility.LEFT)
+    agent = cluster.status.agent
+    if agent is None:
+        return Standing(Eligibility.NOT_ONLINE)
+    joined = find_condition(agent.conditions, "Joined")
+    if joined is None or joined.status is not Status.TRUE:
+        return Standing(Eligibility.NOT_JOINED)
+    if agent.last_received_heartbeat is None or now - agent.last_received_heartbeat > HEARTBEAT_TIMEOUT:
+        return Standing(Eligibility.SILENT)
+    until = agent.last_received_heartbeat + HEARTBEAT_TIMEOUT
+    healthy = find_condition(agent.conditions, "Healthy")
+    if healthy is None:
+        return Standing(Eligibility.HEALTH_UNKNOWN, until + _TICK)
+    if healthy.status is not Status.TRUE:
+        if now - healthy.last_transition_time > HEALTH_TIMEOUT:
+            return Standing(Eligibility.UNHEALTHY, until + _TICK)
+        until = min(until, healthy.last_transition_time + HEALTH_TIMEOUT)
+    return Standing(Eligibility.ELIGIBLE, until + _TICK)
+
+
+def reason_of(cluster: MemberCluster, verdict: Eligibility, now: datetime) -> str:
+    """KubeFleet's own sentence for a verdict other than eligible."""
+    agent = cluster.status.agent
+    match verdict:
+        case Eligibility.ELIGIBLE:
+            return ""
+        case Eligibility.LEFT:
+            return "cluster has left the fleet"
+        case Eligibility.NOT_ONLINE:
+            return _DISCONNECTED + "member agent not online yet"
+        case Eligibility.NOT_JOINED:
+            return _DISCONNECTED + "member agent not joined yet"
+        case Eligibility.HEALTH_UNKNOWN:
+            return _DISCONNECTED + "health condition from member agent is not available"
+        case Eligibility.SILENT:
+            heard = agent.last_received_heartbeat if agent else None
+            when = f"last received {_minutes(now - heard)} minutes ago" if heard else "never received"
+            return f"{_DISCONNECTED}no recent heartbeat signals ({when})"
+        case Eligibility.UNHEALTHY:
+            healthy = find_condition(agent.conditions, "Healthy") if agent else None
+            since = _minutes(now - healthy.last_transition_time) if healthy else "0.00"
+            return f"{_DISCONNECTED}unhealthy for a prolonged period of time (last transitioned {since} minutes ago)"
+
+
+def _minutes(span: timedelta) -> str:
+    return f"{span.total_seconds() / 60:.2f}"

@@ -1,0 +1,175 @@
+"""Why each cluster was chosen or not, and what would have to change: `gitfleet explain`.
+
+The verdicts on clusters that are not picked are those of one more cycle after the last: what the plug-ins would say if
+one more cluster were needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from gitfleet.model.bindings import Binding, ClusterScore
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.placements import PlacementType
+from gitfleet.model.scheduling import ClusterVerdict, SchedulingAnswer, SchedulingRequest
+from gitfleet.schedule.board import lay_out
+from gitfleet.schedule.decisions import outscored, standing_decision
+from gitfleet.schedule.eligibility import reason_of
+from gitfleet.schedule.fleet import FleetIndex
+from gitfleet.schedule.pick import Run
+from gitfleet.schedule.plugins import (
+    Cycle,
+    FilterPlugin,
+    PreScorePlugin,
+    RemedyPlugin,
+    Score,
+    ScorePlugin,
+    Unschedulable,
+    depends_on_bindings,
+)
+from gitfleet.schedule.profile import Entry, Profile
+from gitfleet.schedule.stages import Filtered, Stages
+
+
+def explain_clusters(
+    request: SchedulingRequest, answer: SchedulingAnswer, fleet: FleetIndex, profile: Profile
+) -> tuple[ClusterVerdict, ...]:
+    """A verdict on every cluster of the fleet, by name; PickFixed: also on names that the fleet does not have."""
+    after = replace(request, bindings=answer.bindings)
+    board = lay_out(after, fleet)
+    held = {**board.scheduled, **board.bound}
+    if answer.error is not None:
+        return _undecided(fleet, held, answer.error)
+    if request.policy.placement_type is PlacementType.PICK_FIXED:
+        return _fixed(answer, fleet, held)
+    stages = Stages(profile)
+    cycle = Run(after, fleet, stages, {}).cycle(board, answer.cycles + 1)
+    try:
+        filtered = stages.filter(cycle)
+        scorer = _scorer(profile, cycle)
+        worst = min(map(_score, held.values()), default=None)
+        return tuple(
+            _held(held[cluster.name], scorer)
+            if cluster.name in held
+            else _refused(cluster, cycle, filtered) or _outscored(cluster, scorer, worst)
+            for cluster in fleet.clusters
+        )
+    except Unschedulable as error:
+        return _undecided(fleet, held, str(error))
+    except Exception as error:  # single questions to a plug-in of anybody's; the sentence goes to the person who asked
+        return _undecided(fleet, held, f"a plug-in failed with {type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Scorer:
+    """The plug-ins that score in this cycle; none for PickAll."""
+
+    cycle: Cycle
+    plugins: tuple[tuple[Entry, ScorePlugin], ...]
+
+    def scores(self, cluster: MemberCluster, *, steady: bool = False) -> dict[str, Score]:
+        """What each gives, weighted; with `steady` only those that do not look at bindings."""
+        return {
+            entry.name: Score(*(part * entry.weight for part in plugin.score(self.cycle, cluster)))
+            for entry, plugin in self.plugins
+            if not (steady and depends_on_bindings(plugin))
+        }
+
+
+def _scorer(profile: Profile, cycle: Cycle) -> _Scorer:
+    if cycle.policy.placement_type is PlacementType.PICK_ALL:
+        return _Scorer(cycle, ())
+    needed = (
+        (entry, plugin)
+        for entry, plugin in profile.scores
+        if not hasattr(plugin, "pre_score") or cast(PreScorePlugin, plugin).pre_score(cycle)
+    )
+    return _Scorer(cycle, tuple(needed))
+
+
+def _held(binding: Binding, scorer: _Scorer) -> ClusterVerdict:
+    """The decision stands as it was made; the plug-ins that do not look at bindings tell what they give today."""
+    decision = standing_decision(binding)
+    cluster = scorer.cycle.fleet.clusters[scorer.cycle.fleet.position[binding.cluster]]
+    return ClusterVerdict(
+        cluster=binding.cluster,
+        selected=True,
+        reason=decision.reason,
+        score=decision.score,
+        scores_by_plugin=_points(scorer.scores(cluster, steady=True)),
+    )
+
+
+def _refused(cluster: MemberCluster, cycle: Cycle, filtered: Filtered) -> ClusterVerdict | None:
+    where = cycle.fleet.position[cluster.name]
+    for entry, refusal in filtered.refusals:
+        if refusal.refused >> where & 1:
+            why = cast(FilterPlugin, entry.plugin).filter(cycle, cluster)
+            can_tell = hasattr(entry.plugin, "remedy")
+            return ClusterVerdict(
+                cluster=cluster.name,
+                selected=False,
+                refused_by=entry.name,
+                reason=why.reason if why else "",
+                remedy=cast(RemedyPlugin, entry.plugin).remedy(cycle, cluster) if can_tell else "",
+            )
+    return None
+
+
+def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | None) -> ClusterVerdict:
+    scores = scorer.scores(cluster)
+    total = Score(*(sum(parts) for parts in zip(Score(), *scores.values(), strict=True)))
+    wanted = scorer.cycle.policy.number_of_clusters or 0
+    remedy = f"raise numberOfClusters above {wanted}"
+    if worst is not None:
+        bar = f"topology spread score {worst.topology_spread}, affinity score {worst.affinity}"
+        remedy += f", or make it score better than the lowest cluster picked ({bar}) and let the policy change"
+    return ClusterVerdict(
+        cluster=cluster.name,
+        selected=False,
+        reason=outscored(cluster.name, total).reason,
+        score=ClusterScore(total.topology_spread, total.affinity),
+        scores_by_plugin=_points(scores),
+        remedy=remedy,
+    )
+
+
+def _fixed(answer: SchedulingAnswer, fleet: FleetIndex, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
+    decisions = {decision.cluster: decision for decision in answer.decisions}
+    verdicts: list[ClusterVerdict] = []
+    for name in sorted({*fleet.names, *decisions}):
+        decision = decisions.get(name)
+        remedy = "" if name in held else "add it to clusterNames"
+        if decision is not None and not decision.selected:
+            where = fleet.position.get(name)
+            remedy = "add a MemberCluster of that name" if where is None else _reconnect(fleet, where)
+        verdicts.append(
+            ClusterVerdict(
+                cluster=name,
+                selected=name in held,
+                refused_by=decision.refused_by if decision else None,
+                reason=decision.reason if decision else f'Cluster "{name}" is not named by the placement',
+                remedy=remedy,
+            )
+        )
+    return tuple(verdicts)
+
+
+def _reconnect(fleet: FleetIndex, where: int) -> str:
+    why = reason_of(fleet.clusters[where], fleet.standings[where].verdict, fleet.now)
+    return f"make the cluster eligible: {why}"
+
+
+def _undecided(fleet: FleetIndex, held: Mapping[str, Binding], error: str) -> tuple[ClusterVerdict, ...]:
+    """Nothing was decided: what is held stays, and every cluster carries the reason."""
+    return tuple(ClusterVerdict(cluster=name, selected=name in held, reason=error) for name in fleet.names)
+
+
+def _score(binding: Binding) -> ClusterScore:
+    return (binding.decision.score if binding.decision else None) or ClusterScore()
+
+
+def _points(scores: Mapping[str, Score]) -> dict[str, int]:
+    return {name: sum(score) for name, score in scores.items()}

@@ -1,0 +1,231 @@
+"""The fleet, indexed for scheduling: built once a tick, shared by all placements, and carried on from tick to tick.
+
+Facts about clusters are kept as columns (`columns.py`), each built when a policy first asks for it. `index_fleet` with
+the previous index keeps every column, looks only at clusters that are other objects than before, and so costs what
+changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, TypeVar, cast
+
+import orjson
+
+from gitfleet.model.clusters import MEMBER_NAME_LABEL, MemberCluster
+from gitfleet.schedule.columns import Column
+from gitfleet.schedule.eligibility import Eligibility, Standing, standing_of
+
+RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that clusters say: `kind` is label, property, taints, namespace or eligibility; `name` which one.
+
+    The kind `everything` stands for all that a plug-in may see of a cluster, less the times of heartbeats.
+    """
+
+    kind: str
+    name: str = ""
+
+
+ELIGIBILITY = Fact("eligibility")
+EVERYTHING = Fact("everything")
+TAINTS = Fact("taints")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FleetIndex:
+    """All clusters in ascending order of names; a set of clusters is an int whose bit i stands for `clusters[i]`.
+
+    `wake_at` is the first moment at which the clock alone changes a cluster's eligibility, None when it never does.
+    """
+
+    now: datetime
+    names: tuple[str, ...]
+    clusters: tuple[MemberCluster, ...]
+    position: Mapping[str, int]
+    standings: tuple[Standing, ...]
+    wake_at: datetime | None
+    columns: dict[Fact, Column] = field(default_factory=dict, repr=False)
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    """Answers that depend on `names` alone."""
+
+    @property
+    def everyone(self) -> int:
+        """The set of all clusters."""
+        return (1 << len(self.names)) - 1
+
+    def column(self, fact: Fact) -> Column:
+        """What every cluster says about a fact."""
+        known = self.columns.get(fact)
+        if known is None:
+            read = reader(fact)
+            known = self.columns[fact] = Column(tuple(map(read, self.clusters)))
+        return known
+
+    @property
+    def eligible(self) -> int:
+        """The clusters that may get new placements."""
+        return self.column(ELIGIBILITY).members(Eligibility.ELIGIBLE)
+
+    def digest(self, fact: Fact) -> bytes:
+        """Equal for two indexes that say the same about a fact, for the same clusters."""
+        return self.column(fact).digest
+
+    @property
+    def membership(self) -> bytes:
+        """A digest of the clusters' names."""
+        return self.once("membership", lambda: sha256(orjson.dumps(self.names)).digest())
+
+    @property
+    def version(self) -> str:
+        """A digest of everything that scheduling may look at, times of heartbeats excepted (eligibility is in it)."""
+        parts = (self.membership, self.digest(ELIGIBILITY), self.digest(EVERYTHING))
+        return sha256(b"".join(parts)).hexdigest()
+
+    def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
+        """An answer that follows from `names` alone, worked out when it is first asked for."""
+        if key not in self.memo:
+            self.memo[key] = work_out()
+        return cast(T, self.memo[key])
+
+
+def index_fleet(clusters: Iterable[MemberCluster], now: datetime, previous: FleetIndex | None = None) -> FleetIndex:
+    """The index of a fleet at `now`; with `previous`, only clusters that are other objects than there are looked at.
+
+    The order of `clusters` does not matter; of two with one name the later counts.
+    """
+    by_name = {cluster.name: cluster for cluster in clusters}
+    names = tuple(sorted(by_name))
+    ordered = tuple(map(by_name.__getitem__, names))
+    if previous is None or previous.names != names:
+        standings = tuple(standing_of(cluster, now) for cluster in ordered)
+        columns = {ELIGIBILITY: Column(tuple(standing.verdict for standing in standings))}
+        position = {name: i for i, name in enumerate(names)}
+        return FleetIndex(
+            now=now,
+            names=names,
+            clusters=ordered,
+            position=position,
+            standings=standings,
+            wake_at=_earliest(standings),
+            columns=columns,
+        )
+    pairs = zip(previous.clusters, ordered, strict=True)
+    changed = [i for i, (old, new) in enumerate(pairs) if old is not new]
+    standings = _carry_standings(previous, ordered, changed, now)
+    columns = {
+        fact: column.changed([(i, read(ordered[i])) for i in changed])
+        for fact, column in list(previous.columns.items())
+        if fact != ELIGIBILITY
+        for read in (reader(fact),)
+    }
+    verdicts = previous.columns[ELIGIBILITY]
+    if standings is not previous.standings:
+        verdicts = verdicts.changed((i, standing.verdict) for i, standing in enumerate(standings))
+    columns[ELIGIBILITY] = verdicts
+    return FleetIndex(
+        now=now,
+        names=previous.names,
+        clusters=ordered,
+        position=previous.position,
+        standings=standings,
+        wake_at=previous.wake_at if standings is previous.standings else _earliest(standings),
+        columns=columns,
+        memo=previous.memo,
+    )
+
+
+def _carry_standings(
+    previous: FleetIndex, clusters: tuple[MemberCluster, ...], changed: list[int], now: datetime
+) -> tuple[Standing, ...]:
+    """The standings at `now`: of clusters that changed, and of all when the clock passed a limit (or went back)."""
+    if now < previous.now or (previous.wake_at is not None and now >= previous.wake_at):
+        return tuple(standing_of(cluster, now) for cluster in clusters)
+    if not changed:
+        return previous.standings
+    standings = list(previous.standings)
+    for i in changed:
+        standings[i] = standing_of(clusters[i], now)
+    return tuple(standings)
+
+
+def _earliest(standings: tuple[Standing, ...]) -> datetime | None:
+    return min((s.until for s in standings if s.until is not None), default=None)
+
+
+def reader(fact: Fact) -> Callable[[MemberCluster], str | None]:
+    """How a fact is read from one cluster."""
+    name = fact.name
+    match fact.kind:
+        case "label" if name == MEMBER_NAME_LABEL:
+            return lambda cluster: cluster.labels.get(name, cluster.name)
+        case "label":
+            return lambda cluster: cluster.labels.get(name)
+        case "property":
+            return lambda cluster: property_text(cluster, name)
+        case "taints":
+            return _taints_text
+        case "namespace":
+            return lambda cluster: _namespace_text(cluster, name)
+        case "everything":
+            return _everything
+        case _:
+            raise ValueError(f'there is no fact of the kind "{fact.kind}" about clusters')
+
+
+def property_text(cluster: MemberCluster, name: str) -> str | None:
+    """The text of a property, None when the cluster does not have it.
+
+    `resources.kubernetes-fleet.io/<total|allocatable|available>-<resource>` is read from the resource usage. ValueError
+    for another name with that prefix: KubeFleet splits at hyphens and takes exactly two parts (kubefleet.md §2).
+    """
+    if not name.startswith(RESOURCE_PREFIX):
+        value = cluster.status.properties.get(name)
+        return None if value is None else value.value
+    usage = cluster.status.resource_usage
+    parts = name.removeprefix(RESOURCE_PREFIX).split("-")
+    if len(parts) != 2 or not all(parts):
+        raise ValueError(f'"{name}" is not the name of a resource property')
+    match parts[0]:
+        case "total":
+            return usage.capacity.get(parts[1])
+        case "allocatable":
+            return usage.allocatable.get(parts[1])
+        case "available":
+            return usage.available.get(parts[1])
+        case _:
+            raise ValueError(f'"{name}" names no capacity: it must be total, allocatable or available')
+
+
+def _taints_text(cluster: MemberCluster) -> str | None:
+    if not cluster.taints:
+        return None
+    return orjson.dumps([[taint.key, taint.value, taint.effect] for taint in cluster.taints]).decode()
+
+
+def _namespace_text(cluster: MemberCluster, namespace: str) -> str:
+    if cluster.status.namespaces is None:
+        return "unknown"
+    return "present" if namespace in cluster.status.namespaces else "absent"
+
+
+def _everything(cluster: MemberCluster) -> str:
+    status = cluster.status
+    usage = status.resource_usage
+    seen = (
+        dict(cluster.labels),
+        dict(cluster.annotations),
+        cluster.taints,
+        cluster.deleting is not None,
+        {name: value.value for name, value in status.properties.items()},
+        [dict(usage.capacity), dict(usage.allocatable), dict(usage.available)],
+        None if status.namespaces is None else sorted(status.namespaces),
+    )
+    return sha256(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS)).hexdigest()

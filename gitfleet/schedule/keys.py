@@ -1,0 +1,75 @@
+"""A digest of everything that a placement's scheduling depends on: while it stays the same, so does the answer."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from hashlib import sha256
+from typing import TypeAlias
+
+import orjson
+
+from gitfleet.model.bindings import Binding
+from gitfleet.model.placements import PlacementKey, PlacementType
+from gitfleet.model.scheduling import SchedulingRequest
+from gitfleet.schedule.fleet import ELIGIBILITY, Fact, FleetIndex
+from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile
+
+BindingDigests: TypeAlias = MutableMapping[PlacementKey, tuple[tuple[Binding, ...], bytes]]
+"""What the caller keeps from tick to tick, so that bindings that are still the same tuple are not read again."""
+
+
+def schedule_key(
+    request: SchedulingRequest,
+    fleet: FleetIndex,
+    *,
+    profile: Profile = DEFAULT_PROFILE,
+    digests: BindingDigests | None = None,
+) -> str:
+    """The SHA-256, in hexadecimal, of what the answer depends on: policy, bindings, profile, and the facts it looks at.
+
+    Of the fleet only those facts count that the profile's plug-ins name for this policy, so a label that no placement
+    mentions has no placement scheduled again. The time counts by the clusters' eligibility alone. To be stored is the
+    key of the question with the ANSWER's bindings in it: scheduling those again changes nothing.
+    """
+    facts: set[Fact] = {ELIGIBILITY}
+    if request.policy.placement_type is not PlacementType.PICK_FIXED:
+        facts |= profile.looks_at(request.placement, request.policy)
+    digest = sha256(
+        orjson.dumps(
+            (str(request.placement), request.policy_snapshot, profile.key, profile.fault, request.policy),
+            option=orjson.OPT_SORT_KEYS,
+        )
+    )
+    digest.update(fleet.membership)
+    for fact in sorted(facts, key=_order):
+        digest.update(fact.name.encode())
+        digest.update(fleet.digest(fact))
+    digest.update(_bindings_digest(request, digests))
+    return digest.hexdigest()
+
+
+def _bindings_digest(request: SchedulingRequest, digests: BindingDigests | None) -> bytes:
+    if digests is None:
+        return digest_bindings(request.bindings)
+    known = digests.get(request.placement)
+    if known is None or known[0] is not request.bindings:
+        known = digests[request.placement] = (request.bindings, digest_bindings(request.bindings))
+    return known[1]
+
+
+def digest_bindings(bindings: tuple[Binding, ...]) -> bytes:
+    """What scheduling sees of bindings: states, policies and scores; not what the rollout and the clusters made of
+    them.
+    """
+    return sha256("\n".join(map(_told, bindings)).encode()).digest()
+
+
+def _told(binding: Binding) -> str:
+    score = binding.decision.score if binding.decision else None
+    points = f"{score.topology_spread},{score.affinity}" if score else ""
+    gone = "" if binding.deleting is None else "deleting"
+    return f"{binding.cluster} {binding.state} {binding.previous_state} {binding.policy_snapshot} {points} {gone}"
+
+
+def _order(fact: Fact) -> tuple[str, str]:
+    return (fact.kind, fact.name)

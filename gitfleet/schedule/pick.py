@@ -1,0 +1,177 @@
+"""The three ways to pick clusters, each run to the end of its chain of cycles.
+
+Source: kubefleet.md §2 "PickAll", "PickN" and "PickFixed"; decisions D5 and D27. KubeFleet asks itself to run again
+until a placement needs no more clusters or finds none; the answers here are what stands after the last of these cycles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+from gitfleet.model.bindings import Binding, ClusterDecision
+from gitfleet.model.scheduling import SchedulingAnswer, SchedulingRequest
+from gitfleet.schedule.bits import ascending, first_down
+from gitfleet.schedule.board import Board, lay_out
+from gitfleet.schedule.decisions import (
+    answer_of,
+    left_behind_in,
+    list_decisions,
+    not_eligible,
+    not_found,
+    picked,
+    picked_by_name,
+    turned_away_in,
+)
+from gitfleet.schedule.eligibility import Eligibility, reason_of
+from gitfleet.schedule.fleet import FleetIndex
+from gitfleet.schedule.plugins import Cycle, Unschedulable
+from gitfleet.schedule.stages import ScoreGroup, Stages
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One placement's scheduling: the question, the fleet, and the stages with what they keep from cycle to cycle."""
+
+    request: SchedulingRequest
+    fleet: FleetIndex
+    stages: Stages
+    notes: dict[str, Any]
+
+    def cycle(self, board: Board, number: int) -> Cycle:
+        """What plug-ins see now."""
+        return Cycle(
+            placement=self.request.placement,
+            policy=self.request.policy,
+            fleet=self.fleet,
+            now=self.request.now,
+            number=number,
+            present=board.present,
+            obsolete=board.obsolete_set,
+            notes=self.notes,
+        )
+
+
+def pick_all(run: Run) -> SchedulingAnswer:
+    """Every cluster that passes the filters, by name; clusters that are held already stay, whatever became of them."""
+    board = lay_out(run.request, run.fleet)
+    cycle = run.cycle(board, 1)
+    filtered = run.stages.filter(cycle)
+    held = (sorted_by_cluster(board.scheduled.values()), sorted_by_cluster(board.bound.values()))
+    if filtered.candidates or board.obsolete:
+        names = list(ascending(filtered.candidates, run.fleet.names))
+        decisions = run.fleet.once(
+            "picked-without-score", lambda: tuple(picked(name, 0, 0) for name in run.fleet.names)
+        )
+        bound = board.bind(names, list(ascending(filtered.candidates, decisions)))
+        new = (bound.created, bound.patched)
+    else:
+        new = ((), ())
+    told = list_decisions((*new, *held), iter(()), turned_away_in(cycle, filtered))
+    return answer_of(board.finish(), told, board.count, enough=True)
+
+
+def pick_n(run: Run) -> SchedulingAnswer:
+    """The N best; what is held already stays and counts, too many are given up from the lowest score."""
+    wanted = run.request.policy.number_of_clusters
+    if wanted is None:
+        raise Unschedulable("a placement of the type PickN needs numberOfClusters")
+    board = lay_out(run.request, run.fleet)
+    if wanted <= board.count:
+        groups = _downscale(board, board.count - wanted) if board.count > wanted or board.obsolete else None
+        held = groups or (sorted_by_cluster(board.bound.values()), sorted_by_cluster(board.scheduled.values()))
+        told = list_decisions(held, iter(()), iter(()))
+        return answer_of(board.finish(), told, board.count, enough=True)
+    number = 0
+    while True:
+        number += 1
+        cycle = run.cycle(board, number)
+        need = wanted - board.count
+        limit = run.stages.post_batch(cycle, need)
+        filtered = run.stages.filter(cycle)
+        best, rest = _take(run.stages.rank(cycle, filtered), limit, run.fleet)
+        bound = board.bind([decision.cluster for decision in best], best)
+        if need == limit or bound.count < limit or not bound.count:
+            break
+        board.follow(bound, run.fleet)
+    new = {binding.cluster for binding in (*bound.created, *bound.patched)}
+    groups = (sorted_by_cluster(board.scheduled.values()), sorted_by_cluster(board.bound.values()))
+    older = [[binding for binding in group if binding.cluster not in new] for group in groups]
+    told = list_decisions(
+        (bound.created, bound.patched, *older), left_behind_in(cycle, rest), turned_away_in(cycle, filtered)
+    )
+    answer = answer_of(board.finish(), told, board.count, enough=board.count >= wanted)
+    return replace(answer, cycles=number)
+
+
+def pick_fixed(run: Run) -> SchedulingAnswer:
+    """The clusters that are named and eligible; taints, affinity and plug-ins have no say.
+
+    What the current policy holds stays even where the cluster is no longer eligible, but does not count. An empty list
+    selects nothing, so everything is given up (decision D5).
+    """
+    fleet, policy = run.fleet, run.request.policy
+    board = lay_out(run.request, fleet)
+    valid: list[ClusterDecision] = []
+    others: list[ClusterDecision] = []
+    missing: list[ClusterDecision] = []
+    for name in dict.fromkeys(policy.cluster_names):
+        where = fleet.position.get(name)
+        if where is None:
+            missing.append(not_found(name))
+        elif fleet.standings[where].verdict is Eligibility.ELIGIBLE:
+            valid.append(picked_by_name(name))
+        else:
+            why = reason_of(fleet.clusters[where], fleet.standings[where].verdict, fleet.now)
+            others.append(not_eligible(name, why))
+    if not policy.cluster_names:
+        board.unschedule((*board.scheduled.values(), *board.bound.values()))
+    board.bind([decision.cluster for decision in valid], valid)
+    enough = not others and not missing
+    return answer_of(board.finish(), (*valid, *others, *missing), len(valid), enough=enough)
+
+
+def sorted_by_cluster(bindings: Iterable[Binding]) -> list[Binding]:
+    """In listing order."""
+    return sorted(bindings, key=attrgetter("cluster"))
+
+
+def _take(
+    groups: Iterator[ScoreGroup], count: int, fleet: FleetIndex
+) -> tuple[list[ClusterDecision], Iterator[ScoreGroup]]:
+    """The best `count` candidates, the largest name first where scores are equal, and the groups that are left."""
+    best: list[ClusterDecision] = []
+    for score, members in groups:
+        here = first_down(members, count - len(best))
+        best += [picked(fleet.names[i], score.topology_spread, score.affinity) for i in here]
+        if len(best) == count:
+            left = members & ((1 << here[-1]) - 1) if here else members
+            return best, chain(((score, left),), groups)
+    return best, iter(())
+
+
+def _downscale(board: Board, count: int) -> tuple[list[Binding], list[Binding]]:
+    """Give up all obsolete bindings and `count` others: Scheduled before Bound, each from the lowest score up.
+
+    What is left is listed as KubeFleet does: a group that was searched for the lowest score stays in that order.
+    """
+    board.unschedule(board.obsolete.values())
+    scheduled = sorted_by_cluster(board.scheduled.values())
+    bound = sorted_by_cluster(board.bound.values())
+    if 0 < count < len(scheduled):
+        scheduled.sort(key=_fitness)
+    elif count > len(scheduled):
+        bound.sort(key=_fitness)
+    gone = [*scheduled, *bound][:count]
+    board.unschedule(gone)
+    return scheduled[count:], bound[max(0, count - len(scheduled)) :]
+
+
+def _fitness(binding: Binding) -> tuple[bool, int, int, str]:
+    score = binding.decision.score if binding.decision else None
+    if score is None:
+        return (False, 0, 0, binding.cluster)
+    return (True, score.topology_spread, score.affinity, binding.cluster)

@@ -1,0 +1,143 @@
+"""The profile: which plug-ins take part, in which order and with which weight.
+
+KubeFleet's default profile is the base. A plug-in that FleetConfig lists is taken out of the base and put behind it, in
+the order of the list, unless it is disabled there; so a list that names only a plug-in of one's own adds it to the
+default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast, runtime_checkable
+
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.faults import Fault
+from gitfleet.model.fleet import SchedulerPlugin
+from gitfleet.model.objects import Origin
+from gitfleet.model.placements import PlacementKey, PlacementPolicy
+from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
+from gitfleet.schedule.fleet import EVERYTHING, Fact
+from gitfleet.schedule.plugins import (
+    FactsPlugin,
+    FilterPlugin,
+    Plugin,
+    PluginFactory,
+    PostBatchPlugin,
+    ScorePlugin,
+    depends_on_bindings,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One plug-in of a profile: what it can do was looked up once. `key` tells its name, weight and args apart."""
+
+    plugin: Plugin
+    weight: int = 1
+    key: str = ""
+
+    @property
+    def name(self) -> str:
+        """The plug-in's own name."""
+        return self.plugin.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Ordered plug-ins by stage. With a `fault` nothing is decided: every answer carries it, bindings stay as they
+    are.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    post_batch: tuple[tuple[Entry, PostBatchPlugin], ...] = ()
+    filters: tuple[tuple[Entry, FilterPlugin], ...] = ()
+    scores: tuple[tuple[Entry, ScorePlugin], ...] = ()
+    key: str = ""
+    fault: str | None = None
+
+    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> frozenset[Fact]:
+        """All facts about clusters on which scheduling a placement depends."""
+        facts: set[Fact] = set()
+        for entry in self.entries:
+            if hasattr(entry.plugin, "looks_at"):
+                facts.update(cast(FactsPlugin, entry.plugin).looks_at(placement, policy))
+            else:
+                facts.add(EVERYTHING)
+        return frozenset(facts)
+
+
+def make_profile(entries: Iterable[Entry]) -> Profile:
+    """A profile of ready plug-ins."""
+    ordered = tuple(entries)
+    return Profile(
+        entries=ordered,
+        post_batch=tuple((e, cast(PostBatchPlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "post_batch")),
+        filters=tuple((e, cast(FilterPlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "filter")),
+        scores=tuple((e, cast(ScorePlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "score")),
+        key=digest_of([[e.name, e.weight, e.key, depends_on_bindings(e.plugin)] for e in ordered]),
+    )
+
+
+def profile_from(
+    plugins: Sequence[SchedulerPlugin],
+    available: Mapping[str, PluginFactory],
+    *,
+    origin: Origin | None = None,
+) -> tuple[Profile, tuple[Fault, ...]]:
+    """The profile that FleetConfig asks for, from the factories that are installed, by their entry-point names.
+
+    One fault for each plug-in that is not installed, is listed twice, or whose factory refuses its args; `origin` is
+    where the config stands. With faults the profile decides nothing, so that a missing filter never lets a placement
+    through.
+    """
+    if not plugins:
+        return DEFAULT_PROFILE, ()
+    base = [Entry(plugin) for plugin in DEFAULT_PLUGINS if all(plugin.name != listed.name for listed in plugins)]
+    added: list[Entry] = []
+    faults: list[Fault] = []
+    seen: set[str] = set()
+    for i, listed in enumerate(plugins):
+        twice = f"the scheduler plug-in {listed.name} is listed twice"
+        outcome = twice if listed.name in seen else _make(listed, available)
+        seen.add(listed.name)
+        if isinstance(outcome, str):
+            place = (origin.path, origin.line) if origin else ("gitfleet.yaml", 1)
+            faults.append(Fault(*place, "FleetConfig", f"spec.scheduler.plugins[{i}]", outcome))
+        elif listed.enabled:
+            added.append(outcome)
+    if faults:
+        return Profile(fault=f"the scheduler profile is faulty: {faults[0].message}"), tuple(faults)
+    return make_profile([*base, *added]), ()
+
+
+def _make(listed: SchedulerPlugin, available: Mapping[str, PluginFactory]) -> Entry | str:
+    """The entry, or what is wrong with it. A disabled plug-in need not be installed."""
+    factory = available.get(listed.name, BUILT_IN.get(listed.name))
+    if factory is None:
+        if not listed.enabled:
+            return Entry(_Absent(listed.name))
+        known = ", ".join(sorted({*available, *BUILT_IN}))
+        return f"there is no scheduler plug-in {listed.name}; installed are {known}"
+    try:
+        plugin = factory(listed.args)
+    except Exception as error:  # somebody else's code: whatever it raises, the config is what cannot be used
+        return f"the scheduler plug-in {listed.name} refuses its args: {error}"
+    if not isinstance(plugin, _Named) or not any(hasattr(plugin, stage) for stage in ("post_batch", "filter", "score")):
+        return f"the scheduler plug-in {listed.name} has no name, or no stage that the scheduler knows"
+    return Entry(plugin, listed.weight, digest_of({"plugin": listed.name, "args": dict(listed.args)}))
+
+
+@runtime_checkable
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    name: str
+
+
+DEFAULT_PROFILE = make_profile(map(Entry, DEFAULT_PLUGINS))
+"""KubeFleet's default profile."""

@@ -1,0 +1,179 @@
+"""Clusters' properties as quantities: requirements on them, and weights by where a value stands between the extremes.
+
+Source: kubefleet.md §2 "Cluster affinity filter" and "Affinity score" (KubeFleet's clusteraffinity plug-in).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.placements import PropertyRequirement
+from gitfleet.model.quantities import InvalidQuantity, Quantity, parse_quantity
+from gitfleet.schedule.bits import positions, set_of
+from gitfleet.schedule.columns import Column
+from gitfleet.schedule.fleet import Fact, FleetIndex, property_text
+from gitfleet.schedule.plugins import Unschedulable
+
+Extremes: TypeAlias = tuple[Quantity, Quantity] | None
+"""The smallest and the largest value of a property in the whole fleet; None when no cluster has it."""
+
+
+def property_of(cluster: MemberCluster, name: str) -> Quantity | None:
+    """The quantity of a property, None when the cluster does not have it; Unschedulable when it is not a quantity."""
+    text = _text_of(cluster, name)
+    return None if text is None else _quantity(text, name, cluster.name)
+
+
+def requirement_holds(requirement: PropertyRequirement, cluster: MemberCluster) -> bool:
+    """Whether a cluster meets one requirement; a missing property meets none, not even Ne."""
+    value = property_of(cluster, requirement.name)
+    return value is not None and _compare(requirement.operator, value, _expected(requirement))
+
+
+def requirement_members(requirement: PropertyRequirement, fleet: FleetIndex, candidates: int) -> int:
+    """The candidates that meet one requirement; Unschedulable as for a single one of them."""
+    if not candidates:
+        return 0
+    column = property_column(fleet, requirement.name)
+    told = candidates & column.present
+    if not told:
+        return 0
+    _refuse_unparsable(column, fleet, requirement.name, told)
+    expected = _expected(requirement)
+    operator = requirement.operator
+
+    def meeting() -> int:
+        found: list[int] = []
+        for text, where in column.positions.items():
+            value = _parsed(text)
+            if value is not None and _compare(operator, value, expected):
+                found += where
+        return set_of(found, len(column.values))
+
+    return told & column.once((operator, expected), meeting)
+
+
+def extremes_of(fleet: FleetIndex, name: str) -> Extremes:
+    """The smallest and largest value of a property over ALL clusters; Unschedulable when any of them is not a
+    quantity.
+    """
+    column = property_column(fleet, name)
+    _refuse_unparsable(column, fleet, name, column.present)
+
+    def work_out() -> Extremes:
+        values = [parse_quantity(text) for text in column.positions]
+        return (min(values), max(values)) if values else None
+
+    return column.once("extremes", work_out)
+
+
+def weights_by_value(fleet: FleetIndex, name: str, sort_order: str, weight: int) -> dict[int, int]:
+    """The clusters that have the property, as sets by the weight that they get."""
+    column = property_column(fleet, name)
+    extremes = extremes_of(fleet, name)
+    if extremes is None:
+        return {}
+    low, high = extremes
+
+    def work_out() -> dict[int, int]:
+        found: dict[int, list[int]] = {}
+        for text, where in column.positions.items():
+            found.setdefault(interpolate(parse_quantity(text), low, high, sort_order, weight), []).extend(where)
+        return {points: set_of(where, len(column.values)) for points, where in found.items()}
+
+    return column.once(("weights", sort_order, weight), work_out)
+
+
+def interpolate(value: Quantity | None, low: Quantity, high: Quantity, sort_order: str, weight: int) -> int:
+    """The share of `weight` for a value between `low` and `high`, in KubeFleet's floats, half rounded away from zero.
+
+    Descending gives all of it to the highest value, Ascending to the lowest; equal extremes and a missing value give 0.
+    Unschedulable for a value outside the extremes and for another sort order.
+    """
+    if value is None:
+        return 0
+    f, least, most = float(value), float(low), float(high)
+    if math.isinf(least) or math.isinf(most) or not least <= f <= most:
+        raise Unschedulable(f"cannot weigh {value}: the observed values lie between {low} and {high}")
+    if least == most:
+        return 0
+    ratio = (f - least) / (most - least)
+    match sort_order:
+        case "Descending":
+            return _round(ratio * weight)
+        case "Ascending":
+            return _round((1 - ratio) * weight)
+        case _:
+            raise Unschedulable(f'"{sort_order}" is not a sort order: it must be Ascending or Descending')
+
+
+def property_column(fleet: FleetIndex, name: str) -> Column:
+    """What every cluster says about a property; Unschedulable when the name can name none."""
+    try:
+        return fleet.column(Fact("property", name))
+    except ValueError as error:
+        raise Unschedulable(str(error)) from error
+
+
+def _text_of(cluster: MemberCluster, name: str) -> str | None:
+    try:
+        return property_text(cluster, name)
+    except ValueError as error:
+        raise Unschedulable(str(error)) from error
+
+
+def _quantity(text: str, name: str, cluster: str) -> Quantity:
+    try:
+        return parse_quantity(text)
+    except InvalidQuantity as error:
+        raise Unschedulable(f"the property {name} of cluster {cluster} cannot be compared: {error}") from error
+
+
+def _parsed(text: str) -> Quantity | None:
+    try:
+        return parse_quantity(text)
+    except InvalidQuantity:
+        return None
+
+
+def _refuse_unparsable(column: Column, fleet: FleetIndex, name: str, among: int) -> None:
+    def work_out() -> int:
+        texts = (where for text, where in column.positions.items() if _parsed(text) is None)
+        return set_of((i for where in texts for i in where), len(column.values))
+
+    for i in positions(column.once("unparsable", work_out) & among):
+        _quantity(column.values[i] or "", name, fleet.names[i])
+
+
+def _expected(requirement: PropertyRequirement) -> Quantity:
+    if len(requirement.values) != 1:
+        raise Unschedulable(f"the requirement on the property {requirement.name} must have exactly one value")
+    try:
+        return parse_quantity(requirement.values[0])
+    except InvalidQuantity as error:
+        raise Unschedulable(f"the requirement on the property {requirement.name} cannot be met: {error}") from error
+
+
+def _compare(operator: str, value: Quantity, expected: Quantity) -> bool:
+    match operator:
+        case "Eq":
+            return value == expected
+        case "Ne":
+            return value != expected
+        case "Gt":
+            return value > expected
+        case "Ge":
+            return value >= expected
+        case "Lt":
+            return value < expected
+        case "Le":
+            return value <= expected
+        case _:
+            raise Unschedulable(f'"{operator}" is not a property operator: it must be Gt, Ge, Eq, Ne, Lt or Le')
+
+
+def _round(number: float) -> int:
+    whole = math.trunc(number)
+    return whole + int(math.copysign(1, number)) if abs(number - whole) >= 0.5 else whole

@@ -1,0 +1,103 @@
+"""The plug-in TopologySpreadConstraints: keeps placements even over the values of a label.
+
+DoNotSchedule constraints refuse what violates them, ScheduleAnyway ones take 1000 points; a cluster without the label
+is never restricted. One cluster is picked a cycle. Source: kubefleet.md §2 "Topology spread"; decision D4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.placements import PlacementKey, PlacementPolicy, TopologySpreadConstraint
+from gitfleet.schedule.fleet import Fact
+from gitfleet.schedule.partitions import Partition, add_points
+from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, Score
+from gitfleet.schedule.spread import VIOLATION_POINTS, SpreadTally, is_hard
+
+
+def violation_reason(constraint: TopologySpreadConstraint) -> str:
+    """KubeFleet's own sentence."""
+    key, max_skew = constraint.topology_key, constraint.max_skew
+    return f'violated doNotSchedule topology spread constraint "{key}" (max skew {max_skew})'
+
+
+@dataclass(frozen=True, slots=True)
+class TopologySpread:
+    """Stages post-batch, pre-filter, filter, pre-score and score."""
+
+    name: str = "TopologySpreadConstraints"
+    depends_on_bindings: bool = True
+
+    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+        """The topology labels."""
+        return [Fact("label", constraint.topology_key) for constraint in policy.topology_spread_constraints]
+
+    def post_batch(self, cycle: Cycle, size: int) -> int:
+        """One at a time, because each placement changes the skew."""
+        return min(size, 1) if cycle.policy.topology_spread_constraints else size
+
+    def pre_filter(self, cycle: Cycle) -> bool:
+        """Needed when there is a DoNotSchedule constraint."""
+        return any(map(is_hard, cycle.policy.topology_spread_constraints))
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        """The first violated DoNotSchedule constraint counts."""
+        for tally in self._tallies(cycle):
+            domain = cluster.scheduling_labels.get(tally.constraint.topology_key)
+            if domain is not None and is_hard(tally.constraint) and tally.effect_on(domain).violated:
+                return Refusal(violation_reason(tally.constraint))
+        return None
+
+    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+        """As `filter` for each candidate."""
+        refused = 0
+        for tally in self._tallies(cycle):
+            if is_hard(tally.constraint):
+                refused |= tally.violating()
+        return FleetRefusal(refused & candidates)
+
+    def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
+        """The smallest maxSkew that would let the cluster in."""
+        for tally in self._tallies(cycle):
+            key = tally.constraint.topology_key
+            domain = cluster.scheduling_labels.get(key)
+            if domain is not None and is_hard(tally.constraint) and tally.effect_on(domain).violated:
+                special = tally.special
+                enough = special.largest - special.smallest + tally.effect_on(domain).skew_change
+                return f"raise maxSkew of the constraint on {key} to {enough} or make it ScheduleAnyway"
+        return ""
+
+    def pre_score(self, cycle: Cycle) -> bool:
+        """Needed when there is a constraint of any kind."""
+        return bool(cycle.policy.topology_spread_constraints)
+
+    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
+        """A point for each skew that shrinks, one less for each that grows."""
+        total = 0
+        for tally in self._tallies(cycle):
+            domain = cluster.scheduling_labels.get(tally.constraint.topology_key)
+            if domain is not None:
+                violated, change = tally.effect_on(domain)
+                total += VIOLATION_POINTS if violated else -change
+        return Score(topology_spread=total)
+
+    def score_fleet(self, cycle: Cycle, candidates: int) -> Mapping[Score, int]:
+        """As `score` for each candidate."""
+        totals: Partition[int] = {0: candidates}
+        for tally in self._tallies(cycle):
+            totals = add_points(totals, tally.points())
+        return {Score(topology_spread=total): members for total, members in totals.items()}
+
+    def _tallies(self, cycle: Cycle) -> list[SpreadTally]:
+        """The counts as of this cycle: DoNotSchedule constraints first, as KubeFleet evaluates them."""
+        tallies: list[SpreadTally] | None = cycle.notes.get(self.name)
+        if tallies is None:
+            ordered = sorted(cycle.policy.topology_spread_constraints, key=lambda c: not is_hard(c))
+            columns = (cycle.fleet.column(Fact("label", constraint.topology_key)) for constraint in ordered)
+            tallies = [SpreadTally(constraint, column) for constraint, column in zip(ordered, columns, strict=True)]
+            cycle.notes[self.name] = tallies
+        for tally in tallies:
+            tally.follow(cycle.present)
+        return tallies

@@ -1,0 +1,66 @@
+"""The order of the objects in a snapshot: dependencies before what needs them (KubeFleet resourceSortOrder)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from gitfleet.model.objects import Manifest, ObjectKey
+
+_KINDS: Final = (
+    "PriorityClass",
+    "Namespace",
+    "NetworkPolicy",
+    "ResourceQuota",
+    "LimitRange",
+    "PodDisruptionBudget",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Service",
+    "DaemonSet",
+    "Pod",
+    "ReplicationController",
+    "ReplicaSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+    "IngressClass",
+    "Ingress",
+    "APIService",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+)
+_RANKS: Final = {kind: rank for rank, kind in enumerate(_KINDS)}
+
+OrderKey = tuple[int, str, str]
+
+
+def snapshot_order(key: ObjectKey) -> OrderKey:
+    """The sorting key of an object: known kinds by rank (the group does not count) and then by group and version,
+    unknown kinds last by group, version and kind; ties by `namespace/name`."""
+    rank, text = _kind_order(key.group, key.version, key.kind)
+    return (rank, text, f"{key.namespace}/{key.name}")
+
+
+def order_of(manifest: Manifest) -> OrderKey:
+    """`snapshot_order` of a manifest."""
+    return snapshot_order(manifest.key)
+
+
+@lru_cache(maxsize=4096)
+def _kind_order(group: str, version: str, kind: str) -> tuple[int, str]:
+    rank = _RANKS.get(kind)
+    if rank is None:
+        return (len(_RANKS), f"{group}/{version}, Kind={kind}")
+    return (rank, f"{group}/{version}" if group else version)

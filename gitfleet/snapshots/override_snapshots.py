@@ -1,0 +1,59 @@
+"""Snapshots of overrides: numbered from 0, a new one exactly when the spec changed, at most ten (KubeFleet)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Final
+
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.overrides import Override, OverrideKey
+from gitfleet.model.snapshots import OverrideSnapshot
+
+HISTORY_LIMIT: Final = 10
+"""KubeFleet's fixed limit for override snapshots."""
+
+KnownOverrides = Mapping[OverrideKey, tuple[OverrideSnapshot, ...]]
+
+
+def take_override_snapshots(
+    overrides: Mapping[OverrideKey, Override], known: KnownOverrides, *, in_use: Collection[str] = ()
+) -> dict[OverrideKey, tuple[OverrideSnapshot, ...]]:
+    """All override snapshots after a commit, oldest first, by key in order.
+
+    `in_use` holds the references that bindings name: those are kept beyond the limit and after the override itself is
+    gone, until no binding names them (the change goes out under the rollout budget).
+    """
+    out: dict[OverrideKey, tuple[OverrideSnapshot, ...]] = {}
+    for key in sorted({*overrides, *known}):
+        snapshots = known.get(key, ())
+        override = overrides.get(key)
+        if override is not None:
+            snapshots = _with(override, snapshots)
+        recent = snapshots[-HISTORY_LIMIT:] if override is not None else ()
+        older = snapshots[: len(snapshots) - len(recent)]
+        kept = (*(s for s in older if s.reference in in_use), *recent)
+        if kept:
+            out[key] = kept
+    return out
+
+
+def current_overrides(
+    overrides: Mapping[OverrideKey, Override], snapshots: KnownOverrides
+) -> tuple[OverrideSnapshot, ...]:
+    """The latest snapshot of each override that is still wanted, in the order of their keys."""
+    return tuple(snapshots[key][-1] for key in sorted(overrides) if snapshots.get(key))
+
+
+def _with(override: Override, snapshots: tuple[OverrideSnapshot, ...]) -> tuple[OverrideSnapshot, ...]:
+    content = digest_of(
+        {
+            "placement": override.placement,
+            "resources": [asdict(resource) for resource in override.resources],
+            "rules": [asdict(rule) for rule in override.rules],
+        }
+    )
+    if snapshots and snapshots[-1].hash == content:
+        return snapshots
+    index = snapshots[-1].index + 1 if snapshots else 0
+    return (*snapshots, OverrideSnapshot(override=override, index=index, hash=content))

@@ -1,0 +1,153 @@
+"""Which objects a placement selects (KubeFleet ResourceSelectorResolver)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.labels import InvalidSelector
+from gitfleet.model.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.model.placements import Placement, ResourceSelector, SelectionScope
+from gitfleet.snapshots.index import Kind, PayloadIndex
+from gitfleet.snapshots.order import order_of
+from gitfleet.snapshots.propagation import is_reserved_namespace, kind_disabled
+
+_NAMESPACE: Kind = ("", "v1", "Namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class UserError:
+    """What only a change by a person can heal: the Scheduled condition's reason and its sentence."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The selected objects as written (not yet stripped), in snapshot order; none when there is an `error`."""
+
+    manifests: tuple[Manifest, ...] = ()
+    error: UserError | None = None
+
+
+class _Invalid(Exception):
+    """Carries the sentence of a user error up to `select`."""
+
+
+def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
+    """What the selectors pick, ORed, from one index (or several, taken together). Names that are not there pick
+    nothing; picking an object twice, a reserved namespace or a kind out of scope is a user error."""
+    picked: dict[tuple[str, str, str, str], Manifest] = {}
+    try:
+        home = placement.key.namespace or _chosen_namespace(placement, indexes)
+        for selector in placement.selectors:
+            for manifest in _picked_by(selector, placement, indexes, home):
+                if manifest.key.identity in picked:
+                    raise _Invalid(f"{manifest.key} is selected more than once")
+                picked[manifest.key.identity] = manifest
+    except (_Invalid, InvalidSelector) as invalid:
+        message = f"The resource selectors of {placement.key} cannot be used: {invalid}"
+        return Selection(error=UserError("InvalidResourceSelectors", message))
+    return Selection(manifests=tuple(sorted(picked.values(), key=order_of)))
+
+
+def selection_key(placement: Placement, index: PayloadIndex) -> str:
+    """A digest of all that `select` looks at: while it stays the same, so does the selection. It costs no look at the
+    selected objects themselves, save the Namespaces that are picked by labels."""
+    seen: list[object] = [str(placement.key), index.holds_removals]
+    for selector in placement.selectors:
+        kind = _kind(selector)
+        seen += [
+            repr(selector),
+            index.of_kind(kind).mark,
+            index.namespaced.get(GroupKind(selector.group, selector.kind)),
+        ]
+        if kind == _NAMESPACE and selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCES:
+            names = [selector.name] if selector.name else [m.key.name for m in index.of_kind(_NAMESPACE).manifests]
+            seen += [index.in_namespace(name).mark for name in names]
+    return digest_of(seen)
+
+
+def _chosen_namespace(placement: Placement, indexes: Sequence[PayloadIndex]) -> str:
+    """The namespace of the selector with scope NamespaceWithResourceSelectors, "" where there is none."""
+    for selector in placement.selectors:
+        if _kind(selector) == _NAMESPACE and (
+            selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCE_SELECTORS
+        ):
+            names = [m.key.name for m in _matching(selector, indexes, "")]
+            if len(names) != 1:
+                raise _Invalid(
+                    f"NamespaceWithResourceSelectors needs exactly one namespace, and {len(names)} are selected"
+                )
+            return names[0]
+    return ""
+
+
+def _picked_by(
+    selector: ResourceSelector, placement: Placement, indexes: Sequence[PayloadIndex], home: str
+) -> Iterator[Manifest]:
+    kind = _kind(selector)
+    if kind_disabled(*kind):
+        return
+    if kind == _NAMESPACE:
+        if placement.key.namespace:
+            raise _Invalid("a ResourcePlacement cannot select a Namespace, which is cluster-scoped")
+        yield from _namespaces(selector, indexes)
+        return
+    namespaced = _is_namespaced(selector, indexes)
+    if namespaced is None:
+        return
+    if not namespaced and placement.key.namespace:
+        raise _Invalid(f"a ResourcePlacement cannot select {selector.kind}, which is cluster-scoped")
+    if namespaced and not home:
+        raise _Invalid(
+            f"a ClusterResourcePlacement cannot select {selector.kind}, which is namespaced, by itself; select its "
+            "Namespace, or one Namespace with selectionScope NamespaceWithResourceSelectors beside it"
+        )
+    yield from _matching(selector, indexes, home if namespaced else "")
+
+
+def _namespaces(selector: ResourceSelector, indexes: Sequence[PayloadIndex]) -> Iterator[Manifest]:
+    if selector.name and is_reserved_namespace(selector.name):
+        raise _Invalid(f"namespace {selector.name} is reserved and cannot be placed")
+    for manifest in _matching(selector, indexes, ""):
+        name = manifest.key.name
+        if is_reserved_namespace(name):
+            raise _Invalid(f"namespace {name} is reserved and cannot be placed")
+        yield manifest
+        if selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCES:
+            for index in indexes:
+                yield from index.in_namespace(name).manifests
+
+
+def _matching(selector: ResourceSelector, indexes: Iterable[PayloadIndex], namespace: str) -> Iterator[Manifest]:
+    """By name, by labels, or (neither) every object of the kind, in one namespace or ("") outside of any."""
+    group, version, kind = _kind(selector)
+    for index in indexes:
+        if selector.name:
+            found = index.objects.get(ObjectKey(group, version, kind, namespace, selector.name))
+            if found is not None:
+                yield found
+            continue
+        labels = selector.label_selector
+        for manifest in index.of_kind((group, version, kind)).manifests:
+            if manifest.key.namespace == namespace and (labels is None or labels.matches(manifest.labels)):
+                yield manifest
+
+
+def _is_namespaced(selector: ResourceSelector, indexes: Sequence[PayloadIndex]) -> bool | None:
+    """None for a kind that nobody knows: then there is no object of it either."""
+    for index in indexes:
+        known = index.namespaced.get(GroupKind(selector.group, selector.kind))
+        if known is not None:
+            return known
+        some = index.of_kind(_kind(selector)).manifests
+        if some:
+            return bool(some[0].key.namespace)
+    return None
+
+
+def _kind(selector: ResourceSelector) -> Kind:
+    return (selector.group, selector.version, selector.kind)

@@ -1,0 +1,180 @@
+"""Snapshots of one placement: numbered from 0, a new one exactly when the content changed, old ones dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Protocol, TypeVar
+
+from gitfleet.errors import BadInput
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.objects import Manifest
+from gitfleet.model.placements import Placement, PlacementPolicy
+from gitfleet.model.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
+from gitfleet.model.state import PlacementRecord
+from gitfleet.snapshots.index import PayloadIndex, index_payload
+from gitfleet.snapshots.selection import Selection, UserError, select
+from gitfleet.snapshots.strip import strip
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Snapshot = TypeVar("_Snapshot", bound=_Named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotAnswer:
+    """All snapshots that are kept, oldest first. With a `user_error` they are the ones that were there before."""
+
+    resource_snapshots: tuple[ResourceSnapshot, ...]
+    policy_snapshots: tuple[PolicySnapshot, ...]
+    user_error: UserError | None = None
+
+
+def take_snapshots(
+    placement: Placement,
+    index: PayloadIndex,
+    record: PlacementRecord | None,
+    *,
+    commit: str,
+    now: datetime,
+    in_use: Collection[str] = (),
+) -> SnapshotAnswer:
+    """The placement's snapshots after a commit, External ones included (decision D26).
+
+    `record` holds what was there before (None: nothing), its latest resource snapshot with its manifests. `in_use`
+    names snapshots that an unfinished run needs; those that bindings name are kept anyway (decision D17). Never raises
+    for what people wrote.
+    """
+    resources = record.resource_snapshots if record else ()
+    policies = record.policy_snapshots if record else ()
+    selection = _select(placement, index, record)
+    if selection is None:
+        return SnapshotAnswer(resource_snapshots=resources, policy_snapshots=policies)
+    if selection.error is not None:
+        return SnapshotAnswer(resource_snapshots=resources, policy_snapshots=policies, user_error=selection.error)
+    used = {*in_use, *_used(record)}
+    limit = placement.revision_history_limit
+    fresh = _resource_snapshot(placement, selection.manifests, resources, commit, now)
+    return SnapshotAnswer(
+        resource_snapshots=_trim((*resources, fresh) if fresh else resources, limit, used),
+        policy_snapshots=_trim(_policy_snapshots(placement, policies), limit, used),
+    )
+
+
+def restore_snapshot(snapshot: ResourceSnapshot, documents: Mapping[tuple[str, int], Manifest]) -> ResourceSnapshot:
+    """The snapshot with its manifests, stripped and in order, from the documents (blob id, index) it refers to.
+
+    BadInput names the first document that is not there.
+    """
+    manifests: list[Manifest] = []
+    for reference in snapshot.documents:
+        manifest = documents.get((reference.blob, reference.document))
+        if manifest is None:
+            raise BadInput(
+                f"snapshot {snapshot.name} needs {reference.key} from document {reference.document} of "
+                f"{reference.path}, and its blob {reference.blob or '(none)'} is not there"
+            )
+        manifests.append(strip(manifest))
+    return replace(snapshot, manifests=tuple(manifests))
+
+
+def split_by_size(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
+    """Group objects of these sizes (bytes), in order, as KubeFleet splits a snapshot: a group takes objects while their
+    sum stays within the limit, and an object beyond the limit stands alone."""
+    group: list[int] = []
+    total = 0
+    for size in sizes:
+        if group and total + size > limit:
+            yield group
+            group, total = [], 0
+        group.append(size)
+        total += size
+    if group:
+        yield group
+
+
+def _select(placement: Placement, index: PayloadIndex, record: PlacementRecord | None) -> Selection | None:
+    """The selection; None when removals are held and the latest snapshot cannot be carried over, so that it must stay.
+
+    While removals are held, what the latest snapshot has and the payload lacks takes part in the selection as if it
+    were still there: a file that could not be read takes nothing away, a changed selector still does.
+    """
+    latest = record.latest_resources if record and index.holds_removals else None
+    if latest is None:
+        return select(placement, index)
+    missing = {d.key for d in latest.documents if d.key.identity not in index.identities}
+    if not missing:
+        return select(placement, index)
+    if latest.manifests is None:
+        return None
+    return select(placement, index, index_payload([m for m in latest.manifests if m.key in missing], index.namespaced))
+
+
+def _resource_snapshot(
+    placement: Placement,
+    selected: Sequence[Manifest],
+    existing: Sequence[ResourceSnapshot],
+    commit: str,
+    now: datetime,
+) -> ResourceSnapshot | None:
+    """A new snapshot, or None when the latest has the same content. Going back to old content is a change (D16)."""
+    latest = existing[-1] if existing else None
+    documents = tuple(DocumentRef(m.origin.path, m.origin.blob, m.origin.document, m.key) for m in selected)
+    if latest is not None and latest.documents == documents and all(d.blob for d in documents):
+        # The same documents of the same blobs: nothing needs to be hashed.
+        return None
+    manifests = tuple(strip(m) for m in selected)
+    content = sha256("\n".join([m.digest for m in manifests]).encode()).hexdigest()
+    if latest is not None and latest.hash == content:
+        return None
+    return ResourceSnapshot(
+        placement=placement.key,
+        index=latest.index + 1 if latest else 0,
+        hash=content,
+        commit=commit,
+        created=now,
+        documents=documents,
+        manifests=manifests,
+    )
+
+
+def _policy_snapshots(placement: Placement, existing: tuple[PolicySnapshot, ...]) -> tuple[PolicySnapshot, ...]:
+    """The policy snapshots with the present policy as the latest; scaling and a new generation edit it in place."""
+    policy, content = placement.effective_policy, _policy_hash(placement.effective_policy)
+    latest = existing[-1] if existing else None
+    same = latest is not None and latest.hash == content
+    present = PolicySnapshot(
+        placement=placement.key,
+        index=latest.index + (0 if same else 1) if latest else 0,
+        hash=content,
+        policy=policy,
+        number_of_clusters=policy.number_of_clusters,
+        placement_generation=placement.generation,
+    )
+    if latest is not None and same:
+        return existing if present == latest else (*existing[:-1], present)
+    return (*existing, present)
+
+
+def _policy_hash(policy: PlacementPolicy) -> str:
+    return digest_of({**asdict(policy), "number_of_clusters": None})
+
+
+def _used(record: PlacementRecord | None) -> Iterator[str]:
+    for binding in record.bindings if record else ():
+        yield binding.policy_snapshot
+        yield from (name for name in (binding.resource_snapshot, binding.applied_snapshot) if name)
+
+
+def _trim(snapshots: tuple[_Snapshot, ...], limit: int, used: Collection[str]) -> tuple[_Snapshot, ...]:
+    """The newest `limit` snapshots, and older ones that are in use."""
+    spare = len(snapshots) - max(1, limit)
+    if spare <= 0:
+        return snapshots
+    return (*(s for s in snapshots[:spare] if s.name in used), *snapshots[spare:])

@@ -1,0 +1,108 @@
+"""The parts of writing an object that need no server: what is kept of it, and what the server adds."""
+
+from __future__ import annotations
+
+import copy
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias, cast
+
+import jsonpatch
+import jsonpointer
+
+from gitfleet.errors import BadInput
+from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.model.observations import LiveObject
+from gitfleet.testing import kinds, statuses
+from gitfleet.testing.fields import as_typed, content_of
+from gitfleet.testing.rules import DEFAULT_DELAY, Delay
+
+Identity: TypeAlias = tuple[str, str, str, str]
+"""ObjectKey.identity: group, kind, namespace, name."""
+
+
+class Refused(Exception):
+    """The server's refusal of one call: a reason in one word, one sentence, and whether trying again can help."""
+
+    def __init__(self, code: str, message: str, *, retry: bool = True) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retry = retry
+
+
+@dataclass(slots=True)
+class Stored:
+    """One object as shown now, and its controllers: `done`, `first` until they once were, `due` when they will be.
+
+    `content` is what owners can own of the object, kept until the next write.
+    """
+
+    live: LiveObject
+    done: bool = False
+    first: bool = True
+    due: datetime | None = None
+    content: JsonObject | None = None
+
+
+def owned_content(stored: Stored) -> JsonObject:
+    """What owners can own of the stored object."""
+    if stored.content is None:
+        stored.content = content_of(stored.live.body)
+    return stored.content
+
+
+def spec_of(content: JsonObject) -> dict[str, Any]:
+    """All but metadata: what a change of raises the generation."""
+    return {name: value for name, value in content.items() if name != "metadata"}
+
+
+def stored_form(key: ObjectKey, content: JsonObject, *, granular: bool) -> JsonObject:
+    """The content as the server keeps it: typed, with default replicas, a Secret's stringData (written only) as data."""
+    content = as_typed(content, granular=granular)
+    if key.group == "apps" and key.kind in ("Deployment", "ReplicaSet", "StatefulSet"):
+        return {**content, "spec": {"replicas": 1, **(content.get("spec") or {})}}
+    if key.group_kind != kinds.SECRET or "stringData" not in content:
+        return content
+    encoded = {name: b64encode(str(text).encode()).decode() for name, text in content["stringData"].items()}
+    rest = {name: value for name, value in content.items() if name != "stringData"}
+    return {**rest, "data": {**(content.get("data") or {}), **encoded}}
+
+
+def next_metadata(
+    key: ObjectKey, old: JsonObject, content: JsonObject, *, version: int, uid: str, now: datetime
+) -> dict[str, Any]:
+    """The metadata of a write, less generation and managedFields; `uid` and `now` count for a new object only."""
+    out: dict[str, Any] = {"name": key.name}
+    if key.namespace:
+        out["namespace"] = key.namespace
+    out["uid"] = old.get("uid") or uid
+    out["resourceVersion"] = str(version)
+    out["creationTimestamp"] = old.get("creationTimestamp") or statuses.time_text(now)
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+        if name in old:
+            out[name] = old[name]
+    out |= content.get("metadata") or {}
+    if key.group_kind == kinds.NAMESPACE:
+        out["labels"] = {**(out.get("labels") or {}), "kubernetes.io/metadata.name": key.name}
+    return out
+
+
+def default_delay(key: ObjectKey, body: JsonObject) -> Delay:
+    """What the API server itself does takes no time; for the rest see contracts.md §5."""
+    if key.group_kind in (kinds.NAMESPACE, kinds.CRD):
+        return timedelta(0)
+    if key.group_kind == kinds.SERVICE and (body.get("spec") or {}).get("type") != "LoadBalancer":
+        return timedelta(0)
+    return DEFAULT_DELAY
+
+
+def patched(body: JsonObject, patch: Sequence[JsonObject], what: str) -> dict[str, Any]:
+    """The object after a JSON patch (RFC 6902), sharing nothing; BadInput, naming `what`, when it does not fit."""
+    try:
+        steps = jsonpatch.JsonPatch(cast(Any, [dict(step) for step in patch]))
+        return cast(dict[str, Any], steps.apply(copy.deepcopy(dict(body))))
+    except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
+        raise BadInput(f"the patch does not fit {what}: {error}") from error

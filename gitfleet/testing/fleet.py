@@ -1,0 +1,166 @@
+"""All simulated clusters of one play or demo: made on demand, found by their MemberCluster files, kept between runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Lock
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import quote
+
+import orjson
+
+from gitfleet.errors import BadInput
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.objects import JsonObject, key_of
+from gitfleet.model.observations import LiveObject
+from gitfleet.ports.clock import Clock
+from gitfleet.testing.bodies import Stored
+from gitfleet.testing.cluster import CrashPoint, Listener, SimulatedCluster
+from gitfleet.testing.rules import ClusterRule, ObjectPattern
+
+FORMAT: Final = 1
+"""Grows with every change of what a saved file means."""
+
+
+class SimulatedFleet:
+    """Simulated clusters by name, all on one clock and under one set of rules."""
+
+    def __init__(self, clock: Clock, *, rules: Sequence[ClusterRule] = (), listener: Listener | None = None) -> None:
+        """An empty fleet; `listener` hears of everything that happens on any cluster."""
+        self._clock = clock
+        self._rules = tuple(rules)
+        self._listener = listener
+        self._crash = CrashPoint()
+        self._clusters: dict[str, SimulatedCluster] = {}
+        self._lock = Lock()
+
+    @property
+    def clusters(self) -> Mapping[str, SimulatedCluster]:
+        """The clusters that anybody asked for so far."""
+        return MappingProxyType(self._clusters)
+
+    def cluster(self, name: str) -> SimulatedCluster:
+        """The cluster of that name, made now if it is new; any thread may ask."""
+        with self._lock:
+            found = self._clusters.get(name)
+            if found is None:
+                found = SimulatedCluster(
+                    name, self._clock, rules=self._rules, listener=self._listener, crash=self._crash
+                )
+                self._clusters[name] = found
+            return found
+
+    def crash_after(self, operations: int | None) -> None:
+        """Let the process die once that many more operations are done on the whole fleet; None takes it back."""
+        self._crash.arm(operations)
+
+    def switch(self, cluster: str, *, reachable: bool) -> None:
+        """Let a cluster's API server go away or come back."""
+        self.cluster(cluster).reachable = reachable
+
+    def mutate(self, cluster: str, pattern: ObjectPattern, patch: Sequence[JsonObject]) -> LiveObject:
+        """Change the object that a pattern means by hand; BadInput when it is not there or the patch does not fit."""
+        found = self._clusters.get(cluster)
+        key = found.find(pattern) if found else None
+        if found is None or key is None:
+            place = f"{pattern.namespace}/" if pattern.namespace else ""
+            raise BadInput(f"{pattern.kind}/{place}{pattern.name} is not on {cluster}, so it cannot be changed by hand")
+        return found.mutate(key, patch)
+
+    def next_change(self) -> datetime | None:
+        """When something on any cluster changes by itself next; None when nothing will."""
+        moments = [moment for cluster in self._clusters.values() if (moment := cluster.next_change()) is not None]
+        return min(moments, default=None)
+
+    def save(self, folder: Path) -> None:
+        """Write each cluster that changed since it was saved last to a file of its own; never leaves half a file."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, cluster in sorted(self._clusters.items()):
+            path = folder / _file_name(name)
+            if cluster.server.changed or not path.exists():
+                _write_whole(path, orjson.dumps(_dump(cluster), option=orjson.OPT_INDENT_2))
+                cluster.server.changed = False
+
+    @classmethod
+    def load(
+        cls, folder: Path, clock: Clock, *, rules: Sequence[ClusterRule] = (), listener: Listener | None = None
+    ) -> SimulatedFleet:
+        """The fleet that was saved there, an empty one when nothing was. BadInput for a file of another make."""
+        fleet = cls(clock, rules=rules, listener=listener)
+        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+            try:
+                saved = orjson.loads(path.read_bytes())
+                if saved["format"] != FORMAT:
+                    raise ValueError("another format")
+                objects = [_stored(item) for item in saved["objects"]]
+                cluster = fleet.cluster(str(saved["cluster"]))
+                cluster.restore(reachable=bool(saved["reachable"]), version=int(saved["version"]), objects=objects)
+            except (ValueError, KeyError, TypeError) as error:
+                hint = "Delete the file: the simulated cluster then begins anew."
+                raise BadInput(f"{path} does not hold a simulated cluster of this version", hint=hint) from error
+        return fleet
+
+
+class SimulatedDirectory:
+    """ClusterDirectory of a simulated fleet: every MemberCluster has its own, whatever its connection says."""
+
+    def __init__(self, fleet: SimulatedFleet) -> None:
+        """Find the clusters in `fleet`."""
+        self._fleet = fleet
+
+    def reader(self, cluster: MemberCluster) -> SimulatedCluster:
+        """ClusterDirectory.reader."""
+        return self.client(cluster)
+
+    def client(self, cluster: MemberCluster) -> SimulatedCluster:
+        """ClusterDirectory.client: labels, properties and resources of the cluster are those of the MemberCluster."""
+        found = self._fleet.cluster(cluster.name)
+        found.describe(cluster.scheduling_labels, cluster.status)
+        return found
+
+
+def _dump(cluster: SimulatedCluster) -> dict[str, Any]:
+    server = cluster.server
+    return {
+        "format": FORMAT,
+        "cluster": cluster.name,
+        "reachable": cluster.reachable,
+        "version": server.version,
+        "objects": [
+            {
+                "done": stored.done,
+                "first": stored.first,
+                "due": stored.due.isoformat() if stored.due else None,
+                "object": stored.live.body,
+            }
+            for _, stored in sorted(server.objects.items())
+        ],
+    }
+
+
+def _stored(item: Mapping[str, Any]) -> Stored:
+    body = item["object"]
+    due = datetime.fromisoformat(item["due"]) if item["due"] else None
+    return Stored(LiveObject(key_of(body), body), done=bool(item["done"]), first=bool(item["first"]), due=due)
+
+
+def _file_name(cluster: str) -> str:
+    """A name of a file in the folder itself, whatever the cluster is called."""
+    return f"{quote(cluster, safe='')}.json"
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise

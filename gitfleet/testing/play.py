@@ -1,0 +1,179 @@
+"""Plays a scenario: virtual time passes, people commit, clusters fail, the reconciler crashes and comes back.
+
+The reconciler itself is handed in, so that the very code decides here that decides in `run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from gitfleet.errors import BadInput, RetryLater
+from gitfleet.model.events import Event
+from gitfleet.model.state import FleetState
+from gitfleet.report.events import is_available
+from gitfleet.testing.clock import ManualClock
+from gitfleet.testing.cluster import SimulatedCrash
+from gitfleet.testing.fleet import SimulatedFleet
+from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.testing.scenario import (
+    Approve,
+    Crash,
+    Mutate,
+    Reject,
+    RemoveFile,
+    Scenario,
+    SwitchCluster,
+    TimelineEntry,
+    WriteFile,
+)
+
+Listener = Callable[[Event, float], None]
+_MOST_TICKS_AT_ONCE = 50
+
+
+class Tick(Protocol):
+    """What a tick says of itself."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything was written."""
+
+    @property
+    def state(self) -> FleetState:
+        """The fleet's state after it."""
+
+    @property
+    def wake_at(self) -> datetime | None:
+        """When time alone may change the decision."""
+
+
+class Reconciler(Protocol):
+    """What ticks."""
+
+    def tick(self) -> Tick:
+        """One tick; RetryLater for a passing fault."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Play:
+    """One play. `start_reconciler` makes a fresh one (no memory), with a listener for its events."""
+
+    scenario: Scenario
+    repo: MemoryRepo
+    fleet: SimulatedFleet
+    clock: ManualClock
+    branch: str
+    start_reconciler: Callable[[Callable[[Event], None]], Reconciler]
+    listen: Listener
+    _state: FleetState = FleetState()
+
+    def run(self) -> FleetState:
+        """Play to the end: nothing can move any more, or the scenario's time is over; the fleet's last state."""
+        reconciler = self.start_reconciler(self._hear)
+        waiting = list(self.scenario.timeline)
+        end = self.scenario.start + self.scenario.max_time
+        reason = "maxTime"
+        while self.clock.now() <= end:
+            while waiting and self._moment(waiting[0]) <= self.clock.now():
+                if self._happen(waiting.pop(0)):
+                    reconciler = self.start_reconciler(self._hear)
+            quiet, wake_at = self._tick(reconciler)
+            if quiet is None:
+                reconciler = self.start_reconciler(self._hear)
+                continue
+            moments = [self._moment(waiting[0])] if waiting else []
+            moments += [moment for moment in (self.fleet.next_change(), wake_at) if moment is not None]
+            if not quiet:
+                moments.append(self.clock.now())
+            later = [moment for moment in moments if moment > self.clock.now()]
+            if quiet and not later:
+                reason = "settled"
+                break
+            self._advance(min(later, default=self.clock.now()))
+        self._hear(Event(type="end", fields={"reason": reason, "placements": _summary(self._state)}))
+        return self._state
+
+    def _tick(self, reconciler: Reconciler) -> tuple[bool | None, datetime | None]:
+        """Tick until nothing changes at this moment: (whether it became quiet, when to wake); None after a crash."""
+        for _ in range(_MOST_TICKS_AT_ONCE):
+            try:
+                result = reconciler.tick()
+            except SimulatedCrash:
+                self._hear(Event(type="crash"))
+                return None, None
+            except RetryLater:
+                return False, None
+            self._state = result.state
+            if not result.changed:
+                return True, result.wake_at
+        return False, result.wake_at
+
+    def _advance(self, until: datetime) -> None:
+        """Let time pass in whole ticks: to the first look at or after the moment at which something can happen."""
+        tick = self.scenario.tick
+        steps = max(1, -((self.clock.now() - until) // tick))
+        self.clock.advance((steps * tick).total_seconds())
+
+    def _moment(self, entry: TimelineEntry) -> datetime:
+        return self.scenario.start + entry.at
+
+    def _hear(self, event: Event) -> None:
+        self.listen(event, (self.clock.now() - self.scenario.start) / timedelta(seconds=1))
+
+    def _happen(self, entry: TimelineEntry) -> bool:
+        """Let one entry of the timeline happen; whether the reconciler lost its memory."""
+        match entry:
+            case WriteFile(path=path, content=content):
+                self._commit({path: content}, f"Write {path}")
+            case RemoveFile(path=path):
+                inside = [p for p in self.repo.files(self.branch) if p == path or p.startswith(f"{path.rstrip('/')}/")]
+                if not inside:
+                    raise BadInput(f'the scenario removes "{path}" at {entry.at}, and there is no such file')
+                self._commit(dict.fromkeys(inside), f"Remove {path}")
+            case Approve() | Reject():
+                raise BadInput("this version of simulate plays no approvals: staged update runs come later")
+            case SwitchCluster(cluster=name, reachable=reachable):
+                self.fleet.cluster(name).reachable = reachable
+            case Mutate(cluster=name, object=pattern, patch=patch):
+                cluster = self.fleet.cluster(name)
+                found = [live for live in cluster.objects() if pattern.matches(live.key, live.body)]
+                if not found:
+                    raise BadInput(f"the scenario changes an object on {name} at {entry.at} that is not there")
+                for live in found:
+                    cluster.mutate(live.key, patch)
+            case Crash():
+                self._hear(Event(type="crash"))
+                return True
+        return False
+
+    def _commit(self, files: Mapping[str, str | None], subject: str) -> None:
+        self.repo.commit_files(self.branch, files, self.clock.now(), subject)
+        self._hear(Event(type="commit", fields={"branch": self.branch, "subject": subject}))
+
+
+def _summary(state: FleetState) -> dict[str, Any]:
+    """What each placement has where, for the last line of the timeline."""
+    return {
+        str(key): {
+            "clusters": {
+                binding.cluster: {
+                    "snapshot": _index(binding.applied_snapshot),
+                    "available": is_available(binding),
+                }
+                for binding in record.bindings
+                if binding.applied_snapshot is not None
+            }
+        }
+        for key, record in state.placements.items()
+    }
+
+
+def _index(snapshot: str | None) -> str | None:
+    """`web-3-snapshot` is index 3."""
+    return snapshot.removesuffix("-snapshot").rpartition("-")[2] if snapshot else None
+
+
+

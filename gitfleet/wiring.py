@@ -1,0 +1,182 @@
+"""The composition root: the only module that knows the adapters. It builds and hands over; it decides nothing."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from gitfleet import __version__, cycle, schedule
+from gitfleet.adapters import ref_watch
+from gitfleet.adapters.blob_cache import SqliteBlobCache
+from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git_setup import local_git_dir, make_repository
+from gitfleet.adapters.kube import KubeDirectory
+from gitfleet.adapters.state_dir import StateDirectory
+from gitfleet.errors import BadInput
+from gitfleet.loop.directories import ByConnection
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.runner import Wake
+from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.whatif import WhatIf
+from gitfleet.loop.workspace import Workspace
+from gitfleet.model.events import Event
+from gitfleet.ports.clusters import ClusterDirectory
+from gitfleet.ports.repos import RepoReader, RepoWriter
+from gitfleet.settings import Settings
+from gitfleet.testing.clock import ManualClock
+from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.testing.memory_cache import MemoryCache
+from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.testing.play import Play, Reconciler
+from gitfleet.testing.scenario import Scenario, read_scenario
+
+log = logging.getLogger(__name__)
+DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}\n"
+
+__all__ = ["WhatIf", "make_repository", "open_workspace", "scheduler_plugins", "simulate", "what_if_from"]
+
+
+@contextmanager
+def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Workspace]:
+    """Open a repository for questions and for running; `clusters` is live, simulated, none or recorded."""
+    settings.cache_dir.mkdir(parents=True, exist_ok=True)
+    clock = SystemClock()
+    remote = GitRemote(settings.repo, settings.cache_dir / "mirror", use_git_config=True)
+    cache = SqliteBlobCache(settings.cache_dir / "parsed.sqlite3")
+    simulated = SimulatedFleet.load(settings.simulated_dir or settings.cache_dir / "simulated", clock)
+    wake = Wake()
+    with ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster") as executor:
+        directory = _directory(settings, SimulatedDirectory(simulated), all_simulated=clusters == "simulated")
+        trees = DesiredTrees(remote, cache, settings.limits)
+        reader: RepoReader = remote
+        writer: RepoWriter = remote
+        if settings.state_dir is not None:
+            reader = writer = StateDirectory(settings.state_dir, "gitfleet/state", remote)
+        driver = Driver(
+            reader=reader,
+            writer=writer,
+            desired_trees=trees,
+            state_trees=StateTrees(reader, trees, settings.limits),
+            fanout=Fanout(directory=directory, executor=executor),
+            clock=clock,
+            corridor=cycle.Corridor(scheduler_plugins()),
+            version=__version__,
+            watch_branch=settings.watch_branch,
+        )
+        try:
+            yield Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings, simulated))
+        finally:
+            directory.close()
+            if clusters == "live":
+                simulated.save(settings.simulated_dir or settings.cache_dir / "simulated")
+
+
+def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
+    """The scheduler plug-ins that are installed, by entry-point name; one that cannot be loaded is left out and logged."""
+    found: dict[str, schedule.PluginFactory] = {}
+    for entry in entry_points(group="gitfleet.scheduler_plugins"):
+        try:
+            found[entry.name] = entry.load()
+        except Exception as error:  # somebody else's package: the profile that names it says that it is missing
+            log.warning("the scheduler plug-in %s of %s cannot be loaded: %s", entry.name, entry.value, error)
+    return found
+
+
+def what_if_from(without: tuple[str, ...], extra: tuple[Path, ...], cordon: tuple[str, ...]) -> WhatIf:
+    """A what-if from the options of a command; BadInput for a file that cannot be read."""
+    contents: list[tuple[str, bytes]] = []
+    for path in extra:
+        try:
+            contents.append((str(path), path.read_bytes()))
+        except OSError as error:
+            raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+    return WhatIf(without=without, cordon=cordon, extra=tuple(contents))
+
+
+def simulate(
+    settings: Settings, scenario: Path | None, revision: str | None, what_if: WhatIf, listen: Callable[[Event, float], None]
+) -> None:
+    """Play a scenario on a copy of a commit, in memory and in virtual time."""
+    try:
+        content = scenario.read_bytes() if scenario else DEFAULT_SCENARIO
+    except OSError as error:
+        raise BadInput(f"{scenario} cannot be read: {error.strerror}") from error
+    script = read_scenario(content, path=str(scenario or "the default scenario"))
+    with open_workspace(settings, clusters="none") as workspace:
+        commit = workspace.commit_of(revision)
+        entries = workspace.driver.desired_trees.regular_files(commit)
+        blobs = workspace.driver.reader.read_blobs(entries.values(), limit=settings.limits.file_bytes)
+        files = {path: blobs[oid] for path, oid in entries.items() if oid in blobs}
+        branch = workspace.driver.branches.watch
+    play_files(script, files, listen, what_if=what_if, branch=branch, settings=settings)
+
+
+def play_files(
+    script: Scenario,
+    files: Mapping[str, bytes],
+    listen: Callable[[Event, float], None],
+    *,
+    what_if: WhatIf = WhatIf(),  # noqa: B008 - a frozen value
+    branch: str = "main",
+    settings: Settings | None = None,
+) -> Play:
+    """Play a scenario on the files of a config repo; the play as it ended."""
+    chosen = settings or Settings(repo="memory", cache_dir=Path())
+    clock = ManualClock(script.start)
+    repo = MemoryRepo()
+    repo.commit_files(branch, files, clock.now(), "The fleet")
+    fleet = SimulatedFleet(clock, rules=script.cluster_rules)
+
+    def start(hear: Callable[[Event], None]) -> Reconciler:
+        trees = DesiredTrees(repo, MemoryCache(), chosen.limits, what_if=what_if)
+        return Driver(
+            reader=repo,
+            writer=repo,
+            desired_trees=trees,
+            state_trees=StateTrees(repo, trees, chosen.limits),
+            fanout=Fanout(directory=SimulatedDirectory(fleet), executor=None),
+            clock=clock,
+            corridor=cycle.Corridor(scheduler_plugins()),
+            version=__version__,
+            watch_branch=branch,
+            listen=hear,
+        )
+
+    play = Play(
+        scenario=script, repo=repo, fleet=fleet, clock=clock, branch=branch, start_reconciler=start, listen=listen
+    )
+    play.run()
+    return play
+
+
+def _directory(settings: Settings, simulated: ClusterDirectory, *, all_simulated: bool) -> ByConnection:
+    kube = KubeDirectory(
+        kubeconfig=settings.kubeconfig,
+        kubeconfig_dir=settings.kubeconfig_dir,
+        allowed_exec=settings.allowed_exec,
+        allow_in_cluster=settings.allow_in_cluster,
+    )
+    return ByConnection(
+        real=kube, simulated=simulated, all_simulated=all_simulated, simulate_unconnected=settings.simulate_unconnected
+    )
+
+
+def _watcher(settings: Settings, simulated: SimulatedFleet) -> Callable[[Wake], Callable[[], None]]:
+    """What rings the bell while `run` lives: SIGTERM and SIGINT to stop, and a local repository's refs to look at once."""
+
+    def start(wake: Wake) -> Callable[[], None]:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, lambda *_: wake.stop())
+            signal.signal(signal.SIGINT, lambda *_: wake.stop())
+        git_dir = local_git_dir(settings.repo)
+        return ref_watch.watch_refs(git_dir, wake.ring) if git_dir else lambda: None
+
+    return start

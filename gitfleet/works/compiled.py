@@ -1,0 +1,135 @@
+"""Override snapshots made ready for many objects and clusters; compiled once, whatever the number of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import jsonpointer
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.labels import InvalidSelector
+from gitfleet.model.objects import JsonObject, ObjectKey, key_of
+from gitfleet.model.overrides import OverrideRule
+from gitfleet.model.snapshots import OverrideSnapshot
+from gitfleet.works.matching import Target, application_order, rule_matches, targets_at, targets_of
+from gitfleet.works.patches import CompiledPatch, PatchError
+
+
+class OverrideFailed(ValueError):
+    """An override cannot be applied; KubeFleet's sentence, without any value."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A rule with its 1-based number in the override."""
+
+    number: int
+    rule: OverrideRule
+    patches: tuple[CompiledPatch, ...]
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the rule leaves the object out."""
+        return self.rule.override_type == "Delete"
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledOverride:
+    """One override snapshot, or those of its rules that are for one cluster."""
+
+    snapshot: OverrideSnapshot
+    targets: frozenset[Target]
+    rules: tuple[CompiledRule, ...]
+
+    def apply(self, key: ObjectKey, body: JsonObject, cluster: MemberCluster) -> JsonObject | None:
+        """The object after the rules in order, None when one deletes it; OverrideFailed."""
+        for rule in self.rules:
+            if rule.deletes:
+                return None
+            try:
+                for patch in rule.patches:
+                    body = patch.apply(body, cluster)
+            except PatchError as error:
+                raise OverrideFailed(f"{self._on(key)}: rule {rule.number}: {error}") from None
+            if _identity(body) != key:
+                raise OverrideFailed(
+                    f"{self._on(key)}: rule {rule.number} would change its apiVersion, kind, name or namespace"
+                )
+        return body
+
+    def _on(self, key: ObjectKey) -> str:
+        override = self.snapshot.override.key
+        place = f' in namespace "{key.namespace}"' if key.namespace else ""
+        return f'{override.kind}Snapshot "{self.snapshot.name}" failed to apply on {key.kind} "{key.name}"{place}'
+
+
+class OverridesOfCluster:
+    """The overrides of one binding by what they select, in the order in which they are applied."""
+
+    __slots__ = ("_by_target", "_cluster")
+
+    def __init__(self, snapshots: Iterable[OverrideSnapshot], cluster: MemberCluster) -> None:
+        self._cluster = cluster
+        self._by_target: dict[Target, list[tuple[int, CompiledOverride]]] = {}
+        for place, snapshot in enumerate(sorted(snapshots, key=application_order)):
+            override = _for_cluster(_compiled(_BySpec(snapshot)), cluster)
+            for target in override.targets if override.rules else ():
+                self._by_target.setdefault(target, []).append((place, override))
+
+    def apply(self, key: ObjectKey, body: JsonObject) -> JsonObject | None:
+        """The object as this cluster gets it: the very same when no override concerns it, None when one deletes it."""
+        if not self._by_target:
+            return body
+        # One override may select both the object and its Namespace; it is applied once.
+        found = {place: override for target in targets_at(key) for place, override in self._by_target.get(target, ())}
+        for place in sorted(found):
+            changed = found[place].apply(key, body, self._cluster)
+            if changed is None:
+                return None
+            body = changed
+        return body
+
+
+class _BySpec:
+    """A snapshot as a cache key: its reference and the hash of its spec say all."""
+
+    __slots__ = ("key", "snapshot")
+
+    def __init__(self, snapshot: OverrideSnapshot) -> None:
+        self.snapshot = snapshot
+        self.key = (snapshot.reference, snapshot.hash)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BySpec) and self.key == other.key
+
+
+@lru_cache(maxsize=512)
+def _compiled(by_spec: _BySpec) -> CompiledOverride:
+    snapshot = by_spec.snapshot
+    rules: list[CompiledRule] = []
+    for number, rule in enumerate(snapshot.override.rules, 1):
+        try:
+            rules.append(CompiledRule(number, rule, tuple(CompiledPatch(patch) for patch in rule.patches)))
+        except (jsonpointer.JsonPointerException, ValueError):
+            kind = snapshot.override.key.kind
+            raise OverrideFailed(f'{kind}Snapshot "{snapshot.name}": rule {number} is no RFC 6902 patch') from None
+    return CompiledOverride(snapshot, frozenset(targets_of(snapshot.override)), tuple(rules))
+
+
+def _for_cluster(override: CompiledOverride, cluster: MemberCluster) -> CompiledOverride:
+    labels = cluster.scheduling_labels
+    try:
+        rules = tuple(rule for rule in override.rules if rule_matches(rule.rule, labels))
+    except InvalidSelector as error:
+        kind, name = override.snapshot.override.key.kind, override.snapshot.name
+        raise OverrideFailed(f'{kind}Snapshot "{name}" has a cluster selector that cannot be used: {error}') from None
+    return CompiledOverride(override.snapshot, override.targets, rules)
+
+
+def _identity(body: JsonObject) -> ObjectKey | None:
+    return key_of(body) if isinstance(body.get("metadata"), dict) else None

@@ -1,0 +1,115 @@
+"""Which overrides concern which objects and clusters (KubeFleet pkg/utils/overrider/overrider.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.labels import InvalidSelector
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.overrides import OverriddenResource, Override, OverrideRule
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.works.envelopes import EnvelopeError, is_envelope, unwrap
+
+References = tuple[tuple[str, ...], tuple[str, ...]]
+"""References of cluster-wide and of namespaced override snapshots, in the order in which they are applied."""
+
+
+def overrides_for(
+    placement: PlacementKey, snapshot: ResourceSnapshot, overrides: Iterable[OverrideSnapshot], cluster: MemberCluster
+) -> References:
+    """The overrides that concern this snapshot of this placement on this cluster: what its binding should name."""
+    return overrides_by_cluster(placement, snapshot, overrides, (cluster,)).get(cluster.name, ((), ()))
+
+
+def overrides_by_cluster(
+    placement: PlacementKey,
+    snapshot: ResourceSnapshot,
+    overrides: Iterable[OverrideSnapshot],
+    clusters: Iterable[MemberCluster],
+) -> dict[str, References]:
+    """`overrides_for` of many clusters by name; clusters that no override concerns are left out.
+
+    `overrides` are the latest snapshots. One concerns a placement when it names it (or none) and selects one of the
+    snapshot's objects or of the objects in its envelopes, and a cluster when one of its rules does. Where nothing names
+    an override's clusters, its change leaves their bindings as they are.
+    """
+    addressed = [o for o in overrides if _names(o.override, placement)]
+    if not addressed:
+        return {}
+    objects = _targets(snapshot)
+    concerned = sorted((o for o in addressed if not objects.isdisjoint(targets_of(o.override))), key=application_order)
+    out: dict[str, References] = {}
+    for cluster in clusters if concerned else ():
+        labels = cluster.scheduling_labels
+        matching = [o for o in concerned if _is_for(o.override, labels)]
+        if matching:
+            out[cluster.name] = (
+                tuple(o.reference for o in matching if not o.override.key.namespace),
+                tuple(o.reference for o in matching if o.override.key.namespace),
+            )
+    return out
+
+
+def application_order(snapshot: OverrideSnapshot) -> tuple[bool, str, str]:
+    """Cluster-wide overrides by name, then namespaced ones by namespace and name: the last writer wins."""
+    key = snapshot.override.key
+    return (bool(key.namespace), key.namespace, key.name)
+
+
+def rule_matches(rule: OverrideRule, labels: Mapping[str, str]) -> bool:
+    """Whether a rule is for a cluster: no selector selects none, no terms select all, terms are ORed (and a term
+    without a label selector selects none, as in KubeFleet)."""
+    if rule.cluster_terms is None:
+        return False
+    if not rule.cluster_terms:
+        return True
+    return any(t.label_selector is not None and t.label_selector.matches(labels) for t in rule.cluster_terms)
+
+
+def _is_for(override: Override, labels: Mapping[str, str]) -> bool:
+    try:
+        return any(rule_matches(rule, labels) for rule in override.rules)
+    except InvalidSelector:
+        # Rendering says so in the work's error; leaving the override out would hide it.
+        return True
+
+
+Target = tuple[str, OverriddenResource]
+"""(namespace of a namespaced override, or "" for a cluster-wide one; what it selects)."""
+
+
+def targets_of(override: Override) -> Iterator[Target]:
+    """What an override selects."""
+    for resource in override.resources:
+        yield (override.key.namespace, resource)
+
+
+def targets_at(key: ObjectKey) -> tuple[Target, ...]:
+    """What an override must select to concern an object: the object itself, or the Namespace it lies in."""
+    own = OverriddenResource(key.group, key.version, key.kind, key.name)
+    if not key.namespace:
+        return (("", own),)
+    return (("", OverriddenResource("", "v1", "Namespace", key.namespace)), (key.namespace, own))
+
+
+def _targets(snapshot: ResourceSnapshot) -> set[Target]:
+    found = {target for document in snapshot.documents for target in targets_at(document.key)}
+    for manifest in snapshot.manifests or ():
+        if is_envelope(manifest):
+            try:
+                found.update(target for inner in unwrap(manifest) for target in targets_at(inner.key))
+            except EnvelopeError:
+                # An override may be what mends the envelope; if not, rendering reports it.
+                continue
+    return found
+
+
+def _names(override: Override, placement: PlacementKey) -> bool:
+    if override.placement is None:
+        return True
+    name, scope = override.placement
+    if scope == "Namespaced":
+        return bool(placement.namespace) and placement == PlacementKey(override.key.namespace, name)
+    return not placement.namespace and placement.name == name

@@ -1,0 +1,107 @@
+"""One patch operation on one object (RFC 6902, by the jsonpatch library), without touching the object given."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+import jsonpatch
+import jsonpointer
+import orjson
+
+from gitfleet.model.canonical import canonical_json
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.objects import JsonObject
+from gitfleet.model.overrides import JsonPatch
+
+_NAME: Final = "${MEMBER-CLUSTER-NAME}"
+_LABEL: Final = "${MEMBER-CLUSTER-LABEL-KEY-"
+_VARIABLE: Final = b"${MEMBER-CLUSTER-"
+
+
+class PatchError(ValueError):
+    """A patch does not apply; the sentence names its path and repeats neither its value nor the object's."""
+
+
+class CompiledPatch:
+    """A patch operation, read once: its path split, its value as text where a variable stands in it."""
+
+    __slots__ = ("_fixed", "_operation", "_template", "path", "tokens")
+
+    def __init__(self, patch: JsonPatch) -> None:
+        self.path = patch.path
+        self.tokens: tuple[str, ...] = tuple(jsonpointer.JsonPointer(patch.path).parts)
+        self._operation = patch.op
+        takes_value = patch.op != "remove"
+        text = canonical_json(patch.value) if takes_value else b""
+        self._template = text.decode() if _VARIABLE in text else None
+        self._fixed = None if self._template is not None else self._compile(patch.value if takes_value else None)
+
+    def apply(self, body: JsonObject, cluster: MemberCluster) -> JsonObject:
+        """The object after the operation: new along the path, shared everywhere else. PatchError when it does not
+        apply: nothing is at the path of a replace or remove, or the parent is not there."""
+        patch = self._fixed or self._compile(self._value(cluster))
+        opened = self._open(body)
+        try:
+            patch.apply(opened, in_place=True)
+        except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, TypeError, ValueError):
+            # The library's own texts repeat the document.
+            raise PatchError(f"{self._operation} {self.path} does not apply") from None
+        return opened
+
+    def _compile(self, value: Any) -> jsonpatch.JsonPatch:
+        operation: dict[str, Any] = {"op": self._operation, "path": self.path}
+        if self._operation != "remove":
+            operation["value"] = value
+        return jsonpatch.JsonPatch([cast("Any", operation)])
+
+    def _value(self, cluster: MemberCluster) -> Any:
+        """The value with its variables replaced, in its JSON text as KubeFleet does (hence in keys of maps too)."""
+        text = (self._template or "null").replace(_NAME, cluster.name)
+        labels = cluster.scheduling_labels
+        while (start := text.find(_LABEL)) >= 0:
+            end = text.find("}", start)
+            if end < 0:
+                raise PatchError(f"a variable in the value of {self.path} is missing the closing bracket `}}`")
+            label = text[start + len(_LABEL) : end]
+            if label not in labels:
+                raise PatchError(f"label key {_plain(label)} not found on cluster {cluster.name}")
+            text = text.replace(f"{_LABEL}{label}}}", labels[label])
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
+            raise PatchError(f"the value of {self.path} is no JSON once its variables are replaced") from None
+
+    def _open(self, body: JsonObject) -> dict[str, Any]:
+        """A copy of the containers along the path, so that the operation changes nothing that is shared."""
+        root = dict(body)
+        here: Any = root
+        for depth, token in enumerate(self.tokens[:-1]):
+            slot = self._slot(here, token, depth)
+            inner = here[slot]
+            if not isinstance(inner, dict | list):
+                raise self._missing(depth + 1)
+            here[slot] = inner.copy()
+            here = here[slot]
+        if self._operation != "add":
+            self._slot(here, self.tokens[-1], len(self.tokens) - 1)
+        return root
+
+    def _slot(self, container: Any, token: str, depth: int) -> Any:
+        """The key or index of a token in its container; PatchError when nothing is there."""
+        if isinstance(container, dict) and token in container:
+            return token
+        if isinstance(container, list) and token.isascii() and token.isdigit() and int(token) < len(container):
+            return int(token)
+        raise self._missing(depth + 1)
+
+    def _missing(self, depth: int) -> PatchError:
+        place = "".join(f"/{jsonpointer.escape(token)}" for token in self.tokens[:depth])
+        if place == self.path:
+            return PatchError(f"{self._operation} {self.path}: nothing is there")
+        return PatchError(f"{self._operation} {self.path}: {place} is not there or cannot hold it")
+
+
+def _plain(label: str) -> str:
+    """A label key for a sentence; what is no label key came from the value itself and is not repeated."""
+    allowed = len(label) <= 317 and all(c.isascii() and (c.isalnum() or c in "-_./") for c in label)
+    return label if allowed else "(not a label key)"

@@ -1,0 +1,89 @@
+"""The exact manifests of one placement on one cluster (KubeFleet pkg/controllers/workgenerator)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gitfleet.model.bindings import Binding
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.objects import Manifest
+from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.model.works import Work
+from gitfleet.works.compiled import OverrideFailed, OverridesOfCluster
+from gitfleet.works.envelopes import EnvelopeError, is_envelope, unwrap
+
+
+def render_work(
+    binding: Binding,
+    snapshot: ResourceSnapshot,
+    override_snapshots: Mapping[str, OverrideSnapshot],
+    cluster: MemberCluster,
+) -> Work:
+    """What `cluster` is to have of the snapshot, in the snapshot's order, by the overrides that the binding names.
+
+    `override_snapshots` maps references to override snapshots; the snapshot must be loaded. Never raises for what
+    people wrote: an override or an envelope that cannot be used becomes the work's `error` (Overridden=False
+    OverriddenFailed), and then nothing of the work is to be synced. Manifests that nothing patches are the snapshot's.
+    """
+    references = (*binding.cluster_resource_overrides, *binding.resource_overrides)
+    work = Work(
+        placement=binding.placement,
+        cluster=cluster.name,
+        generation=binding.generation,
+        snapshot=snapshot.name,
+        manifests=(),
+        apply_strategy=binding.apply_strategy,
+        overridden=bool(references),
+    )
+    if snapshot.manifests is None:
+        return replace(work, error=f"resource snapshot {snapshot.name} was not loaded")
+    enveloped = any(is_envelope(manifest) for manifest in snapshot.manifests)
+    if not references and not enveloped:
+        return replace(work, manifests=snapshot.manifests)
+    try:
+        overrides = OverridesOfCluster(_named(references, override_snapshots), cluster)
+        manifests = tuple(_rendered(snapshot.manifests, overrides))
+        if enveloped:
+            _refuse_twins(manifests)
+    except (OverrideFailed, EnvelopeError) as error:
+        return replace(work, error=f"{error} (cluster {cluster.name})")
+    return replace(work, manifests=manifests)
+
+
+def _named(references: Iterable[str], snapshots: Mapping[str, OverrideSnapshot]) -> Iterator[OverrideSnapshot]:
+    for reference in references:
+        if reference not in snapshots:
+            raise OverrideFailed(f"override snapshot {reference} is not there")
+        yield snapshots[reference]
+
+
+def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster) -> Iterator[Manifest]:
+    for manifest in manifests:
+        changed = _overridden(manifest, overrides)
+        if changed is None:
+            continue
+        if not is_envelope(changed):
+            yield changed
+            continue
+        for inner in unwrap(changed):
+            placed = _overridden(inner, overrides)
+            if placed is not None:
+                yield placed
+
+
+def _overridden(manifest: Manifest, overrides: OverridesOfCluster) -> Manifest | None:
+    body = overrides.apply(manifest.key, manifest.body)
+    if body is None or body is manifest.body:
+        return None if body is None else manifest
+    return replace(manifest, body=body, digest=digest_of(body))
+
+
+def _refuse_twins(manifests: Sequence[Manifest]) -> None:
+    """An object that stands in an envelope and beside it (or in two) has no single content."""
+    seen: set[tuple[str, str, str, str]] = set()
+    for manifest in manifests:
+        if manifest.key.identity in seen:
+            raise EnvelopeError(f"{manifest.key} is placed twice: look for it in the envelopes and beside them")
+        seen.add(manifest.key.identity)

@@ -1,0 +1,213 @@
+"""RepoReader's promises, the same for memory and for every kind of git remote."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfleet.errors import BadInput
+from gitfleet.ports.repos import RepoReader, RepoWriter, TreeEntry
+from gitfleet.testing.memory_trees import blob_id
+from tests.adapters.git.hubs import WHEN, Hub, change, git, put_symlink
+
+FILES = {"a.b": b"1\n", "a/b": b"22\n", "a-b": b"", "sub/deep/er.yaml": b"kind: X\n"}
+AWKWARD = {
+    'quo"te\\d': b"1",
+    "with space": b"2",
+    "gr\u00fc\u00df/\u65e5\u672c": b"3",
+    "-option": b"4",
+    "a'b;$(x)": b"5",
+}
+
+
+def test_both_ports_are_kept(hub: Hub) -> None:
+    reader: RepoReader = hub.repo
+    writer: RepoWriter = hub.repo
+    assert (reader, writer) == (hub.repo, hub.repo)
+
+
+def test_an_empty_remote_has_no_branches(hub: Hub) -> None:
+    assert {branch for branch in hub.repo.fetch() if branch != "desk"} == set()
+
+
+def test_branches_appear_move_and_go(hub: Hub) -> None:
+    first = hub.seed(FILES)
+    assert hub.repo.fetch()["main"] == first
+    second = hub.seed({"new": b"x"})
+    hub.seed({"other": b"y"}, branch="team/b")
+    assert hub.repo.fetch()["main"] == second
+    assert "team/b" in hub.repo.fetch()
+    if hub.path:
+        git(hub.path, "update-ref", "-d", "refs/heads/team/b")
+    else:
+        hub.repo.move_branch("team/b", None)  # type: ignore[union-attr]
+    assert "team/b" not in hub.repo.fetch()
+
+
+def test_a_branch_may_become_a_folder_of_branches_and_back(hub: Hub) -> None:
+    def rename(old: str, new: str, commit: str) -> None:
+        if hub.path:
+            git(hub.path, "update-ref", "-d", f"refs/heads/{old}")
+            git(hub.path, "update-ref", f"refs/heads/{new}", commit)
+        else:
+            hub.repo.move_branch(old, None)  # type: ignore[union-attr]
+            hub.repo.move_branch(new, commit)  # type: ignore[union-attr]
+
+    commit = hub.seed(FILES, branch="topic")
+    assert "topic" in hub.repo.fetch()
+    rename("topic", "topic/one", commit)
+    assert set(hub.repo.fetch()) - {"desk"} == {"topic/one"}
+    rename("topic/one", "topic", commit)
+    assert set(hub.repo.fetch()) - {"desk"} == {"topic"}
+
+
+def test_what_fetch_gives_belongs_to_the_caller(hub: Hub) -> None:
+    hub.seed(FILES)
+    first = dict(hub.repo.fetch())
+    answer = hub.repo.fetch()
+    assert isinstance(answer, dict)
+    answer.clear()
+    assert hub.repo.fetch() == first
+
+
+def test_a_tree_is_listed_in_path_order_with_true_ids_and_sizes(hub: Hub) -> None:
+    commit = hub.seed(FILES)
+    hub.repo.fetch()
+    tree = hub.repo.list_tree(commit)
+    assert list(tree) == ["a-b", "a.b", "a/b", "sub/deep/er.yaml"]
+    assert dict(tree) == {path: TreeEntry("100644", blob_id(data), len(data)) for path, data in FILES.items()}
+
+
+@pytest.mark.parametrize(
+    ("under", "paths"),
+    [("a", ["a/b"]), ("a/", ["a/b"]), ("sub/deep", ["sub/deep/er.yaml"]), ("a.b", []), ("none", []), ("su", [])],
+)
+def test_a_folder_is_listed_by_full_paths(hub: Hub, under: str, paths: list[str]) -> None:
+    commit = hub.seed(FILES)
+    hub.repo.fetch()
+    assert list(hub.repo.list_tree(commit, under)) == paths
+
+
+def test_a_listing_cannot_be_changed_by_its_reader(hub: Hub) -> None:
+    commit = hub.seed(FILES)
+    hub.repo.fetch()
+    with pytest.raises(TypeError):
+        hub.repo.list_tree(commit)["x"] = TreeEntry("100644", "0" * 40)  # type: ignore[index]
+
+
+def test_awkward_names_survive(hub: Hub) -> None:
+    commit = hub.seed(AWKWARD)
+    hub.repo.fetch()
+    tree = hub.repo.list_tree(commit)
+    blobs = hub.repo.read_blobs([entry.oid for entry in tree.values()], limit=10)
+    assert {path: blobs[entry.oid] for path, entry in tree.items()} == AWKWARD
+
+
+def test_blobs_are_read_once_each_and_large_ones_left_out(hub: Hub) -> None:
+    commit = hub.seed({"small": b"s" * 10, "large": b"l" * 11, "same": b"s" * 10, "binary": bytes(range(10))})
+    hub.repo.fetch()
+    oids = [entry.oid for entry in hub.repo.list_tree(commit).values()]
+    assert hub.repo.read_blobs(oids, limit=10) == {
+        blob_id(b"s" * 10): b"s" * 10,
+        blob_id(bytes(range(10))): bytes(range(10)),
+    }
+    assert hub.repo.read_blobs([], limit=10) == {}
+
+
+def test_changes_between_commits(hub: Hub) -> None:
+    old = hub.seed({"keep": b"k", "edit": b"1", "drop": b"d", "file": b"f", "dir/x": b"x"})
+    new = hub.other.commit(
+        change(
+            "main", old, {"edit": b"2", "add": b"a", "file/inside": b"f", "dir": b"x"}, remove=["drop", "file", "dir"]
+        )
+    )
+    hub.repo.fetch()
+    changes = hub.repo.changed_paths(old, new)
+    assert dict(changes) == {
+        "add": TreeEntry("100644", blob_id(b"a")),
+        "dir": TreeEntry("100644", blob_id(b"x")),
+        "dir/x": None,
+        "drop": None,
+        "edit": TreeEntry("100644", blob_id(b"2")),
+        "file": None,
+        "file/inside": TreeEntry("100644", blob_id(b"f")),
+    }
+    assert hub.repo.changed_paths(new, new) == {}
+
+
+def test_a_large_tree_brought_forward_is_the_tree_itself(hub: Hub) -> None:
+    files = {f"d{n % 40}/f{n}": b"%d" % n for n in range(1500)}
+    old = hub.seed(files)
+    hub.repo.fetch()
+    hub.repo.list_tree(old)
+    new = hub.other.commit(change("main", old, {"d1/f1": b"new", "a0": b"first"}, remove=["d2", "d3/f3"]))
+    hub.repo.fetch()
+    brought = hub.repo.list_tree(new)
+    fresh = hub.repo.clone_reader().list_tree(new)
+    assert list(brought.items()) == list(fresh.items())
+
+
+def test_revisions_are_resolved(hub: Hub) -> None:
+    commit = hub.seed(FILES)
+    hub.repo.fetch()
+    if hub.path:
+        git(hub.path, "tag", "-a", "-m", "x", "v1.0", commit)
+    else:
+        hub.repo.tags["v1.0"] = commit  # type: ignore[union-attr]
+    for revision in ("main", "refs/heads/main", commit, commit[:12], "v1.0", "refs/tags/v1.0"):
+        assert hub.repo.resolve(revision) == commit
+
+
+@pytest.mark.parametrize(
+    "revision", ["nope", "0" * 40, "abcdef", "", "-x", "--all", "main~1", "a..b", "@{-1}", "x\ny", ":a"]
+)
+def test_what_names_no_commit_is_refused(hub: Hub, revision: str) -> None:
+    hub.seed(FILES)
+    hub.repo.fetch()
+    with pytest.raises(BadInput):
+        hub.repo.resolve(revision)
+
+
+def test_unknown_objects_are_refused(hub: Hub) -> None:
+    commit = hub.seed(FILES)
+    hub.repo.fetch()
+    for oid in ("1" * 40, "main", "--help", "", "1" * 39, commit.upper()):
+        with pytest.raises(BadInput):
+            hub.repo.list_tree(oid)
+        with pytest.raises(BadInput):
+            hub.repo.read_blobs([oid], limit=10)
+        with pytest.raises(BadInput):
+            hub.repo.changed_paths(commit, oid)
+        with pytest.raises(BadInput):
+            hub.repo.commit_message(oid)
+
+
+def test_symlinks_are_listed_and_never_followed(hub: Hub) -> None:
+    hub.seed({"secret": b"s"})
+    put_symlink(hub, "link", "/etc/passwd")
+    commit = hub.repo.fetch()["main"]
+    entry = hub.repo.list_tree(commit)["link"]
+    assert entry == TreeEntry("120000", blob_id(b"/etc/passwd"), 11)
+    assert hub.repo.read_blobs([entry.oid], limit=100) == {entry.oid: b"/etc/passwd"}
+
+
+def test_messages_are_read_whole(hub: Hub) -> None:
+    commit = hub.other.commit(
+        change(
+            "main",
+            None,
+            {"f": b"1"},
+            subject="Say it",
+            body="Because.\n\nReally.\n",
+            trailers=(("Gitfleet-Phase", "intent"),),
+        )
+    )
+    hub.repo.fetch()
+    assert hub.repo.commit_message(commit) == "Say it\n\nBecause.\n\nReally.\n\nGitfleet-Phase: intent\n"
+
+
+def test_the_second_reader_reads_the_same(hub: Hub) -> None:
+    commit = hub.seed(FILES)
+    second = hub.repo.clone_reader()
+    assert second.fetch()["main"] == commit
+    assert list(second.list_tree(commit)) == list(hub.repo.list_tree(commit))
+    assert WHEN.tzinfo is not None

@@ -1,0 +1,379 @@
+"""plan_apply as tables: given works, inventory and live objects, the whole plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.apply import ApplyRequest, plan_apply, pledge_inventory, settle_inventory
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import Manifest, ObjectKey
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
+from gitfleet.model.placements import ApplyStrategy, PlacementKey
+from gitfleet.model.shapes import shape_digest
+from gitfleet.model.works import Work
+from tests.apply.model_cluster import ModelCluster, config_map, manifest, namespace
+
+WEB, OTHER = PlacementKey("", "web"), PlacementKey("", "other")
+
+
+def work(*manifests: Manifest, placement: PlacementKey = WEB, error: str | None = None, **strategy: Any) -> Work:
+    return Work(
+        placement=placement,
+        cluster="c1",
+        generation=1,
+        snapshot="web-0-snapshot",
+        manifests=manifests,
+        apply_strategy=ApplyStrategy(**strategy),
+        error=error,
+    )
+
+
+def live(wanted: Manifest, uid: str = "u1", *, manager: str = "kubectl", **more: Any) -> LiveObject:
+    body = {**wanted.body, **more}
+    metadata = {"uid": uid, "resourceVersion": "7", "managedFields": [{"manager": manager, "operation": "Apply"}]}
+    body["metadata"] = {**wanted.body["metadata"], **more.get("metadata", {}), **metadata}
+    return LiveObject(wanted.key, body)
+
+
+def owned(wanted: Manifest, there: LiveObject, placement: PlacementKey = WEB) -> InventoryEntry:
+    return InventoryEntry(
+        key=wanted.key,
+        placement=placement,
+        uid=there.uid,
+        applied_digest=wanted.digest,
+        shape_digest=shape_digest(wanted.body, there.body),
+    )
+
+
+def plan(*works: Work, **request: Any) -> tuple[Operation, ...]:
+    return plan_apply(ApplyRequest(cluster="c1", works=works, known_namespaces=("ns",), **request))
+
+
+def only(*works: Work, **request: Any) -> Operation:
+    (operation,) = plan(*works, **request)
+    return operation
+
+
+CM = config_map("cm", a="1")
+
+
+def test_an_absent_object_is_created_by_force() -> None:
+    assert only(work(CM), live={CM.key: None}) == Create(
+        cluster="c1", placement=WEB, manifest=CM, wave=1, reason="ConfigMap/ns/cm is not on the cluster yet"
+    )
+
+
+def test_server_side_apply_forces_only_when_told_to_or_against_the_time_before_it() -> None:
+    ssa: dict[str, Any] = {"type": "ServerSideApply"}
+    created = only(work(CM, **ssa), live={CM.key: None})
+    assert isinstance(created, Create) and not created.force
+    there = live(CM, manager="before-first-apply")
+    entry = replace(owned(CM, there), applied_digest="old")
+    updated = only(work(CM, **ssa), live={CM.key: there}, inventory={CM.key: entry})
+    assert isinstance(updated, Update) and updated.force
+    there = live(CM, manager="kubectl")
+    updated = only(work(CM, **ssa), live={CM.key: there}, inventory={CM.key: entry})
+    assert isinstance(updated, Update) and not updated.force
+    told = only(work(CM, force_conflicts=True, **ssa), live={CM.key: there}, inventory={CM.key: entry})
+    assert isinstance(told, Update) and told.force
+
+
+def test_what_is_as_applied_is_kept() -> None:
+    there = live(CM, extra="defaulted")
+    got = only(work(CM), live={CM.key: there}, inventory={CM.key: owned(CM, there)})
+    assert got == Keep(cluster="c1", placement=WEB, key=CM.key, reason="as applied", manifest=CM, live=there)
+
+
+def test_a_changed_manifest_is_applied() -> None:
+    there, new = live(CM), config_map("cm", a="2")
+    got = only(work(new), live={CM.key: there}, inventory={CM.key: owned(CM, there)})
+    assert isinstance(got, Update) and got.reason == "the manifest of ConfigMap/ns/cm changed"
+    assert got.resource_version is None
+
+
+def test_drift_is_undone_and_names_the_first_path() -> None:
+    there, drifted = live(CM), live(config_map("cm", a="9"))
+    got = only(work(CM), live={CM.key: drifted}, inventory={CM.key: owned(CM, there)})
+    assert isinstance(got, Update) and got.reason == "ConfigMap/ns/cm drifted: /data/a is 9 and should be 1"
+
+
+def test_drift_is_refused_with_if_not_drifted_while_the_manifest_is_the_same() -> None:
+    there, drifted = live(CM), live(config_map("cm", a="9"))
+    entry = owned(CM, there)
+    got = only(work(CM, when_to_apply="IfNotDrifted"), live={CM.key: drifted}, inventory={CM.key: entry})
+    assert isinstance(got, Refuse) and got.code == "FoundDrifts" and got.details == (("/data/a", "9", "1"),)
+    new = config_map("cm", a="2")
+    got = only(work(new, when_to_apply="IfNotDrifted"), live={CM.key: drifted}, inventory={CM.key: entry})
+    assert isinstance(got, Update) and got.resource_version == "7"
+
+
+def test_full_comparison_reports_what_only_the_live_object_has() -> None:
+    there = live(config_map("cm", a="1", b="2"))
+    entry = owned(CM, there)
+    full: dict[str, Any] = {"comparison_option": "FullComparison"}
+    got = only(work(CM, **full), live={CM.key: there}, inventory={CM.key: entry})
+    assert isinstance(got, Keep) and got.details == (("/data/b", "2", None),)
+    got = only(work(CM, when_to_apply="IfNotDrifted", **full), live={CM.key: there}, inventory={CM.key: entry})
+    assert isinstance(got, Refuse) and got.code == "FoundDrifts"
+
+
+@pytest.mark.parametrize(
+    ("policy", "there", "expected"),
+    [
+        ("Always", config_map("cm", a="9"), "update"),
+        ("IfNoDiff", config_map("cm", a="1"), "update"),
+        ("IfNoDiff", config_map("cm", a="9"), "FailedToTakeOver"),
+        ("Never", config_map("cm", a="1"), "NotTakenOver"),
+    ],
+)
+def test_takeover(policy: str, there: Manifest, expected: str) -> None:
+    got = only(work(CM, when_to_take_over=policy), live={CM.key: live(there)})
+    if expected == "update":
+        assert isinstance(got, Update) and got.reason == "ConfigMap/ns/cm was there before and is taken over"
+    else:
+        assert isinstance(got, Refuse) and got.code == expected
+        assert got.details == ((("/data/a", "9", "1"),) if expected == "FailedToTakeOver" else ())
+
+
+def test_somebody_elses_object_is_taken_over_only_with_co_ownership() -> None:
+    there = live(CM, metadata={"ownerReferences": [{"kind": "HelmRelease", "name": "x", "uid": "o"}]})
+    got = only(work(CM), live={CM.key: there})
+    assert isinstance(got, Refuse) and got.code == "FailedToTakeOver" and "HelmRelease x" in got.reason
+    assert isinstance(only(work(CM, allow_co_ownership=True), live={CM.key: there}), Update)
+
+
+def test_an_object_that_was_replaced_is_somebody_elses() -> None:
+    entry = owned(CM, live(CM, uid="old"))
+    got = only(work(CM, when_to_take_over="Never"), live={CM.key: live(CM)}, inventory={CM.key: entry})
+    assert isinstance(got, Refuse) and got.code == "NotTakenOver" and "replaced" in got.reason
+
+
+def test_another_placements_object_is_refused_by_name_and_kept_for_it() -> None:
+    there = live(CM)
+    entry = owned(CM, there, OTHER)
+    got = plan(work(CM), work(CM, placement=OTHER), live={CM.key: there}, inventory={CM.key: entry})
+    assert [(type(o), o.placement) for o in got] == [(Keep, OTHER), (Refuse, WEB)]
+    assert got[1].reason == "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster"
+
+
+def test_of_two_placements_the_first_by_name_gets_a_new_object() -> None:
+    got = plan(work(CM), work(CM, placement=OTHER), live={CM.key: None})
+    assert [(type(o), o.placement) for o in got] == [(Create, OTHER), (Refuse, WEB)]
+
+
+def test_an_object_is_handed_over_by_a_placement_that_leaves() -> None:
+    there = live(CM)
+    inventory = {CM.key: owned(CM, there, OTHER)}
+    got = plan(work(CM), removing={OTHER: "Delete"}, live={CM.key: there}, inventory=inventory)
+    (update,) = got
+    assert isinstance(update, Update) and "handed over by ClusterResourcePlacement other" in update.reason
+    assert pledge_inventory(inventory, got) is inventory
+    settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code="Applied", live=there)])
+    assert settled[CM.key].placement == WEB
+
+
+def test_report_diff_compares_and_never_writes_nor_prunes() -> None:
+    gone, other = config_map("gone"), config_map("old")
+    there, old = live(config_map("cm", a="9")), live(other)
+    got = plan(
+        work(CM, gone, type="ReportDiff"),
+        live={CM.key: there, gone.key: None, other.key: old},
+        inventory={other.key: owned(other, old)},
+    )
+    assert [(type(o), o.code, o.details) for o in got if isinstance(o, Keep)] == [
+        (Keep, "FoundDiff", (("/data/a", "9", "1"),)),
+        (Keep, "FoundDiff", (("/", None, "(the whole object)"),)),
+        (Keep, "Held", ()),
+    ]
+
+
+def test_what_could_not_be_read_or_was_not_looked_at_is_left_alone() -> None:
+    old = config_map("old")
+    inventory = {k.key: owned(k, live(k)) for k in (CM, old)}
+    got = plan(work(CM), unreadable={CM.key: "forbidden", old.key: "forbidden"}, inventory=inventory)
+    assert [(type(o), o.code) for o in got if isinstance(o, Keep)] == [(Keep, "Unreadable")] * 2
+    got = plan(work(CM), inventory=inventory)
+    assert [(type(o), o.code) for o in got if isinstance(o, Keep)] == [(Keep, "NotLooked")] * 2
+
+
+def test_a_work_with_an_error_applies_and_prunes_nothing() -> None:
+    there = live(CM)
+    got = only(work(error="no such path"), live={CM.key: there}, inventory={CM.key: owned(CM, there)})
+    assert isinstance(got, Keep) and got.code == "Held" and "no such path" in got.reason
+
+
+def test_nothing_is_done_to_a_placement_nobody_spoke_of() -> None:
+    there = live(CM)
+    got = only(live={CM.key: there}, inventory={CM.key: owned(CM, there)})
+    assert isinstance(got, Keep) and got.code == "Held"
+
+
+@pytest.mark.parametrize(
+    ("uid", "there", "expected"),
+    [
+        ("u1", live(CM), (Delete, "ClusterResourcePlacement web has it no longer")),
+        ("u1", None, (Release, "ConfigMap/ns/cm is gone")),
+        ("u0", live(CM), (Release, "ConfigMap/ns/cm was replaced by somebody else")),
+        (None, live(CM), (Release, "ConfigMap/ns/cm was never applied by gitfleet")),
+        (None, live(CM, manager="gitfleet"), (Delete, "ClusterResourcePlacement web has it no longer")),
+        (
+            "u1",
+            live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+            (Keep, "ConfigMap/ns/cm is being deleted and waits for its finalizers"),
+        ),
+    ],
+)
+def test_pruning(uid: str | None, there: LiveObject | None, expected: tuple[type, str]) -> None:
+    entry = replace(owned(CM, live(CM)), uid=uid)
+    got = only(work(), live={CM.key: there}, inventory={CM.key: entry})
+    assert (type(got), got.reason) == expected
+    if isinstance(got, Delete):
+        assert (got.uid, got.wave, got.propagation) == ("u1", 1, "Background")
+
+
+def test_abandon_releases_untouched() -> None:
+    there = live(CM)
+    got = only(removing={WEB: "Abandon"}, live={CM.key: there}, inventory={CM.key: owned(CM, there)})
+    assert isinstance(got, Release) and "Abandon" in got.reason
+
+
+def test_deletions_go_in_reverse_waves_after_everything_else() -> None:
+    deployment = manifest({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "ns"}})
+    things = (namespace(), CM, deployment)
+    there = {m.key: live(m, uid=m.key.name) for m in things}
+    inventory = {m.key: owned(m, there[m.key]) for m in things}
+    new = config_map("new", "elsewhere")
+    got = plan(work(new), live={**there, new.key: None}, inventory=inventory)
+    assert [(type(o), o.key.kind) for o in got] == [
+        (Create, "ConfigMap"),
+        (Delete, "Deployment"),
+        (Delete, "ConfigMap"),
+        (Delete, "Namespace"),
+    ]
+    assert got[1] == Delete(
+        cluster="c1",
+        placement=WEB,
+        key=deployment.key,
+        uid="d",
+        wave=4,
+        reason="ClusterResourcePlacement web has it no longer",
+        propagation="Foreground",
+    )
+
+
+def test_a_namespace_stays_while_anybody_needs_it() -> None:
+    ns = namespace()
+    there = {ns.key: live(ns), CM.key: live(CM, uid="u2")}
+    inventory = {ns.key: owned(ns, there[ns.key]), CM.key: owned(CM, there[CM.key], OTHER)}
+    got = plan(work(CM, placement=OTHER), removing={WEB: "Delete"}, live=there, inventory=inventory)
+    assert [(type(o), o.key.kind) for o in got] == [(Keep, "Namespace"), (Keep, "ConfigMap")]
+    assert isinstance(got[0], Keep) and got[0].code == "NamespaceInUse" and "other" in got[0].reason
+    # A work that could not be rendered needs it too: its objects are in the inventory.
+    got = plan(work(placement=OTHER, error="x"), removing={WEB: "Delete"}, live=there, inventory=inventory)
+    assert [type(o) for o in got] == [Keep, Keep]
+
+
+def test_needs_are_what_the_look_did_not_see() -> None:
+    ns, crd = namespace("new"), manifest(CRD)
+    inside, custom = config_map("cm", "new"), manifest({**CUSTOM, "metadata": {"name": "x", "namespace": "new"}})
+    got = plan(work(custom, inside, crd, ns), live={ns.key: None, inside.key: None, crd.key: None, custom.key: None})
+    assert [(o.key.kind, o.needs) for o in got if isinstance(o, Create)] == [
+        ("Namespace", ()),
+        ("ConfigMap", (ns.key,)),
+        ("CustomResourceDefinition", ()),
+        ("Foo", (ns.key, crd.key)),
+    ]
+    seen = plan(work(inside, ns), live={ns.key: live(ns), inside.key: None})
+    assert [o.needs for o in seen if isinstance(o, Create)] == [()]
+    nobody_looked = plan_apply(ApplyRequest(cluster="c1", works=(work(inside),), live={inside.key: None}))
+    assert isinstance(nobody_looked[0], Create) and nobody_looked[0].needs == (ns.key,)
+
+
+CRD: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "foos.example.com"},
+    "spec": {"group": "example.com", "names": {"kind": "Foo", "plural": "foos"}},
+}
+CUSTOM: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "x", "namespace": "ns"}}
+
+
+def test_a_definition_stays_while_another_placement_has_objects_of_its_kind() -> None:
+    crd, custom = manifest(CRD), manifest(CUSTOM)
+    there = {crd.key: live(crd), custom.key: live(custom, uid="u2")}
+    inventory = {crd.key: owned(crd, there[crd.key]), custom.key: owned(custom, there[custom.key], OTHER)}
+    got = plan(work(custom, placement=OTHER), removing={WEB: "Delete"}, live=there, inventory=inventory)
+    assert [type(o) for o in got] == [Keep, Keep]
+
+
+def test_another_version_of_a_kind_is_the_same_object() -> None:
+    old = manifest({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
+    new = manifest({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
+    there = live(new)
+    inventory = {old.key: owned(old, live(old))}
+    (update,) = plan(work(new), live={new.key: there, old.key: live(old)}, inventory=inventory)
+    assert isinstance(update, Update)
+    settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code="Applied", live=there)])
+    assert list(settled) == [new.key]
+
+
+def test_an_object_twice_in_a_work_is_refused_the_second_time() -> None:
+    got = plan(work(CM, config_map("cm", a="2")), live={CM.key: None})
+    assert [type(o) for o in got] == [Create, Refuse]
+    assert isinstance(got[1], Refuse) and got[1].code == "Duplicated"
+
+
+def test_an_object_that_is_being_deleted_is_waited_for() -> None:
+    there = live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+    got = only(work(CM), live={CM.key: there}, inventory={CM.key: owned(CM, there)})
+    assert isinstance(got, Keep) and got.code == "Terminating"
+
+
+def test_intent_comes_before_the_deed_and_survives_a_crash_in_between() -> None:
+    cluster = ModelCluster()
+    operations = plan(work(CM), live=cluster.live([CM.key]))
+    pledged = pledge_inventory({}, operations)
+    assert pledged == {CM.key: InventoryEntry(key=CM.key, placement=WEB)}
+    cluster.perform(operations)  # and the process dies before it can tell
+    (again,) = plan(work(CM), live=cluster.live([CM.key]), inventory=pledged)
+    assert isinstance(again, Update) and "not confirmed" in again.reason
+    (pruned,) = plan(removing={WEB: "Delete"}, live=cluster.live([CM.key]), inventory=pledged)
+    assert isinstance(pruned, Delete)
+
+
+def test_a_new_object_in_an_owned_ones_place_is_pledged_anew() -> None:
+    entry = owned(CM, live(CM))
+    operations = plan(work(CM), live={CM.key: None}, inventory={CM.key: entry})
+    assert pledge_inventory({CM.key: entry}, operations)[CM.key] == InventoryEntry(key=CM.key, placement=WEB)
+
+
+def test_an_entry_leaves_only_when_the_object_is_gone_or_released() -> None:
+    there = live(CM)
+    inventory = {CM.key: owned(CM, there)}
+    (delete,) = plan(work(), live={CM.key: there}, inventory=inventory)
+    pending = Outcome(operation=delete, ok=True, code="Deleting", live=there)
+    failed = Outcome(operation=delete, ok=False, code="Forbidden", message="no")
+    gone = Outcome(operation=delete, ok=True, code="NotFound")
+    assert settle_inventory(inventory, [pending]) is inventory
+    assert settle_inventory(inventory, [failed]) is inventory
+    assert settle_inventory(inventory, [gone]) == {}
+    release = Release(cluster="c1", placement=WEB, key=CM.key, reason="gone")
+    assert settle_inventory(inventory, [], [release]) == {}
+    assert settle_inventory(inventory, [], [replace(release, placement=OTHER)]) is inventory
+
+
+def test_a_shape_cache_saves_work_and_changes_nothing() -> None:
+    there = live(CM)
+    shapes: dict[tuple[str, str, str], str] = {}
+    inventory = {CM.key: owned(CM, there)}
+    first = plan(work(CM), live={CM.key: there}, inventory=inventory, shapes=shapes)
+    assert first == plan(work(CM), live={CM.key: there}, inventory=inventory)
+    assert shapes == {("u1", "7", CM.digest): shape_digest(CM.body, there.body)}
+
+
+def test_keys_are_objects_of_the_model() -> None:
+    assert CM.key == ObjectKey("", "v1", "ConfigMap", "ns", "cm")

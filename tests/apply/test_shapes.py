@@ -1,0 +1,193 @@
+"""Shapes never see what a server writes in its own way; differences tell people what somebody changed."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from typing import Any
+
+import pytest
+
+from gitfleet.apply import find_differences
+from gitfleet.model.shapes import shape_digest
+
+DEPLOYMENT: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "ns", "labels": {"app": "web"}},
+    "spec": {
+        "replicas": 2,
+        "template": {
+            "spec": {
+                "containers": [
+                    {
+                        "name": "web",
+                        "image": "web:1",
+                        "ports": [{"containerPort": 80}],
+                        "args": ["--fast"],
+                        "resources": {"requests": {"cpu": "1000m", "memory": 1024}},
+                    }
+                ]
+            }
+        },
+    },
+}
+
+
+def served() -> dict[str, Any]:
+    """The deployment as a server shows it."""
+    body = copy.deepcopy(DEPLOYMENT)
+    body["metadata"] |= {"uid": "u", "resourceVersion": "5", "generation": 1, "annotations": {"revision": "1"}}
+    body["spec"] |= {"progressDeadlineSeconds": 600}
+    (container,) = body["spec"]["template"]["spec"]["containers"]
+    container |= {"imagePullPolicy": "IfNotPresent", "resources": {"requests": {"cpu": "1", "memory": "1024"}}}
+    container["ports"] = [{"containerPort": 80, "protocol": "TCP"}]
+    body["spec"]["template"]["spec"]["containers"].insert(0, {"name": "injected", "image": "proxy:1"})
+    body["status"] = {"replicas": 2}
+    return body
+
+
+def container(body: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = body["spec"]["template"]["spec"]["containers"][1]
+    return found
+
+
+def edited(path: str) -> dict[str, Any]:
+    body = served()
+    match path:
+        case "replicas":
+            body["spec"]["replicas"] = 3
+        case "image":
+            container(body)["image"] = "web:2"
+        case "label":
+            body["metadata"]["labels"]["app"] = "other"
+        case "label gone":
+            del body["metadata"]["labels"]
+        case "container gone":
+            body["spec"]["template"]["spec"]["containers"].pop()
+        case "args":
+            container(body)["args"].append("--slow")
+        case "cpu":
+            container(body)["resources"]["requests"]["cpu"] = "2"
+        case "port":
+            container(body)["ports"][0]["protocol"] = "UDP"
+        case "status":
+            body["status"]["replicas"] = 1
+        case "annotation":
+            body["metadata"]["annotations"]["revision"] = "2"
+        case "default":
+            body["spec"]["progressDeadlineSeconds"] = 1
+        case "injected":
+            body["spec"]["template"]["spec"]["containers"][0]["image"] = "proxy:2"
+        case "order":
+            body["spec"]["template"]["spec"]["containers"].reverse()
+    return body
+
+
+@pytest.mark.parametrize(
+    ("path", "details"),
+    [
+        ("replicas", (("/spec/replicas", "3", "2"),)),
+        ("image", (("/spec/template/spec/containers/0/image", "web:2", "web:1"),)),
+        ("label", (("/metadata/labels/app", "other", "web"),)),
+        ("label gone", (("/metadata/labels/app", None, "web"),)),
+        ("args", (("/spec/template/spec/containers/0/args", '["--fast","--slow"]', '["--fast"]'),)),
+        ("cpu", (("/spec/template/spec/containers/0/resources/requests/cpu", "2", "1000m"),)),
+    ],
+)
+def test_what_somebody_changed_is_seen_and_named(path: str, details: tuple[Any, ...]) -> None:
+    assert shape_digest(DEPLOYMENT, edited(path)) != shape_digest(DEPLOYMENT, served())
+    assert find_differences(DEPLOYMENT, edited(path)) == details
+
+
+def test_a_missing_container_is_seen() -> None:
+    body = edited("container gone")
+    assert shape_digest(DEPLOYMENT, body) != shape_digest(DEPLOYMENT, served())
+    ((path, there, _),) = find_differences(DEPLOYMENT, body)
+    assert (path, there) == ("/spec/template/spec/containers/0", None)
+
+
+@pytest.mark.parametrize("path", ["status", "annotation", "default", "injected", "order"])
+def test_what_is_not_in_the_manifest_never_counts(path: str) -> None:
+    assert shape_digest(DEPLOYMENT, edited(path)) == shape_digest(DEPLOYMENT, served())
+    assert find_differences(DEPLOYMENT, edited(path)) == ()
+
+
+def test_a_secret_is_compared_by_its_bytes_and_never_shown() -> None:
+    wanted = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": "hunter2"}}
+    there: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "s"},
+        "data": {"password": _b64("hunter2")},
+    }
+    other = {**there, "data": {"password": _b64("hunter3"), "user": _b64("root")}}
+    assert find_differences(wanted, there) == ()
+    assert shape_digest(wanted, there) == shape_digest(wanted, {**there, "data": {**there["data"], "more": "eA=="}})
+    assert shape_digest(wanted, there) != shape_digest(wanted, other)
+    assert find_differences(wanted, other, full=True) == (
+        ("/data/password", "(redacted)", "(redacted)"),
+        ("/data/user", "(redacted)", None),
+    )
+
+
+def test_lists_follow_the_servers_own_bookkeeping() -> None:
+    wanted = {
+        "apiVersion": "example.com/v1",
+        "kind": "Foo",
+        "metadata": {"name": "x"},
+        "spec": {"routes": [{"id": "a", "to": 1}], "hosts": ["one"], "rules": [{"id": "r"}]},
+    }
+    managed = {
+        "f:spec": {
+            "f:routes": {'k:{"id":"a"}': {".": {}, "f:id": {}, "f:to": {}}},
+            "f:hosts": {'v:"one"': {}},
+            "f:rules": {},
+        }
+    }
+    metadata = {"name": "x", "managedFields": [{"manager": "gitfleet", "operation": "Apply", "fieldsV1": managed}]}
+    there = {**wanted, "metadata": metadata}
+    spec = wanted["spec"]
+    assert isinstance(spec, dict)
+    more_routes = {**there, "spec": {**spec, "routes": [{"id": "b"}, {"id": "a", "to": 1}]}}
+    more_hosts = {**there, "spec": {**spec, "hosts": ["two", "one"]}}
+    more_rules = {**there, "spec": {**spec, "rules": [{"id": "r"}, {"id": "s"}]}}
+    base = shape_digest(wanted, there)
+    assert shape_digest(wanted, more_routes) == base
+    assert shape_digest(wanted, more_hosts) == base
+    assert shape_digest(wanted, more_rules) != base, "an atomic list belongs to us as a whole"
+
+
+def test_a_subject_somebody_adds_to_a_role_binding_is_drift() -> None:
+    wanted: dict[str, Any] = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "b"},
+        "subjects": [{"kind": "User", "name": "jo"}],
+    }
+    there = {**wanted, "subjects": [*wanted["subjects"], {"kind": "User", "name": "mallory"}]}
+    assert shape_digest(wanted, wanted) != shape_digest(wanted, there)
+    assert [path for path, _, _ in find_differences(wanted, there)] == ["/subjects"]
+
+
+def test_ignored_domains_and_empty_values_are_no_difference() -> None:
+    wanted = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s", "labels": {"app.kubernetes.io/name": "a"}},
+        "spec": {"paused": False, "list": [], "map": {}, "n": None},
+    }
+    there = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {}}
+    assert find_differences(wanted, there) == ()
+
+
+def test_long_values_and_many_differences_are_cut() -> None:
+    wanted = {"apiVersion": "v1", "kind": "ConfigMap", "data": {f"k{n:03}": "x" * 1000 for n in range(300)}}
+    got = find_differences(wanted, {"apiVersion": "v1", "kind": "ConfigMap"})
+    assert len(got) == 1 and len(got[0][2] or "") == 256
+    got = find_differences(wanted, {**wanted, "data": dict.fromkeys(wanted["data"], "y")})
+    assert len(got) == 100
+
+
+def _b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

@@ -1,0 +1,43 @@
+"""Vectors of the apply waves: manifests as group/version/resource, and in which wave each is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gitfleet.apply import wave_of
+from gitfleet.model.objects import GroupKind
+
+KINDS = (
+    "Namespace PriorityClass NetworkPolicy ResourceQuota LimitRange PodSecurityPolicy PodDisruptionBudget "
+    "ServiceAccount Secret ConfigMap StorageClass PersistentVolume PersistentVolumeClaim CustomResourceDefinition "
+    "IngressClass ClusterRole Role ClusterRoleBinding RoleBinding Service DaemonSet Pod ReplicationController "
+    "ReplicaSet Deployment HorizontalPodAutoscaler StatefulSet Job CronJob Ingress APIService "
+    "ValidatingWebhookConfiguration MutatingWebhookConfiguration CSIDriver CSINode CSIStorageCapacity Endpoints "
+    "EndpointSlice ControllerRevision Event Lease RuntimeClass Node"
+).split()
+"""Names of kinds for resource names; a resource that is none of these keeps its name and is of no known kind."""
+
+
+def plural(kind: str) -> str:
+    """The resource name of a kind as Kubernetes forms it."""
+    name = kind.lower()
+    if name.endswith(("s", "x", "ch")):
+        return name if name == "endpoints" else f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+
+KIND_OF = {plural(kind): kind for kind in KINDS}
+
+
+def run_waves(case: dict[str, Any]) -> str | None:
+    """The manifests of a case, grouped by wave in ascending order; inside a wave they keep their order."""
+    waves: dict[int, list[str]] = {}
+    for name in case["in"]["manifests"]:
+        group, _, resource = name.split("/")
+        waves.setdefault(wave_of(GroupKind(group, KIND_OF.get(resource, resource))), []).append(name)
+    got = [{"manifests": waves[wave], "wave": wave} for wave in sorted(waves)]
+    return None if got == case["out"]["waves"] else f"expected {case['out']['waves']}, got {got}"
+
+
+AREAS: Mapping[str, Callable[[dict[str, Any]], str | None]] = {"apply_waves": run_waves}

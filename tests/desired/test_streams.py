@@ -1,0 +1,139 @@
+"""Streams of documents: a broken one does not hide the sound ones, and every field has its line."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfleet.desired import line_of, parse_documents
+
+BROKEN = """\
+a: 1
+---
+# a comment
+b: [
+---
+c: 3
+---
+---
+d: x: y
+---
+e: 5
+e: 6
+---
+f: 6
+"""
+
+
+def test_sound_documents_of_a_broken_stream_are_read() -> None:
+    parsed = parse_documents(BROKEN.encode(), max_bytes=10_000)
+    assert [(document.index, document.line, document.value) for document in parsed.documents] == [
+        (0, 1, {"a": 1}),
+        (2, 6, {"c": 3}),
+        (6, 14, {"f": 6}),
+    ]
+    assert parsed.faults == (
+        (
+            5,
+            "the YAML cannot be read: did not find expected node content while parsing a flow node that begins on "
+            "line 4; check the indentation, quotes and brackets",
+        )
+        if parsed.faults[0][0] == 5
+        else (
+            4,
+            "the YAML cannot be read: did not find expected node content; check the indentation, quotes and brackets",
+        ),
+        (
+            9,
+            "the YAML cannot be read: mapping values are not allowed in this context; check the indentation, or quote "
+            "the value that has a colon",
+        ),
+        (12, 'the key "e" is given twice in one mapping; keep one'),
+    )
+
+
+def test_empty_documents_count_but_are_not_given() -> None:
+    parsed = parse_documents(b"# nothing\n---\n---\na: 1\n---\n# still nothing\n---\nb: 2\n...\n", max_bytes=10_000)
+    assert [(document.index, document.line) for document in parsed.documents] == [(1, 4), (3, 8)]
+    assert parsed.faults == ()
+
+
+def test_three_dashes_inside_a_text_divide_nothing() -> None:
+    content = b"a: |\n  ---\n  x\nb: '---'\nc: [\n"
+    assert parse_documents(content[:-5], max_bytes=10_000).documents[0].value == {"a": "---\nx\n", "b": "---"}
+
+
+CONTENT = b"""\
+a: 1
+---
+x:
+  y:
+  - p: 1
+  - q: 2
+    "r s": 3
+  1: one
+z: {k: [1,
+  2]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("location", "line"),
+    [
+        ((), 3),
+        (("x",), 3),
+        (("x", "y"), 4),
+        (("x", "y", 0), 5),
+        (("x", "y", 1, "r s"), 7),
+        (("x", "1"), 8),
+        (("z", "k", 1), 10),
+        (("x", "y", 1, "missing"), 6),
+        (("x", "y", 7), 4),
+        (("missing", "below"), 3),
+        (("x", "y", "not an index"), 4),
+    ],
+)
+def test_lines_of_fields(location: tuple[str | int, ...], line: int) -> None:
+    assert line_of(CONTENT, 1, location) == line
+
+
+def test_lines_after_a_broken_document() -> None:
+    assert line_of(BROKEN.encode(), 6, ("f",)) == 14
+    assert line_of(BROKEN.encode(), 1, ("b",)) == 1
+    assert line_of(b"\xff", 0, ("a",)) == 1
+
+
+def test_json_is_read_as_json() -> None:
+    content = (
+        b'{\n\t"a": "\\ud83d\\ude00\\/",\n\t"b": {"c": 1.0, "d": 1e2, "e": 12345678901234567890123}\n}\n{"f": null}\n'
+    )
+    parsed = parse_documents(content, max_bytes=10_000)
+    assert parsed.faults == ()
+    assert [(document.index, document.line, document.value) for document in parsed.documents] == [
+        (0, 1, {"a": "\U0001f600/", "b": {"c": 1, "d": 100, "e": 1.2345678901234568e22}}),
+        (1, 5, {"f": None}),
+    ]
+    assert line_of(content[:-12], 0, ("b", "d")) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b'{\n "a": 1,\n\t"a": 2}', (1, "")),
+        (
+            b'{"a": NaN}',
+            (1, "infinity and not-a-number cannot be written in JSON; quote the value if a string is meant"),
+        ),
+        (b'{"a": "\\ud83d"}', (1, "a \\u escape names half of a surrogate pair; write the whole character")),
+        (b'{"a": ' + b"[" * 100_000, (1, "nested more than 200 levels deep; flatten it")),
+        (b'{"a": ' + b"[" * 300 + b"]" * 300 + b"}", (1, "nested more than 200 levels deep; flatten it")),
+        (
+            b'{"a": 1e999}',
+            (1, "the number is larger than 64-bit floating point can hold; quote it if a string is meant"),
+        ),
+    ],
+)
+def test_faults_of_json(content: bytes, fault: tuple[int, str]) -> None:
+    parsed = parse_documents(content, max_bytes=1_000_000)
+    assert parsed.documents == ()
+    assert len(parsed.faults) == 1
+    assert not fault[1] or parsed.faults[0] == fault

@@ -1,0 +1,209 @@
+"""What sigs.k8s.io/yaml makes of a file, as a table; each truth was taken from the real package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.desired import decode_parsed, encode_parsed, parse_documents
+
+ROOM = 1 << 20
+
+
+def value_of(text: str) -> Any:
+    """The value of a file with one sound document."""
+    parsed = parse_documents(text.encode(), max_bytes=ROOM)
+    assert parsed.faults == ()
+    (document,) = parsed.documents
+    return document.value
+
+
+def faults_of(text: str | bytes) -> list[str]:
+    """`line: sentence` of each fault of a file."""
+    content = text.encode() if isinstance(text, str) else text
+    return [f"{line}: {message}" for line, message in parse_documents(content, max_bytes=ROOM).faults]
+
+
+@pytest.mark.parametrize(
+    ("scalar", "value"),
+    [
+        ("y", True),
+        ("N", False),
+        ("yes", True),
+        ("off", False),
+        ("True", True),
+        ("tRUE", "tRUE"),
+        ("~", None),
+        ("", None),
+        ("Null", None),
+        ("0777", 511),
+        ("0o777", 511),
+        ("012", 10),
+        ("08", 8),
+        ("0x1F", 31),
+        ("0b101", 5),
+        ("-0b11", -3),
+        ("+12", 12),
+        ("1_000", 1000),
+        ("1e3", 1000),
+        ("1.e3", 1000),
+        ("1.0", 1),
+        ("5.", 5),
+        (".5", 0.5),
+        ("1.5", 1.5),
+        ("-0.25", -0.25),
+        ("2001-01-01", "2001-01-01"),
+        ("2001-12-14t21:59:43.10-05:00", "2001-12-14t21:59:43.10-05:00"),
+        ("12:30:45", "12:30:45"),
+        ("1:30", "1:30"),
+        ("9223372036854775807", 2**63 - 1),
+        ("-9223372036854775808", -(2**63)),
+        ("18446744073709551615", 2**64 - 1),
+        ("18446744073709551616", 1.8446744073709552e19),
+        ("0x1" + "0" * 16, "0x1" + "0" * 16),
+        ("1e400", "1e400"),
+        ("=", "="),
+        ("<<", "<<"),
+        (".inF", ".inF"),
+        ("1.2.3", "1.2.3"),
+        ("v1", "v1"),
+        ("'y'", "y"),
+        ('"0777"', "0777"),
+        ("!foo x", "x"),
+        ("!foo 5", "5"),
+        ("!!str 1", "1"),
+        ('!!int "5"', 5),
+        ("!!float 1", 1),
+        ("!!bool yes", True),
+        ("!!binary aGVsbG8=", "hello"),
+        ("! 5", "5"),
+    ],
+)
+def test_scalars(scalar: str, value: object) -> None:
+    got = value_of(f"a: {scalar}")["a"]
+    assert (got, type(got)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("y: 1", {"true": 1}),
+        ("1: a", {"1": "a"}),
+        ("1.5: a", {"1.5": "a"}),
+        ("2001-01-01: a", {"2001-01-01": "a"}),
+        ("a: &x {k: 1}\nb: *x", {"a": {"k": 1}, "b": {"k": 1}}),
+        ("a: &x {k: 1, l: 2}\nb:\n  l: 3\n  <<: *x", {"a": {"k": 1, "l": 2}, "b": {"l": 3, "k": 1}}),
+        (
+            "a: &x {k: 1}\nb: &y {k: 2, l: 2}\nc: {<<: [*x, *y]}",
+            {"a": {"k": 1}, "b": {"k": 2, "l": 2}, "c": {"k": 1, "l": 2}},
+        ),
+        ('a: {"<<": 1}', {"a": {"<<": 1}}),
+        ("\ufeffa: 1", {"a": 1}),
+        ("%YAML 1.1\n---\na: 1", {"a": 1}),
+        ("a: |\n  x\n  y\n", {"a": "x\ny\n"}),
+        ("a: >-\n  x\n  y\n", {"a": "x y"}),
+        ("{a: 1}", {"a": 1}),
+        ("a: 1\r\nb: 2\r\n", {"a": 1, "b": 2}),
+    ],
+)
+def test_documents(text: str, value: object) -> None:
+    assert value_of(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        (
+            "a: 1\nb: .inf",
+            ["2: infinity and not-a-number cannot be written in JSON; quote the value if a string is meant"],
+        ),
+        ("~: 1", ["1: a key is empty or null; name it, or quote it if null is meant"]),
+        ("[a]: 1", ["1: a list or mapping stands as a key; keys must be plain words"]),
+        ("a: &a [*a]", ["1: an anchor contains an alias of itself; remove the alias"]),
+        (
+            "a: 1\nb: 1\na: 2\nb: 2",
+            [
+                '3: the key "a" is given twice in one mapping; keep one',
+                '4: the key "b" is given twice in one mapping; keep one',
+            ],
+        ),
+        ("1: a\n'1': b", ['2: the key "1" is given twice in one mapping; keep one']),
+        (
+            "%YAML 1.2\n---\na: 1",
+            ["1: YAML directives other than `%YAML 1.1` are not read by Kubernetes; remove the line"],
+        ),
+        ("a: !!int x", ["1: the value is not what its tag !!int says; remove the tag or correct the value"]),
+        ("a: {<<: 1}", ["1: `<<` merges only mappings; give it an alias of one"]),
+        (
+            "a: *x",
+            [
+                "1: the YAML cannot be read: found undefined alias; define the anchor before its alias, "
+                "in the same document"
+            ],
+        ),
+        (
+            "a:\n\t- 1",
+            [
+                "2: the YAML cannot be read: found character that cannot start any token; "
+                "indent with spaces, not tabs, and quote what begins with @, ` or %"
+            ],
+        ),
+        ("a: 1\nb: \x01", ["2: a control character stands in the text; remove it or write it as an escape"]),
+        (b"a: 1\nb: \xe9", ["2: is not UTF-8 text; save the file as UTF-8 or ignore it in .gitfleetignore"]),
+        (b"\xff\xfea\x00", ["1: is UTF-16, not UTF-8; save the file as UTF-8"]),
+        ("[" * 40_000, ["1: nested more than 200 levels deep; flatten it"]),
+        ("- " * 40_000, ["1: nested more than 200 levels deep; flatten it"]),
+        ("? " * 40_000, ["1: nested more than 200 levels deep; flatten it"]),
+        ("\n".join(" " * depth + "a:" for depth in range(1000)), ["201: nested more than 200 levels deep; flatten it"]),
+    ],
+)
+def test_faults(text: str | bytes, faults: list[str]) -> None:
+    assert faults_of(text) == faults
+
+
+def test_an_alias_bomb_is_stopped() -> None:
+    layers = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 10))
+    assert faults_of(f"l0: &l0 [lol]\n{layers}") == [
+        "1: its aliases expand to far more than the file holds; write it out"
+    ]
+
+
+def test_a_long_text_by_many_aliases_is_stopped() -> None:
+    text = f"a: &a {'x' * 500_000}\nb: [{', '.join(['*a'] * 5000)}]"
+    assert faults_of(text) == ["1: its aliases expand to far more than the file holds; write it out"]
+
+
+def test_a_chain_of_aliases_is_as_deep_as_it_is_long() -> None:
+    chain = "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 3000))
+    assert faults_of(f"a0: &a0 [x]\n{chain}") == ["1: nested more than 200 levels deep; flatten it"]
+
+
+def test_a_file_may_be_only_so_long() -> None:
+    parsed = parse_documents(b"a: 1\n" * 10, max_bytes=20)
+    assert parsed.faults == ((1, "has 50 bytes, more than the 20 that are read; split the file"),)
+    assert parsed.documents == ()
+
+
+def test_a_stream_may_have_only_so_many_documents() -> None:
+    for text in ("---\n" * 10_001, "---\na: [\n" * 10_001):
+        assert faults_of(text) == ["1: holds more than 10000 documents; split the file"]
+
+
+def test_copies_of_an_alias_share_nothing() -> None:
+    value = value_of("a: &x {k: []}\nb: *x")
+    value["a"]["k"].append(1)
+    assert value["b"] == {"k": []}
+
+
+def test_the_encoded_form_is_read_back_equal() -> None:
+    parsed = parse_documents(
+        "a: [1, 1.5, y, '\u00fc', ~]\n---\nb: {c: 18446744073709551615}\n---\nd: [\n".encode(), max_bytes=ROOM
+    )
+    assert len(parsed.documents) == 2
+    assert decode_parsed(encode_parsed(parsed)) == parsed
+
+
+@pytest.mark.parametrize("damaged", [b"", b"{}", b'{"version": 0, "documents": [], "faults": []}', b"[1]", b"\xff"])
+def test_a_damaged_or_foreign_entry_is_no_entry(damaged: bytes) -> None:
+    assert decode_parsed(damaged) is None

@@ -1,0 +1,342 @@
+"""Random fleets: every noun of the state branch with every field."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import strategies as st
+
+from gitfleet.model.bindings import (
+    Binding,
+    BindingState,
+    ClusterDecision,
+    ClusterScore,
+    DivergedObject,
+    FailedObject,
+)
+from gitfleet.model.clusters import (
+    AgentStatus,
+    ClusterStatus,
+    Connection,
+    MemberCluster,
+    PropertyValue,
+    ResourceUsage,
+    Taint,
+)
+from gitfleet.model.conditions import Condition, Status
+from gitfleet.model.faults import Fault, Severity
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.labels import LabelRequirement, LabelSelector
+from gitfleet.model.objects import Manifest, ObjectKey, Origin
+from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.model.placements import (
+    ApplyStrategy,
+    ClusterAffinity,
+    ClusterSelectorTerm,
+    Placement,
+    PlacementKey,
+    PlacementPolicy,
+    PlacementType,
+    PreferredTerm,
+    PropertyRequirement,
+    PropertySorter,
+    ResourceSelector,
+    RollingUpdate,
+    RolloutStrategy,
+    SelectionScope,
+    Toleration,
+    TopologySpreadConstraint,
+)
+from gitfleet.model.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+from gitfleet.model.state import FleetState, PlacementRecord
+
+names = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
+texts = st.one_of(
+    st.sampled_from(["", "y", "NO", "1e3", "0777", "2001-01-01", "12:30:45", "true", "null", "~", ".inf", "a: b", "- x"]),
+    st.text(max_size=20),
+)
+words = st.from_regex(r"[A-Za-z]{1,12}", fullmatch=True)
+counts = st.integers(0, 1000)
+times = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+maps = st.dictionaries(texts, texts, max_size=3)
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), texts),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
+    max_leaves=6,
+)
+bodies = st.dictionaries(words, json_values, max_size=3)
+keys = st.builds(ObjectKey, words | st.just(""), words, words, names | st.just(""), names)
+amounts = st.one_of(counts, st.sampled_from(["25%", "100%"]))
+
+
+def tuples(inner: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[tuple[Any, ...]]:
+    """A short tuple."""
+    return st.lists(inner, max_size=most).map(tuple)
+
+
+conditions = tuples(
+    st.builds(
+        Condition,
+        type=words,
+        status=st.sampled_from(Status),
+        reason=texts,
+        message=texts,
+        last_transition_time=times,
+        observed_generation=counts,
+    )
+)
+selectors = st.builds(LabelSelector, maps, tuples(st.builds(LabelRequirement, texts, words, tuples(texts))))
+terms = st.builds(
+    ClusterSelectorTerm,
+    label_selector=st.none() | selectors,
+    property_requirements=tuples(st.builds(PropertyRequirement, texts, words, tuples(texts, 1))),
+    property_sorter=st.none() | st.builds(PropertySorter, texts, words),
+)
+policies = st.builds(
+    PlacementPolicy,
+    placement_type=st.sampled_from(PlacementType),
+    cluster_names=tuples(names),
+    number_of_clusters=st.none() | counts,
+    affinity=st.builds(
+        ClusterAffinity, required=tuples(terms), preferred=tuples(st.builds(PreferredTerm, st.integers(-100, 100), terms))
+    ),
+    topology_spread_constraints=tuples(
+        st.builds(TopologySpreadConstraint, max_skew=counts, topology_key=texts, when_unsatisfiable=words)
+    ),
+    tolerations=tuples(st.builds(Toleration, key=texts, operator=texts, value=texts, effect=texts)),
+)
+apply_strategies = st.just(ApplyStrategy()) | st.builds(
+    ApplyStrategy,
+    type=st.sampled_from(["ClientSideApply", "ServerSideApply", "ReportDiff"]),
+    comparison_option=words,
+    when_to_apply=words,
+    when_to_take_over=words,
+    allow_co_ownership=st.booleans(),
+    force_conflicts=st.booleans(),
+)
+strategies = st.builds(
+    RolloutStrategy,
+    type=st.sampled_from(["RollingUpdate", "External"]),
+    rolling_update=st.just(RollingUpdate())
+    | st.builds(RollingUpdate, max_unavailable=amounts, max_surge=amounts, unavailable_period_seconds=counts),
+    apply_strategy=apply_strategies,
+    delete_propagation_policy=st.sampled_from(["Delete", "Abandon"]),
+)
+decisions = st.builds(
+    ClusterDecision,
+    cluster=names,
+    selected=st.booleans(),
+    score=st.none() | st.builds(ClusterScore, st.integers(-9, 9), st.integers(-9, 9)),
+    reason=texts,
+    refused_by=st.none() | words,
+)
+diverged = tuples(
+    st.builds(
+        DivergedObject,
+        key=keys,
+        details=tuples(st.tuples(texts, st.none() | texts, st.none() | texts)),
+        observed=times,
+        first_observed=times,
+    )
+)
+references = st.one_of(names, st.tuples(names, names).map("/".join))
+
+
+def placements(key: PlacementKey) -> st.SearchStrategy[Placement]:
+    """A placement of a key."""
+    return st.builds(
+        Placement,
+        key=st.just(key),
+        selectors=tuples(
+            st.builds(
+                ResourceSelector,
+                group=texts,
+                version=texts,
+                kind=texts,
+                name=st.none() | texts,
+                label_selector=st.none() | selectors,
+                selection_scope=st.sampled_from(SelectionScope),
+            )
+        ),
+        policy=st.none() | policies,
+        strategy=strategies,
+        revision_history_limit=counts,
+        status_reporting_scope=words,
+        labels=maps,
+        annotations=maps,
+        generation=counts,
+        deleting=st.none() | times,
+        body=bodies,
+    )
+
+
+def bindings(key: PlacementKey, cluster: str) -> st.SearchStrategy[Binding]:
+    """A binding of a placement to a cluster."""
+    return st.builds(
+        Binding,
+        placement=st.just(key),
+        cluster=st.just(cluster),
+        state=st.sampled_from(BindingState),
+        policy_snapshot=texts,
+        previous_state=st.none() | st.sampled_from(BindingState),
+        resource_snapshot=st.none() | st.sampled_from([f"{key.name}-0-snapshot", f"{key.name}-1-snapshot", ""]),
+        cluster_resource_overrides=tuples(texts),
+        resource_overrides=tuples(references),
+        apply_strategy=apply_strategies,
+        decision=st.none() | decisions,
+        generation=counts,
+        conditions=conditions,
+        failed=tuples(st.builds(FailedObject, key=keys, condition=words, reason=texts, message=texts)),
+        drifted=diverged,
+        diffed=diverged,
+        applied_snapshot=st.none() | st.sampled_from([f"{key.name}-0-snapshot", ""]),
+        deleting=st.none() | times,
+    )
+
+
+@st.composite
+def resource_snapshots(draw: st.DrawFn, key: PlacementKey, index: int) -> ResourceSnapshot:
+    """A snapshot; what has no blob comes with its manifest."""
+    found = {k: (draw(texts), draw(st.sampled_from(["", "e" * 40])), draw(counts)) for k in draw(tuples(keys, 3))}
+    # One path has one blob in one commit.
+    blobs = {path: blob for path, blob, _ in found.values()}
+    refs = tuple(DocumentRef(path, blobs[path], document, k) for k, (path, _, document) in found.items())
+    manifests = tuple(Manifest(ref.key, draw(bodies), "", Origin(ref.path, 1)) for ref in refs)
+    return ResourceSnapshot(
+        placement=key,
+        index=index,
+        hash=draw(texts),
+        commit=draw(texts),
+        created=draw(times),
+        documents=refs,
+        manifests=manifests,
+    )
+
+
+@st.composite
+def records(draw: st.DrawFn, key: PlacementKey) -> PlacementRecord:
+    """A placement's record; decisions only where there is a policy snapshot, as scheduling makes them."""
+    policy_count = draw(st.integers(0, 2))
+    clusters = sorted(draw(st.sets(names, max_size=3)))
+    return PlacementRecord(
+        placement=draw(placements(key)),
+        resource_snapshots=tuple(draw(resource_snapshots(key, index)) for index in range(draw(st.integers(0, 2)))),
+        policy_snapshots=tuple(
+            PolicySnapshot(
+                placement=key,
+                index=index,
+                hash=draw(texts),
+                policy=draw(policies),
+                number_of_clusters=draw(st.none() | counts),
+                placement_generation=draw(counts),
+            )
+            for index in range(policy_count)
+        ),
+        bindings=tuple(draw(bindings(key, cluster)) for cluster in clusters),
+        decisions=draw(tuples(decisions)) if policy_count else (),
+        conditions=draw(conditions),
+        schedule_key=draw(texts),
+    )
+
+
+def clusters_of(name: str) -> st.SearchStrategy[MemberCluster]:
+    """A cluster of a name."""
+    return st.builds(
+        MemberCluster,
+        name=st.just(name),
+        labels=maps,
+        annotations=maps,
+        taints=tuples(st.builds(Taint, texts, texts, texts)),
+        heartbeat_period_seconds=counts,
+        delete_validation_mode=words,
+        delete_propagation_policy=words,
+        connection=st.none()
+        | st.builds(
+            Connection,
+            context=st.none() | texts,
+            kubeconfig_file=st.none() | texts,
+            kubeconfig_secret=st.none() | st.tuples(texts, texts, texts),
+            in_cluster=st.booleans(),
+            pull=st.booleans(),
+            simulated=st.booleans(),
+        ),
+        generation=counts,
+        deleting=st.none() | times,
+        status=st.builds(
+            ClusterStatus,
+            conditions=conditions,
+            properties=st.dictionaries(texts, st.builds(PropertyValue, texts, st.none() | times), max_size=2),
+            resource_usage=st.builds(
+                ResourceUsage, capacity=maps, allocatable=maps, available=maps, observed=st.none() | times
+            ),
+            namespaces=st.none() | maps,
+            agent=st.none()
+            | st.builds(AgentStatus, type=texts, conditions=conditions, last_received_heartbeat=st.none() | times),
+        ),
+        body=bodies,
+    )
+
+
+@st.composite
+def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnapshot, ...]:
+    """Some snapshots of an override."""
+    rules = st.builds(
+        OverrideRule,
+        cluster_terms=st.none() | tuples(terms),
+        override_type=words,
+        patches=tuples(st.builds(JsonPatch, words, texts, json_values) | st.builds(lambda: JsonPatch("remove", "/a", None, False))),
+    )
+    override = st.builds(
+        Override,
+        key=st.just(key),
+        resources=tuples(st.builds(OverriddenResource, texts, texts, texts, texts)),
+        rules=tuples(rules),
+        placement=st.none() | st.tuples(names, words),
+        labels=maps,
+        body=bodies,
+    )
+    return tuple(
+        OverrideSnapshot(override=draw(override), index=index, hash=draw(texts)) for index in range(draw(st.integers(1, 2)))
+    )
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> FleetState:
+    """A whole state."""
+    placement_keys = draw(st.sets(st.builds(PlacementKey, st.just("") | names, names), max_size=2))
+    override_keys = draw(st.sets(st.builds(OverrideKey, st.just("") | names, names), max_size=2))
+    inventory: dict[str, dict[ObjectKey, InventoryEntry]] = {}
+    for cluster in draw(st.sets(names, max_size=2)):
+        owned = draw(st.lists(keys, min_size=1, max_size=3, unique=True))
+        inventory[cluster] = {
+            key: InventoryEntry(
+                key=key,
+                placement=PlacementKey(draw(st.just("") | names), draw(names)),
+                uid=draw(st.none() | texts),
+                applied_digest=draw(st.none() | texts),
+                shape_digest=draw(st.none() | texts),
+            )
+            for key in owned
+        }
+    return FleetState(
+        observed_commit=draw(st.none() | words),
+        clusters={name: draw(clusters_of(name)) for name in draw(st.sets(names, max_size=2))},
+        placements={key: draw(records(key)) for key in placement_keys},
+        overrides={key: draw(override_snapshots(key)) for key in override_keys},
+        inventory=inventory,
+        faults=draw(
+            tuples(
+                st.builds(
+                    Fault,
+                    path=texts,
+                    line=counts,
+                    object=texts,
+                    field=texts,
+                    message=texts,
+                    severity=st.sampled_from(Severity),
+                )
+            )
+        ),
+        last_good={path: "f" * 40 for path in draw(st.sets(st.sampled_from(["a.yaml", "b/c.yaml"])))},
+    )

@@ -1,0 +1,160 @@
+"""Which objects a placement selects, in which order, and what it must not select."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.model.labels import LabelRequirement, LabelSelector
+from gitfleet.model.objects import Manifest
+from gitfleet.model.placements import ResourceSelector
+from gitfleet.snapshots import index_payload, is_propagated, select, selection_key, snapshot_order
+from tests.snapshots.builders import (
+    NAMESPACED,
+    config,
+    index,
+    namespace,
+    obj,
+    pick,
+    pick_namespace,
+    placement,
+    role,
+)
+
+WEB = (namespace("web", team="a"), config("settings", "web"), obj("apps/v1", "Deployment", "app", "web"))
+PAYLOAD = index(
+    *WEB, namespace("other"), config("settings", "other", tier="x"), role("reader", tier="x"), role("writer")
+)
+
+
+def names(*selectors: ResourceSelector, ns: str = "") -> list[str]:
+    found = select(placement(*selectors, ns=ns), PAYLOAD)
+    assert found.error is None
+    return [str(m.key) for m in found.manifests]
+
+
+def complaint(*selectors: ResourceSelector, ns: str = "", payload: tuple[Manifest, ...] = ()) -> str:
+    found = select(placement(*selectors, ns=ns), index(*payload) if payload else PAYLOAD)
+    assert found.error is not None
+    assert (found.error.reason, found.manifests) == ("InvalidResourceSelectors", ())
+    return found.error.message
+
+
+TIER_X = LabelSelector(match_labels={"tier": "x"})
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [
+        ([pick_namespace("web")], ["Namespace/web", "ConfigMap/web/settings", "Deployment/web/app"]),
+        ([pick_namespace("web", "NamespaceOnly")], ["Namespace/web"]),
+        (
+            [pick_namespace("web", "NamespaceWithResourceSelectors"), pick("ConfigMap"), pick("ClusterRole", "writer")],
+            ["Namespace/web", "ConfigMap/web/settings", "ClusterRole/writer"],
+        ),
+        (
+            [pick("Namespace", label_selector=LabelSelector(match_labels={"team": "a"}))],
+            ["Namespace/web", "ConfigMap/web/settings", "Deployment/web/app"],
+        ),
+        ([pick("ClusterRole")], ["ClusterRole/reader", "ClusterRole/writer"]),
+        ([pick("ClusterRole", label_selector=TIER_X)], ["ClusterRole/reader"]),
+        (
+            [pick("ClusterRole", "writer"), pick("ClusterRole", "reader")],
+            ["ClusterRole/reader", "ClusterRole/writer"],
+        ),
+        ([pick("ClusterRole", "nobody"), pick("Gadget")], []),
+        ([ResourceSelector(group="rbac.authorization.k8s.io", version="v1beta1", kind="ClusterRole")], []),
+        ([pick("Pod")], []),
+        ([], []),
+    ],
+)
+def test_what_is_selected(selectors: list[ResourceSelector], expected: list[str]) -> None:
+    assert names(*selectors) == expected
+
+
+def test_a_resource_placement_selects_in_its_own_namespace() -> None:
+    assert names(pick("ConfigMap"), ns="web") == ["ConfigMap/web/settings"]
+    assert names(pick("ConfigMap", label_selector=TIER_X), ns="other") == ["ConfigMap/other/settings"]
+    assert "cannot select a Namespace" in complaint(pick_namespace("web"), ns="web")
+    assert "which is cluster-scoped" in complaint(pick("ClusterRole"), ns="web")
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "fleet-system"])
+def test_reserved_namespaces_are_a_user_error(name: str) -> None:
+    assert complaint(pick_namespace(name)) == (
+        f"The resource selectors of web cannot be used: namespace {name} is reserved and cannot be placed"
+    )
+    assert name in complaint(pick("Namespace"), payload=(namespace(name),))
+
+
+def test_an_object_selected_twice_is_a_user_error() -> None:
+    message = complaint(pick("ClusterRole", "reader"), pick("ClusterRole", label_selector=TIER_X))
+    assert message.endswith("ClusterRole/reader is selected more than once")
+
+
+def test_a_namespaced_kind_needs_its_namespace() -> None:
+    assert "ConfigMap, which is namespaced" in complaint(pick("ConfigMap"))
+    assert "exactly one namespace, and 0 are selected" in complaint(
+        pick_namespace("nowhere", "NamespaceWithResourceSelectors")
+    )
+
+
+def test_an_unknown_operator_is_a_user_error() -> None:
+    wrong = LabelSelector(match_expressions=(LabelRequirement("a", "Near"),))
+    assert "Near" in complaint(pick("ClusterRole", label_selector=wrong))
+
+
+@pytest.mark.parametrize(
+    ("subject", "expected"),
+    [
+        (obj("v1", "Event", "e", "web"), False),
+        (obj("batch/v1", "Job", "j", "web", metadata={"ownerReferences": [{"kind": "CronJob"}]}), False),
+        (obj("batch/v1", "Job", "j", "web"), True),
+        (obj("v1", "Endpoints", "svc", "web"), False),
+        (obj("v1", "Endpoints", "own", "web"), True),
+        (obj("v1", "ServiceAccount", "default", "web"), False),
+        (obj("v1", "Secret", "s", "web", type="kubernetes.io/service-account-token"), False),
+        (config("c", "web"), True),
+        (obj("v1", "ConfigMap", "c", "web", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), False),
+    ],
+)
+def test_what_is_never_propagated(subject: Manifest, expected: bool) -> None:
+    assert is_propagated(subject.key, subject.body, services={("web", "svc")}) is expected
+
+
+def test_generated_endpoints_are_known_by_their_service() -> None:
+    service = obj("v1", "Service", "svc", "web")
+    found = select(
+        placement(pick_namespace("web")), index(namespace("web"), service, obj("v1", "Endpoints", "svc", "web"))
+    )
+    assert [m.key.kind for m in found.manifests] == ["Namespace", "Service"]
+
+
+def test_the_selection_key_changes_exactly_with_what_is_selected() -> None:
+    subject = placement(pick_namespace("web"))
+    before = selection_key(subject, PAYLOAD)
+    assert before == selection_key(subject, index(*WEB, namespace("other"), role("new")))
+    assert before != selection_key(subject, index(namespace("web", team="a"), config("settings", "web", "2"), WEB[2]))
+    assert before != selection_key(placement(pick_namespace("web", "NamespaceOnly")), PAYLOAD)
+
+
+KINDS = st.sampled_from(["Namespace", "ConfigMap", "Gadget", "Widget", "Deployment"])
+OBJECTS = st.builds(
+    lambda kind, name, version: obj(version, kind, name, "" if kind == "Namespace" else "web"),
+    KINDS,
+    st.sampled_from("abcdef"),
+    st.sampled_from(["v1", "apps/v1", "x.io/v1"]),
+)
+
+
+PAYLOADS = st.lists(OBJECTS, unique_by=lambda m: m.key)
+
+
+@given(PAYLOADS.flatmap(lambda found: st.tuples(st.just(found), st.permutations(found))))
+def test_the_order_does_not_depend_on_the_order_of_files(orders: tuple[list[Manifest], list[Manifest]]) -> None:
+    one, two = (index_payload(manifests, NAMESPACED) for manifests in orders)
+    assert one == two
+    for group in one.kinds.values():
+        keys = [snapshot_order(m.key) for m in group.manifests]
+        assert keys == sorted(keys)

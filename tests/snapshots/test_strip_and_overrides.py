@@ -1,0 +1,102 @@
+"""Stripping one kind at a time, splitting by size, and snapshots of overrides."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.snapshots import current_overrides, split_by_size, strip, take_override_snapshots
+from tests.snapshots.builders import manifest
+
+UIDS = {"controller-uid": "u", "batch.kubernetes.io/controller-uid": "u"}
+
+
+def body(kind: str, spec: dict[str, Any], api_version: str = "v1") -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x", "namespace": "a"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("given_body", "expected"),
+    [
+        (body("Service", {"clusterIP": "None", "clusterIPs": ["None"]}), None),
+        (body("Service", {"clusterIP": "", "ports": [{"port": 1}]}), body("Service", {"ports": [{"port": 1}]})),
+        (
+            body("Service", {"type": "NodePort", "ports": [{"port": 1, "nodePort": 2}, {"port": 3}]}),
+            body("Service", {"type": "NodePort", "ports": [{"port": 1}, {"port": 3}]}),
+        ),
+        (body("Service", {"clusterIP": "1.2.3.4"}, "x.io/v1"), None),
+        (
+            body(
+                "Job",
+                {
+                    "selector": {"matchLabels": {**UIDS, "a": "b"}},
+                    "template": {"metadata": {"labels": {**UIDS, "c": "d"}, "creationTimestamp": None}},
+                },
+                "batch/v1",
+            ),
+            body(
+                "Job",
+                {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"c": "d"}}}},
+                "batch/v1",
+            ),
+        ),
+        (body("Job", {"manualSelector": True, "selector": {"matchLabels": UIDS}}, "batch/v1"), None),
+        (body("Deployment", {"replicas": 2}, "apps/v1"), None),
+    ],
+)
+def test_strip(given_body: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    before, subject = deepcopy(given_body), manifest(given_body)
+    got = strip(subject)
+    assert got.body == (expected or before)
+    assert (got is subject) == (expected is None)
+    assert given_body == before
+    assert strip(got) is got
+
+
+@given(st.lists(st.integers(1, 200)), st.integers(1, 200))
+def test_split_keeps_order_and_limit(sizes: list[int], limit: int) -> None:
+    groups = list(split_by_size(sizes, limit))
+    assert [size for group in groups for size in group] == sizes
+    assert all(len(group) == 1 or sum(group) <= limit for group in groups)
+    assert all(sum(a) + b[0] > limit for a, b in pairwise(groups))
+
+
+def override(value: str, name: str = "cro", ns: str = "", **more: Any) -> Override:
+    return Override(
+        key=OverrideKey(ns, name),
+        resources=(OverriddenResource("", "v1", "Namespace", "web"),),
+        rules=(OverrideRule(cluster_terms=(), patches=(JsonPatch("add", "/metadata/labels/a", value),)),),
+        **more,
+    )
+
+
+def test_override_snapshots_are_numbered_by_change_of_spec() -> None:
+    one = override("1")
+    first = take_override_snapshots({one.key: one}, {})
+    assert [(s.name, s.reference) for s in first[one.key]] == [("cro-0", "cro-0")]
+    relabelled = replace(one, labels={"x": "y"})
+    assert take_override_snapshots({one.key: relabelled}, first) == first
+    second = take_override_snapshots({one.key: override("2")}, first)
+    assert [s.index for s in second[one.key]] == [0, 1]
+    assert current_overrides({one.key: override("2")}, second) == (second[one.key][1],)
+    typed = replace(one, rules=(OverrideRule(cluster_terms=(), patches=(JsonPatch("add", "/metadata/labels/a", 1),)),))
+    assert len(take_override_snapshots({one.key: typed}, first)[one.key]) == 2
+
+
+def test_ten_override_snapshots_are_kept_and_those_in_use() -> None:
+    known: Any = {}
+    key = OverrideKey("ns", "ro")
+    for number in range(15):
+        known = take_override_snapshots({key: override(str(number), "ro", "ns")}, known, in_use={"ns/ro-1"})
+    assert [s.index for s in known[key]] == [1, *range(5, 15)]
+    gone = take_override_snapshots({}, known, in_use={"ns/ro-14"})
+    assert [s.index for s in gone[key]] == [14]
+    assert current_overrides({}, gone) == ()
+    assert take_override_snapshots({}, gone) == {}

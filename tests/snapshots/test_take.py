@@ -1,0 +1,172 @@
+"""When a snapshot is taken, what it holds, and how long it is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitfleet.errors import BadInput
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.placements import PlacementPolicy, PlacementType, RolloutStrategy, Toleration
+from gitfleet.model.snapshots import DocumentRef
+from gitfleet.snapshots import restore_snapshot
+from tests.snapshots.builders import (
+    NOW,
+    config,
+    index,
+    manifest,
+    namespace,
+    pick,
+    pick_namespace,
+    placement,
+    record_of,
+    take,
+)
+
+SUBJECT = placement(pick_namespace("web"))
+NAMESPACE = namespace("web")
+
+
+def test_the_first_snapshot_has_index_0_and_everything_in_order() -> None:
+    settings = config("settings", "web")
+    (snapshot,) = take(SUBJECT, index(settings, NAMESPACE)).resource_snapshots
+    assert snapshot.name == "web-0-snapshot"
+    assert (snapshot.commit, snapshot.created) == ("c0", NOW)
+    assert snapshot.manifests == (NAMESPACE, settings)
+    assert snapshot.documents == tuple(
+        DocumentRef(m.origin.path, m.origin.blob, 0, m.key) for m in (NAMESPACE, settings)
+    )
+
+
+def test_an_empty_selection_still_makes_a_snapshot() -> None:
+    (snapshot,) = take(placement(pick("ClusterRole")), index()).resource_snapshots
+    assert (snapshot.index, snapshot.manifests) == (0, ())
+
+
+def test_unchanged_content_makes_no_snapshot_and_a_return_makes_a_new_one() -> None:
+    """Decision D16."""
+    one, two = index(NAMESPACE, config("settings", "web", "1")), index(NAMESPACE, config("settings", "web", "2"))
+    first = take(SUBJECT, one)
+    record = record_of(SUBJECT, first)
+    assert take(SUBJECT, one, record, commit="c1") == first
+    second = take(SUBJECT, two, record, commit="c2")
+    third = take(SUBJECT, one, record_of(SUBJECT, second), commit="c3")
+    assert [s.index for s in third.resource_snapshots] == [0, 1, 2]
+    assert third.resource_snapshots[0].hash == third.resource_snapshots[2].hash != second.resource_snapshots[1].hash
+
+
+def test_a_comment_or_a_moved_file_makes_no_snapshot() -> None:
+    first = take(SUBJECT, index(NAMESPACE))
+    rewritten = manifest(NAMESPACE.body, blob="another", document=3)
+    assert take(SUBJECT, index(rewritten), record_of(SUBJECT, first)) == first
+
+
+def test_what_a_cluster_added_makes_no_snapshot() -> None:
+    first = take(SUBJECT, index(NAMESPACE))
+    metadata = {
+        **NAMESPACE.body["metadata"],
+        "uid": "u",
+        "resourceVersion": "5",
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"},
+    }
+    exported = manifest({**NAMESPACE.body, "metadata": metadata, "status": {"phase": "Active"}})
+    assert take(SUBJECT, index(exported), record_of(SUBJECT, first)) == first
+    (alone,) = take(SUBJECT, index(exported)).resource_snapshots
+    assert alone.manifests is not None
+    assert (alone.manifests[0].body, alone.manifests[0].digest) == (NAMESPACE.body, NAMESPACE.digest)
+
+
+def test_rendered_manifests_have_no_blob_and_are_compared_by_content() -> None:
+    rendered = [manifest(config("s", "web", v).body, blob="") for v in "12"]
+    first = take(SUBJECT, index(NAMESPACE, rendered[0]))
+    record = record_of(SUBJECT, first)
+    assert take(SUBJECT, index(NAMESPACE, rendered[0]), record) == first
+    assert len(take(SUBJECT, index(NAMESPACE, rendered[1]), record).resource_snapshots) == 2
+
+
+def test_external_placements_get_snapshots_too() -> None:
+    """Decision D26."""
+    subject = placement(pick_namespace("web"), strategy=RolloutStrategy(type="External"))
+    assert len(take(subject, index(NAMESPACE)).resource_snapshots) == 1
+
+
+def test_a_user_error_keeps_all_that_was_there() -> None:
+    first = take(SUBJECT, index(NAMESPACE))
+    wrong = replace(SUBJECT, selectors=(pick_namespace("kube-system"),))
+    answer = take(wrong, index(NAMESPACE), record_of(SUBJECT, first))
+    assert answer.user_error is not None
+    assert replace(answer, user_error=None) == first
+
+
+def test_history_is_limited_but_nothing_in_use_is_dropped() -> None:
+    """Decision D17."""
+    subject = replace(SUBJECT, revision_history_limit=2)
+    answer = take(subject, index(NAMESPACE, config("s", "web", "0")))
+    bound = Binding(
+        placement=subject.key,
+        cluster="a",
+        state=BindingState.BOUND,
+        policy_snapshot="web-0",
+        resource_snapshot="web-1-snapshot",
+        applied_snapshot="web-0-snapshot",
+    )
+    for value in "12345":
+        record = record_of(subject, answer, bindings=(bound,))
+        answer = take(subject, index(NAMESPACE, config("s", "web", value)), record, in_use={"web-2-snapshot"})
+    assert [s.index for s in answer.resource_snapshots] == [0, 1, 2, 4, 5]
+    assert [s.index for s in take(subject, index(), record_of(subject, answer)).resource_snapshots] == [5, 6]
+
+
+def policy(n: int, **more: object) -> PlacementPolicy:
+    return PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=n, **more)  # type: ignore[arg-type]
+
+
+def test_scaling_edits_the_policy_snapshot_and_a_change_makes_a_new_one() -> None:
+    subject = replace(SUBJECT, policy=policy(2))
+    first = take(subject, index())
+    scaled = replace(subject, policy=policy(3), generation=2)
+    second = take(scaled, index(), record_of(subject, first))
+    (edited,) = second.policy_snapshots
+    assert (edited.name, edited.hash) == ("web-0", first.policy_snapshots[0].hash)
+    assert (edited.number_of_clusters, edited.policy.number_of_clusters, edited.placement_generation) == (3, 3, 2)
+    changed = replace(scaled, policy=policy(3, tolerations=(Toleration(key="gpu"),)))
+    third = take(changed, index(), record_of(scaled, second))
+    assert [s.index for s in third.policy_snapshots] == [0, 1]
+    fourth = take(scaled, index(), record_of(changed, third))
+    assert [s.index for s in fourth.policy_snapshots] == [0, 1, 2]
+
+
+def test_no_policy_is_pick_all() -> None:
+    first = take(SUBJECT, index())
+    explicit = replace(SUBJECT, policy=PlacementPolicy())
+    assert take(explicit, index(), record_of(SUBJECT, first)) == first
+
+
+def test_a_file_that_cannot_be_read_takes_nothing_away() -> None:
+    """Law 2: what is missing is carried over, what changed is taken, what is no longer selected goes."""
+    old, kept = config("old", "web"), config("kept", "web")
+    record = record_of(SUBJECT, take(SUBJECT, index(NAMESPACE, old, kept)))
+    held = index(NAMESPACE, config("kept", "web", "2"), holds_removals=True)
+    latest = take(SUBJECT, held, record).resource_snapshots[-1]
+    assert [str(m.key) for m in latest.manifests or ()] == ["Namespace/web", "ConfigMap/web/kept", "ConfigMap/web/old"]
+    assert take(SUBJECT, index(old, kept, holds_removals=True), record).resource_snapshots == record.resource_snapshots
+    narrowed = replace(SUBJECT, selectors=(pick_namespace("web", "NamespaceOnly"),))
+    (_, only) = take(narrowed, held, record).resource_snapshots
+    assert only.manifests == (NAMESPACE,)
+
+
+def test_a_latest_snapshot_that_was_not_loaded_is_held_as_it_is() -> None:
+    first = take(SUBJECT, index(NAMESPACE, config("old", "web")))
+    unloaded = tuple(replace(s, manifests=None) for s in first.resource_snapshots)
+    record = replace(record_of(SUBJECT, first), resource_snapshots=unloaded)
+    assert take(SUBJECT, index(NAMESPACE, holds_removals=True), record).resource_snapshots == unloaded
+
+
+def test_a_snapshot_is_restored_from_its_documents() -> None:
+    raw = manifest({**NAMESPACE.body, "status": {"phase": "Active"}}, blob="b1", document=2)
+    (snapshot,) = take(SUBJECT, index(raw, config("s", "web"))).resource_snapshots
+    documents = {("b1", 2): raw, (config("s", "web").digest, 0): config("s", "web")}
+    assert restore_snapshot(replace(snapshot, manifests=None), documents) == snapshot
+    with pytest.raises(BadInput, match="web-0-snapshot needs Namespace/web from document 2"):
+        restore_snapshot(snapshot, {})

@@ -1,0 +1,463 @@
+"""The simulated cluster keeps the port's contract, and behaves by the rules of scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from gitfleet.errors import BadInput
+from gitfleet.model.objects import JsonObject, ObjectKey, key_of
+from gitfleet.model.observations import Availability
+from gitfleet.observe import availability_of
+from gitfleet.ports.clusters import ClusterClient
+from gitfleet.testing import builders as make
+from gitfleet.testing.clock import ManualClock
+from gitfleet.testing.cluster import Happening, SimulatedCluster, SimulatedCrash
+from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from tests.testing.cluster_contract import ClusterBench, ClusterContract, short
+
+
+def bench_on(cluster: SimulatedCluster, clock: ManualClock) -> ClusterBench:
+    numbers = count()
+    return ClusterBench(
+        cluster=cluster.name,
+        client=cluster,
+        fresh=lambda: f"ns-{next(numbers)}",
+        by_hand=lambda key, patch: (cluster.mutate(key, patch), None)[1],
+        wait=lambda: (clock.advance(5), None)[1],
+    )
+
+
+class Lab:
+    """One simulated cluster with its clock and a bench."""
+
+    def __init__(self, *rules: ClusterRule, labels: dict[str, str] | None = None) -> None:
+        self.clock = ManualClock()
+        self.heard: list[Happening] = []
+        self.cluster = SimulatedCluster("c1", self.clock, rules=rules, labels=labels, listener=self.heard.append)
+        self.bench = bench_on(self.cluster, self.clock)
+        self.bench.have(make.namespace("app"))
+        self.heard.clear()
+
+    def verdict(self, body: JsonObject) -> Availability:
+        return availability_of(self.bench.must_see(key_of(body)).body).availability
+
+    def apply(self, body: JsonObject) -> tuple[bool, str]:
+        return short(self.cluster.perform([self.bench.create(body)]))[0]
+
+
+@pytest.fixture
+def bench() -> ClusterBench:
+    clock = ManualClock()
+    return bench_on(SimulatedCluster("c1", clock), clock)
+
+
+class TestContract(ClusterContract):
+    """The same promises as the real adapter's."""
+
+
+def test_it_is_a_cluster_client(bench: ClusterBench) -> None:
+    client: ClusterClient = SimulatedCluster("c1", ManualClock())
+    client.close()
+
+
+TRACKED: dict[str, Callable[[str], dict[str, Any]]] = {
+    "Deployment": lambda image: make.deployment("app", "web", image, 4),
+    "Deployment of one": lambda image: make.deployment("app", "web", image, 1),
+    "Deployment by default": lambda image: make.deployment("app", "web", image, None),
+    "Deployment of none": lambda image: make.deployment("app", "web", image, 0),
+    "StatefulSet": lambda image: make.stateful_set("app", "db", image, 3),
+    "StatefulSet of one": lambda image: make.stateful_set("app", "db", image, 1),
+    "StatefulSet of none": lambda image: make.stateful_set("app", "db", image, 0),
+    "DaemonSet": lambda image: make.daemon_set("app", "agent", image),
+    "LoadBalancer": lambda image: make.service("app", "web", type_="LoadBalancer", port=80 + len(image)),
+    "PodDisruptionBudget": lambda image: make.disruption_budget("app", "web", min_available=len(image)),
+}
+
+
+@pytest.mark.parametrize("kind", TRACKED)
+def test_objects_become_available_five_seconds_after_their_spec_changed(kind: str) -> None:
+    lab, body = Lab(), TRACKED[kind]("web:1")
+    assert lab.apply(body) == (True, "Applied")
+    assert lab.verdict(body) is Availability.NOT_YET
+    assert lab.cluster.unavailable() == (key_of(body),)
+    lab.clock.advance(4.9)
+    assert lab.verdict(body) is Availability.NOT_YET
+    lab.clock.advance(0.1)
+    assert lab.verdict(body) is Availability.AVAILABLE
+    assert (lab.cluster.unavailable(), lab.cluster.next_change()) == ((), None)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TRACKED if kind != "LoadBalancer"])
+def test_a_change_of_the_spec_makes_them_unavailable_again(kind: str) -> None:
+    lab = Lab()
+    lab.apply(TRACKED[kind]("web:1"))
+    lab.clock.advance(60)
+    changed = TRACKED[kind]("web:two")
+    lab.apply(changed)
+    assert lab.verdict(changed) is Availability.NOT_YET
+    lab.clock.advance(5)
+    assert lab.verdict(changed) is Availability.AVAILABLE
+
+
+def test_a_job_runs_and_then_has_succeeded() -> None:
+    lab, body = Lab(), make.job("app", "task")
+    lab.apply(body)
+    assert lab.verdict(body) is Availability.NOT_YET
+    lab.clock.advance(5)
+    assert lab.verdict(body) is Availability.AVAILABLE
+    assert lab.bench.must_see(key_of(body)).body["status"]["succeeded"] == 1
+
+
+AT_ONCE = [
+    make.namespace("other"),
+    make.config_map("app", "cm", {"k": "v"}),
+    make.secret("app", "s", {"k": "v"}),
+    make.service("app", "web"),
+    make.service("app", "headless", type_="ClusterIP") | {"spec": {"clusterIP": "None"}},
+    make.custom_definition("example.com", "Widget"),
+    make.an_object("rbac.authorization.k8s.io/v1", "Role", "r", namespace="app", rules=[]),
+]
+
+
+@pytest.mark.parametrize("body", AT_ONCE, ids=lambda body: f"{body['kind']}-{body['metadata']['name']}")
+def test_data_and_what_the_server_does_itself_is_there_at_once(body: dict[str, Any]) -> None:
+    lab = Lab()
+    lab.apply(body)
+    assert lab.verdict(body) is Availability.AVAILABLE
+    assert lab.cluster.unavailable() == ()
+
+
+@pytest.mark.parametrize(
+    ("status", "rules", "first"),
+    [
+        (True, (), Availability.NOT_YET),
+        (False, (), Availability.NOT_TRACKABLE),
+        (
+            False,
+            (ClusterRule(object=ObjectPattern(kind="Widget"), available=timedelta(seconds=5)),),
+            Availability.NOT_YET,
+        ),
+    ],
+)
+def test_a_custom_object_is_ready_where_somebody_says_so(
+    status: bool, rules: tuple[ClusterRule, ...], first: Availability
+) -> None:
+    lab = Lab(*rules)
+    lab.apply(make.custom_definition("example.com", "Widget", status=status))
+    widget = make.an_object("example.com/v1", "Widget", "w", namespace="app", spec={"size": 1})
+    lab.apply(widget)
+    assert lab.verdict(widget) is first
+    lab.clock.advance(5)
+    expected = Availability.AVAILABLE if first is Availability.NOT_YET else first
+    assert lab.verdict(widget) is expected
+
+
+RULES: list[tuple[str, ClusterRule, str, float | None]] = [
+    ("no rule matches: by default", ClusterRule(names=("c2",), available="never"), "web:1", 5),
+    ("by name of the cluster", ClusterRule(names=("c1", "c2"), available=timedelta(seconds=30)), "web:1", 30),
+    (
+        "by label of the cluster",
+        ClusterRule(match_labels={"env": "prod"}, available=timedelta(seconds=30)),
+        "web:1",
+        30,
+    ),
+    ("by another label", ClusterRule(match_labels={"env": "dev"}, available=timedelta(seconds=30)), "web:1", 5),
+    ("name and label", ClusterRule(names=("c1",), match_labels={"env": "dev"}, available="never"), "web:1", 5),
+    ("by image", ClusterRule(object=ObjectPattern(image="*:bad"), available="never"), "web:bad", None),
+    ("by another image", ClusterRule(object=ObjectPattern(image="*:bad"), available="never"), "web:good", 5),
+    ("by kind", ClusterRule(object=ObjectPattern(kind="Deployment"), available=timedelta(0)), "web:1", 0),
+    ("by another kind", ClusterRule(object=ObjectPattern(kind="StatefulSet"), available="never"), "web:1", 5),
+    ("by name", ClusterRule(object=ObjectPattern(name="web", namespace="app"), available="never"), "web:1", None),
+    (
+        "by another namespace",
+        ClusterRule(object=ObjectPattern(name="web", namespace="b"), available="never"),
+        "web:1",
+        5,
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "image", "seconds"), [case[1:] for case in RULES], ids=[case[0] for case in RULES])
+def test_rules_say_when_objects_are_available(rule: ClusterRule, image: str, seconds: float | None) -> None:
+    lab = Lab(rule, labels={"env": "prod"})
+    body = make.deployment("app", "web", image)
+    start = lab.clock.now()
+    lab.apply(body)
+    due = lab.cluster.next_change()
+    if seconds:
+        assert due == start + timedelta(seconds=seconds)
+    else:
+        assert due is None
+        lab.clock.advance(86400)
+        assert lab.verdict(body) is (Availability.AVAILABLE if seconds == 0 else Availability.NOT_YET)
+
+
+def test_the_first_rule_that_matches_wins() -> None:
+    lab = Lab(
+        ClusterRule(object=ObjectPattern(image="*:bad"), available="never"),
+        ClusterRule(available=timedelta(seconds=1)),
+    )
+    lab.apply(make.deployment("app", "web", "web:bad"))
+    lab.apply(make.deployment("app", "api", "api:1"))
+    lab.clock.advance(1)
+    assert lab.cluster.unavailable() == (key_of(make.deployment("app", "web")),)
+
+
+def test_the_image_of_any_container_counts() -> None:
+    glob = ObjectPattern(image="*:bad")
+    body = make.deployment("app", "web")
+    pod = body["spec"]["template"]["spec"]
+    assert not glob.matches(key_of(body), body)
+    pod["initContainers"] = [{"name": "init", "image": "init:bad"}]
+    assert glob.matches(key_of(body), body)
+    cron = make.an_object(
+        "batch/v1", "CronJob", "c", namespace="app", spec={"jobTemplate": {"spec": {"template": {"spec": pod}}}}
+    )
+    assert glob.matches(key_of(cron), cron)
+    plain = make.an_object("v1", "Pod", "p", namespace="app", spec=pod)
+    assert glob.matches(key_of(plain), plain)
+    assert not glob.matches(key_of(plain), {"spec": {"containers": [None, 3], "template": "odd"}})
+
+
+def test_a_rolling_update_keeps_most_replicas() -> None:
+    lab = Lab()
+    lab.apply(make.deployment("app", "web", "web:1", 4))
+    lab.clock.advance(5)
+    lab.apply(make.deployment("app", "web", "web:2", 4))
+    status = lab.bench.must_see(key_of(make.deployment("app", "web"))).body["status"]
+    counts = {name: value for name, value in status.items() if name != "conditions"}
+    assert counts == {
+        "observedGeneration": 2,
+        "replicas": 5,
+        "updatedReplicas": 2,
+        "readyReplicas": 3,
+        "availableReplicas": 3,
+        "unavailableReplicas": 2,
+    }
+
+
+def test_an_image_that_was_never_available_and_is_put_right() -> None:
+    lab = Lab(ClusterRule(object=ObjectPattern(image="*:bad"), available="never"))
+    body = make.deployment("app", "web", "web:bad")
+    lab.apply(body)
+    lab.clock.advance(3600)
+    assert lab.verdict(body) is Availability.NOT_YET
+    lab.apply(make.deployment("app", "web", "web:2"))
+    lab.clock.advance(5)
+    assert lab.verdict(body) is Availability.AVAILABLE
+
+
+def test_a_refusal_by_rule() -> None:
+    lab = Lab(ClusterRule(object=ObjectPattern(kind="Deployment"), apply_fails=True))
+    body = make.deployment("app", "web")
+    (outcome,) = lab.cluster.perform([lab.bench.create(body)])
+    assert (outcome.ok, outcome.code, outcome.retry, outcome.live) == (False, "Invalid", False, None)
+    assert outcome.message == "the API server of c1 refuses Deployment/app/web"
+    assert lab.bench.see(key_of(body)) is None
+    assert lab.apply(make.config_map("app", "cm")) == (True, "Applied")
+
+
+def test_an_unreachable_cluster_goes_on_by_itself() -> None:
+    lab, body = Lab(), make.deployment("app", "web")
+    lab.apply(body)
+    lab.cluster.reachable = False
+    answer = lab.cluster.look([key_of(body)])
+    assert (answer.reachable, answer.error) == (False, "the API server of c1 does not answer")
+    assert (dict(answer.live), answer.namespaces) == ({}, None)
+    (outcome,) = lab.cluster.perform([lab.bench.create(make.config_map("app", "cm"))])
+    assert (outcome.ok, outcome.code, outcome.retry) == (False, "Unreachable", True)
+    lab.clock.advance(5)
+    assert lab.cluster.unavailable() == ()
+    lab.cluster.reachable = True
+    assert lab.verdict(body) is Availability.AVAILABLE
+    assert lab.bench.see(key_of(make.config_map("app", "cm"))) is None
+
+
+def test_the_next_operations_fail() -> None:
+    lab = Lab()
+    lab.cluster.fail_next(2)
+    bodies = [make.config_map("app", f"cm-{number}") for number in range(3)]
+    outcomes = lab.cluster.perform([lab.bench.create(body) for body in bodies])
+    assert short(outcomes) == [(False, "InternalError"), (False, "InternalError"), (True, "Applied")]
+    assert outcomes[0].retry
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3])
+def test_a_crash_leaves_what_was_done(after: int) -> None:
+    lab = Lab()
+    bodies = [make.config_map("app", f"cm-{number}") for number in range(3)]
+    operations = [lab.bench.create(body) for body in bodies]
+    lab.cluster.crash_after(after)
+    with pytest.raises(SimulatedCrash):
+        lab.cluster.perform(operations)
+    assert [lab.cluster.get(key_of(body)) is not None for body in bodies] == [after > number for number in range(3)]
+    assert short(lab.cluster.perform(operations)) == [(True, "Applied")] * 3
+
+
+def test_a_crash_that_is_taken_back() -> None:
+    lab = Lab()
+    lab.cluster.crash_after(1)
+    lab.cluster.crash_after(None)
+    assert lab.apply(make.config_map("app", "cm")) == (True, "Applied")
+
+
+def test_deletes_come_last_in_falling_waves() -> None:
+    lab = Lab()
+    low, high = lab.bench.have(make.config_map("app", "low"), make.config_map("app", "high"))
+    lab.heard.clear()
+    lab.cluster.perform(
+        [
+            lab.bench.delete(low.key, low.uid, wave=0),
+            lab.bench.create(make.config_map("app", "b"), wave=2),
+            lab.bench.delete(high.key, high.uid, wave=1),
+            lab.bench.create(make.config_map("app", "a"), wave=1),
+        ]
+    )
+    heard = [(event.what, event.key.name, event.ok) for event in lab.heard]
+    assert heard == [("apply", "a", True), ("apply", "b", True), ("delete", "high", True), ("delete", "low", True)]
+
+
+def test_a_namespace_goes_with_all_that_is_in_it() -> None:
+    lab = Lab()
+    held = make.config_map("app", "held")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    lab.bench.have(make.config_map("app", "cm"), held)
+    home = lab.bench.must_see(key_of(make.namespace("app")))
+    (outcome,) = lab.cluster.perform([lab.bench.delete(home.key, home.uid)])
+    assert (outcome.ok, outcome.code) == (True, "Deleted")
+    assert outcome.live is not None and outcome.live.body["status"] == {"phase": "Terminating"}
+    assert lab.bench.see(key_of(make.config_map("app", "cm"))) is None
+    assert lab.apply(make.config_map("app", "late")) == (False, "Forbidden")
+    lab.cluster.mutate(key_of(held), [{"op": "remove", "path": "/metadata/finalizers"}])
+    assert lab.bench.see(home.key) is None
+    assert "app" not in (lab.cluster.look([]).namespaces or {})
+
+
+def test_a_definition_goes_with_its_objects() -> None:
+    lab = Lab()
+    definition = make.custom_definition("example.com", "Widget", namespaced=False)
+    widget = make.an_object("example.com/v1", "Widget", "w", spec={})
+    live, _ = lab.bench.have(definition, widget)
+    lab.cluster.perform([lab.bench.delete(live.key, live.uid)])
+    assert lab.bench.see(key_of(widget)) is None
+    assert lab.apply(widget) == (False, "NotFound")
+
+
+def test_a_definition_that_is_never_established() -> None:
+    lab = Lab(ClusterRule(object=ObjectPattern(kind="CustomResourceDefinition"), available="never"))
+    definition = make.custom_definition("example.com", "Widget")
+    widget = make.an_object("example.com/v1", "Widget", "w", namespace="app", spec={})
+    outcomes = lab.cluster.perform(
+        [lab.bench.create(definition), lab.bench.create(widget, wave=1, needs=(key_of(definition),))]
+    )
+    assert short(outcomes) == [(True, "Applied"), (False, "NeedsCRD")]
+    assert lab.verdict(definition) is Availability.NOT_YET
+
+
+def test_versions_that_are_not_served_are_unreadable_not_absent() -> None:
+    lab = Lab()
+    keys = [ObjectKey("apps", "v1beta1", "Deployment", "app", "web"), ObjectKey("", "v1", "Pods", "app", "web")]
+    answer = lab.cluster.look(keys)
+    assert dict(answer.live) == {}
+    assert dict(answer.unreadable) == {
+        keys[0]: 'no matches for kind "Deployment" in version "apps/v1beta1"',
+        keys[1]: 'no matches for kind "Pods" in version "v1"',
+    }
+
+
+def test_an_object_is_shown_in_the_version_asked_for() -> None:
+    lab = Lab()
+    scaler = make.an_object(
+        "autoscaling/v2", "HorizontalPodAutoscaler", "web", namespace="app", spec={"maxReplicas": 3}
+    )
+    lab.apply(scaler)
+    other = ObjectKey("autoscaling", "v1", "HorizontalPodAutoscaler", "app", "web")
+    live = lab.bench.must_see(other)
+    assert (live.key, live.body["apiVersion"]) == (other, "autoscaling/v1")
+    assert live.uid == lab.bench.must_see(key_of(scaler)).uid
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (make.an_object("v1", "ConfigMap", "cm"), "Invalid"),
+        (make.an_object("v1", "ConfigMap", "", namespace="app"), "Invalid"),
+        (make.an_object("v1", "Namespace", "n", namespace="app"), "Invalid"),
+        (make.an_object("example.com/v1", "Widget", "w", namespace="app"), "NotFound"),
+        (make.an_object("apps/v1beta1", "Deployment", "d", namespace="app"), "NotFound"),
+        (make.config_map("nowhere", "cm"), "NotFound"),
+    ],
+)
+def test_what_the_server_does_not_take(body: dict[str, Any], code: str) -> None:
+    assert Lab().apply(body) == (False, code)
+
+
+def test_drift_by_hand_is_told_by_its_owner() -> None:
+    lab = Lab()
+    body = make.config_map("app", "cm", {"k": "v", "other": "v"})
+    lab.apply(body)
+    live = lab.cluster.mutate(key_of(body), [{"op": "replace", "path": "/data/k", "value": "drift"}])
+    owners = {entry["manager"]: entry["fieldsV1"] for entry in live.body["metadata"]["managedFields"]}
+    assert owners == {
+        "gitfleet": {"f:data": {"f:other": {}}},
+        "kubectl-edit": {"f:data": {"f:k": {}}},
+    }
+    (refused,) = lab.cluster.perform([lab.bench.create(body, force=False)])
+    assert refused.message == 'ConfigMap/app/cm: Apply failed with 1 conflict with "kubectl-edit": .data.k'
+
+
+@pytest.mark.parametrize(
+    ("key", "patch", "text"),
+    [
+        (key_of(make.config_map("app", "gone")), [], "ConfigMap/app/gone is not on c1"),
+        (key_of(make.config_map("app", "cm")), [{"op": "remove", "path": "/data/x"}], "does not fit ConfigMap/app/cm"),
+        (key_of(make.config_map("app", "cm")), [{"op": "test", "path": "/kind", "value": 1}], "does not fit"),
+        (key_of(make.deployment("app", "web")), [{"op": "remove", "path": "/spec/selector"}], "cannot be changed"),
+    ],
+)
+def test_a_change_by_hand_that_cannot_be_made(key: ObjectKey, patch: list[JsonObject], text: str) -> None:
+    lab = Lab()
+    lab.bench.have(make.config_map("app", "cm"), make.deployment("app", "web"))
+    with pytest.raises(BadInput, match=text):
+        lab.cluster.mutate(key, patch)
+
+
+def test_a_status_set_by_hand_lasts_until_the_controllers_write() -> None:
+    lab, body = Lab(), make.deployment("app", "web")
+    lab.apply(body)
+    lab.clock.advance(5)
+    live = lab.cluster.mutate(key_of(body), [{"op": "replace", "path": "/status/availableReplicas", "value": 0}])
+    assert live.generation == 1
+    assert lab.verdict(body) is Availability.NOT_YET
+    lab.apply(make.deployment("app", "web", "web:2"))
+    lab.clock.advance(5)
+    assert lab.verdict(body) is Availability.AVAILABLE
+
+
+def test_answers_never_change_after_they_were_given() -> None:
+    lab, body = Lab(), make.deployment("app", "web")
+    lab.apply(body)
+    first = lab.bench.must_see(key_of(body))
+    text = repr(first)
+    lab.apply(make.deployment("app", "web", "web:2"))
+    lab.clock.advance(5)
+    lab.cluster.mutate(key_of(body), [{"op": "replace", "path": "/spec/replicas", "value": 7}])
+    assert repr(first) == text
+    assert lab.bench.must_see(key_of(body)).resource_version != first.resource_version
+
+
+def test_the_listener_hears_when_objects_become_available() -> None:
+    lab, body = Lab(), make.deployment("app", "web")
+    start = lab.clock.now()
+    lab.apply(body)
+    lab.clock.advance(60)
+    lab.cluster.look([])
+    assert lab.heard == [
+        Happening(at=start, cluster="c1", what="apply", key=key_of(body)),
+        Happening(at=start + timedelta(seconds=5), cluster="c1", what="available", key=key_of(body)),
+    ]

@@ -1,0 +1,102 @@
+"""Short ways to write overrides, snapshots and bindings in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.labels import LabelSelector
+from gitfleet.model.objects import JsonObject, Manifest, Origin, key_of
+from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.model.placements import ClusterSelectorTerm, PlacementKey
+from gitfleet.model.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
+from gitfleet.model.works import Work
+from gitfleet.works import render_work
+
+WEB = PlacementKey("", "web")
+EAST = MemberCluster(name="east", labels={"region": "eu", "tier": "gold"})
+WEST = MemberCluster(name="west", labels={"region": "us"})
+
+
+def manifest(body: JsonObject) -> Manifest:
+    key = key_of(body)
+    return Manifest(key, body, digest_of(body), Origin(f"{key}.yaml", 1, "blob"))
+
+
+def obj(api_version: str, kind: str, name: str, namespace: str = "", **more: Any) -> Manifest:
+    metadata: dict[str, Any] = {"name": name, **more.pop("metadata", {})}
+    if namespace:
+        metadata["namespace"] = namespace
+    return manifest({"apiVersion": api_version, "kind": kind, "metadata": metadata, **more})
+
+
+NAMESPACE = obj("v1", "Namespace", "web")
+SETTINGS = obj("v1", "ConfigMap", "settings", "web", data={"a": "1"})
+ROLE = obj("rbac.authorization.k8s.io/v1", "ClusterRole", "reader")
+SECRET = obj("v1", "Secret", "key", "web", data={"password": "aHVudGVyMg=="})
+
+
+def snapshot(*manifests: Manifest, placement: PlacementKey = WEB) -> ResourceSnapshot:
+    return ResourceSnapshot(
+        placement=placement,
+        index=0,
+        hash=digest_of([m.digest for m in manifests]),
+        commit="c0",
+        created=datetime(2026, 1, 1, tzinfo=UTC),
+        documents=tuple(DocumentRef(m.origin.path, m.origin.blob, 0, m.key) for m in manifests),
+        manifests=manifests,
+    )
+
+
+def rule(*patches: JsonPatch, region: str | None = None, delete: bool = False) -> OverrideRule:
+    """For every cluster, or for those of a region."""
+    term = ClusterSelectorTerm(label_selector=LabelSelector(match_labels={"region": region or ""}))
+    return OverrideRule(
+        cluster_terms=(term,) if region else (), override_type="Delete" if delete else "JSONPatch", patches=patches
+    )
+
+
+def override(name: str, selects: Manifest, *rules: OverrideRule, ns: str = "", **more: Any) -> OverrideSnapshot:
+    key = selects.key
+    return OverrideSnapshot(
+        override=Override(
+            key=OverrideKey(ns, name),
+            resources=(OverriddenResource(key.group, key.version, key.kind, key.name),),
+            rules=rules,
+            **more,
+        ),
+        index=0,
+        hash=digest_of(repr(rules)),
+    )
+
+
+def binding_of(cluster: MemberCluster) -> Binding:
+    return Binding(
+        placement=WEB,
+        cluster=cluster.name,
+        state=BindingState.BOUND,
+        policy_snapshot="web-0",
+        resource_snapshot="web-0-snapshot",
+        generation=7,
+    )
+
+
+def render(
+    manifests: Sequence[Manifest], overrides: Sequence[OverrideSnapshot] = (), cluster: MemberCluster = EAST
+) -> Work:
+    binding = replace(
+        binding_of(cluster),
+        cluster_resource_overrides=tuple(o.reference for o in overrides if not o.override.key.namespace),
+        resource_overrides=tuple(o.reference for o in overrides if o.override.key.namespace),
+    )
+    return render_work(binding, snapshot(*manifests), {o.reference: o for o in overrides}, cluster)
+
+
+def bodies(work: Work) -> list[JsonObject]:
+    assert work.error is None
+    return [m.body for m in work.manifests]

@@ -1,0 +1,106 @@
+"""Objects that carry others are unwrapped on the way to a cluster (decision D20)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.model.objects import Manifest
+from gitfleet.model.overrides import JsonPatch
+from gitfleet.works import overrides_for
+from tests.works.builders import EAST, NAMESPACE, SETTINGS, WEB, bodies, obj, override, render, rule, snapshot
+
+FLEET = "placement.kubernetes-fleet.io/v1beta1"
+ANNOTATED = {"annotations": {"kubernetes-fleet.io/envelope-configmap": "true"}}
+QUOTA = """\
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: quota, namespace: web}
+spec: {hard: {pods: "4"}}
+"""
+HOOK = "apiVersion: v1\nkind: Hook\nmetadata: {name: hook}\nfailing: off\n"
+
+
+def config(**data: str) -> Manifest:
+    return obj("v1", "ConfigMap", "wrapper", "web", metadata=ANNOTATED, data=data)
+
+
+def test_an_annotated_config_map_is_unwrapped_in_its_place() -> None:
+    work = render(
+        (NAMESPACE, config(b=f"{QUOTA}---\n{HOOK}", a='{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}}'))
+    )
+    assert [str(m.key) for m in work.manifests] == ["Namespace/web", "A/a", "ResourceQuota/web/quota", "Hook/hook"]
+    assert work.manifests[3].body["failing"] is False
+    assert work.manifests[2].origin.path == "ConfigMap/web/wrapper.yaml"
+    assert work.manifests[0] is NAMESPACE
+
+
+def test_an_ordinary_config_map_is_placed_as_it_is() -> None:
+    assert render((SETTINGS,)).manifests == (SETTINGS,)
+
+
+def test_the_newer_envelopes_carry_objects_of_their_own_scope() -> None:
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "web"}}
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}}
+    envelopes = (
+        obj(FLEET, "ClusterResourceEnvelope", "c", data={"role": role}),
+        obj(FLEET, "ResourceEnvelope", "e", "web", data={"quota": quota}),
+    )
+    assert bodies(render(envelopes)) == [role, quota]
+
+
+def envelope(kind: str, namespace: str, entry: Any) -> Manifest:
+    return obj(FLEET, kind, "e", namespace, data={"x": entry})
+
+
+def inside(namespace: str = "", name: str = "n") -> dict[str, Any]:
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {"apiVersion": "v1", "kind": "Thing", "metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("subject", "message"),
+    [
+        (envelope("ClusterResourceEnvelope", "", inside("web")), "x lies in namespace web, and only cluster-scoped"),
+        (envelope("ResourceEnvelope", "web", inside()), "x has no namespace"),
+        (envelope("ResourceEnvelope", "web", inside("other")), "x lies in namespace other, not in the envelope's own"),
+        (envelope("ResourceEnvelope", "web", inside("web", "")), "x lacks apiVersion, kind or name"),
+        (envelope("ResourceEnvelope", "web", "text"), "x is not an object"),
+        (config(x="a: ["), "x: line 2 is not YAML"),
+        (config(x="a: &top {}\nb: *top"), "x: line 1 uses an anchor or alias"),
+        (config(x="a: 1\na: 2"), "x: line 2 has a key that is not a string or given twice"),
+        (config(x="a: !!set {}"), "x: line 1 uses a tag"),
+        (config(x=QUOTA.replace("namespace: web", "namespace: other")), "x lies in namespace other"),
+        (config(x="[" * 200), "x: line 1 nests deeper than 100 levels"),
+        (config(x="hunter2"), "x is not an object"),
+    ],
+)
+def test_what_cannot_be_unwrapped_is_the_works_error(subject: Manifest, message: str) -> None:
+    work = render((NAMESPACE, subject))
+    assert work.manifests == ()
+    assert work.error is not None
+    assert message in work.error
+    assert work.error.startswith(f"{subject.key.kind} ")
+    assert work.error.endswith("(cluster east)")
+    assert "hunter2" not in work.error
+
+
+def test_an_object_in_an_envelope_and_beside_it_is_an_error() -> None:
+    quota = obj("v1", "ResourceQuota", "quota", "web")
+    assert "ResourceQuota/web/quota is placed twice" in (render((quota, config(x=QUOTA))).error or "")
+
+
+def test_overrides_reach_into_envelopes() -> None:
+    quota = obj("v1", "ResourceQuota", "quota", "web")
+    change = override("ro", quota, rule(JsonPatch("replace", "/spec/hard/pods", "9")), ns="web")
+    wrapped = config(x=QUOTA)
+    assert overrides_for(WEB, snapshot(wrapped), [change], EAST) == ((), ("web/ro-0",))
+    assert bodies(render((wrapped,), [change]))[0]["spec"] == {"hard": {"pods": "9"}}
+
+
+def test_overrides_of_the_envelope_itself_come_first() -> None:
+    wrapped = config(x="not: an object of Kubernetes")
+    mend = override("ro", wrapped, rule(JsonPatch("replace", "/data/x", QUOTA)), ns="web")
+    assert overrides_for(WEB, snapshot(wrapped), [mend], EAST) == ((), ("web/ro-0",))
+    assert [str(m.key) for m in render((wrapped,), [mend]).manifests] == ["ResourceQuota/web/quota"]

@@ -1,0 +1,193 @@
+"""Overrides on one object: order, rules, variables, deletion, and errors that tell where but never what."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.labels import LabelRequirement, LabelSelector
+from gitfleet.model.objects import Manifest
+from gitfleet.model.overrides import JsonPatch, OverrideRule
+from gitfleet.model.placements import ClusterSelectorTerm
+from gitfleet.works import render_work
+from tests.works.builders import (
+    EAST,
+    NAMESPACE,
+    ROLE,
+    SECRET,
+    SETTINGS,
+    WEST,
+    binding_of,
+    bodies,
+    obj,
+    override,
+    render,
+    rule,
+    snapshot,
+)
+
+
+def add(path: str, value: Any) -> JsonPatch:
+    return JsonPatch("add", path, value)
+
+
+def replace_(path: str, value: Any) -> JsonPatch:
+    return JsonPatch("replace", path, value)
+
+
+def data(work_bodies: list[Any]) -> list[Any]:
+    return [body.get("data") for body in work_bodies]
+
+
+def test_without_overrides_the_snapshots_manifests_are_shared() -> None:
+    manifests = (NAMESPACE, SETTINGS)
+    work = render(manifests)
+    assert work.manifests is not None
+    assert all(a is b for a, b in zip(work.manifests, manifests, strict=True))
+    assert (work.snapshot, work.generation, work.overridden, work.error) == ("web-0-snapshot", 7, False, None)
+
+
+def test_only_what_is_patched_is_copied_and_gets_a_new_digest() -> None:
+    deep = obj("v1", "ConfigMap", "deep", "web", data={"a": "1"}, other={"b": [1, 2]})
+    before = deepcopy(deep.body)
+    work = render((NAMESPACE, deep), [override("ro", deep, rule(add("/data/x", "y")), ns="web")])
+    assert work.overridden
+    assert work.manifests[0] is NAMESPACE
+    patched = work.manifests[1]
+    assert patched.body == {**before, "data": {"a": "1", "x": "y"}}
+    assert patched.digest == digest_of(patched.body)
+    assert patched.body["other"] is deep.body["other"]
+    assert deep.body == before
+
+
+def test_a_namespace_override_reaches_everything_in_it_and_the_namespaced_one_wins() -> None:
+    """All cluster-wide overrides by name, then the namespaced ones: the last writer wins."""
+    overrides = [
+        override("z-ro", SETTINGS, rule(add("/metadata/labels/who", "ro")), ns="web"),
+        override("b-cro", NAMESPACE, rule(add("/metadata/labels/who", "b"))),
+        override("a-cro", NAMESPACE, rule(add("/metadata/labels", {"who": "a"}))),
+    ]
+    labels = [b["metadata"].get("labels") for b in bodies(render((NAMESPACE, SETTINGS, ROLE), overrides))]
+    assert labels == [{"who": "b"}, {"who": "ro"}, None]
+
+
+def test_a_value_given_by_an_override_is_never_changed_by_a_later_one() -> None:
+    shared = {"who": "a"}
+    overrides = [
+        override("a", NAMESPACE, rule(add("/metadata/labels", shared))),
+        override("b", NAMESPACE, rule(add("/metadata/labels/more", "${MEMBER-CLUSTER-NAME}"))),
+    ]
+    east, west = (bodies(render((NAMESPACE,), overrides, c))[0]["metadata"]["labels"] for c in (EAST, WEST))
+    assert (shared, east, west) == ({"who": "a"}, {"who": "a", "more": "east"}, {"who": "a", "more": "west"})
+
+
+def test_rules_go_in_order_to_the_clusters_they_select() -> None:
+    rules = (rule(replace_("/data/a", "2")), rule(replace_("/data/a", "eu"), region="eu"))
+    overrides = [override("ro", SETTINGS, *rules, ns="web")]
+    assert data(bodies(render((SETTINGS,), overrides, EAST))) == [{"a": "eu"}]
+    assert data(bodies(render((SETTINGS,), overrides, WEST))) == [{"a": "2"}]
+
+
+def test_no_selector_selects_no_cluster_and_a_term_without_labels_neither() -> None:
+    nobody = OverrideRule(cluster_terms=None, patches=(replace_("/data/a", "2"),))
+    empty_term = OverrideRule(cluster_terms=(ClusterSelectorTerm(),), patches=(replace_("/data/a", "3"),))
+    work = render((SETTINGS,), [override("ro", SETTINGS, nobody, empty_term, ns="web")])
+    assert work.manifests == (SETTINGS,)
+
+
+def test_a_deleted_object_is_left_out_and_nothing_later_minds() -> None:
+    overrides = [
+        override("cro", NAMESPACE, rule(delete=True, region="eu")),
+        override("ro", SETTINGS, rule(replace_("/nowhere/at", "all")), ns="web"),
+    ]
+    assert render((NAMESPACE, SETTINGS), overrides, EAST).manifests == ()
+    assert render((NAMESPACE, SETTINGS), overrides, WEST).error is not None
+
+
+def test_variables_are_replaced_in_values() -> None:
+    value = {"${MEMBER-CLUSTER-NAME}": ["${MEMBER-CLUSTER-LABEL-KEY-region}-${MEMBER-CLUSTER-LABEL-KEY-tier}"]}
+    work = render((SETTINGS,), [override("ro", SETTINGS, rule(add("/data/x", value)), ns="web")])
+    assert data(bodies(work)) == [{"a": "1", "x": {"east": ["eu-gold"]}}]
+    own = add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-kubernetes-fleet.io/member-name}")
+    assert data(bodies(render((SETTINGS,), [override("own", SETTINGS, rule(own), ns="web")])))[0]["x"] == "east"
+
+
+ON_SETTINGS = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "settings" in namespace "web": rule 1: '
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        (replace_("/data/zzz", "2"), "replace /data/zzz: nothing is there"),
+        (JsonPatch("remove", "/data/zzz", has_value=False), "remove /data/zzz: nothing is there"),
+        (add("/metadata/labels/x", "2"), "add /metadata/labels/x: /metadata/labels is not there or cannot hold it"),
+        (add("/data/a/b/c", "2"), "add /data/a/b/c: /data/a is not there or cannot hold it"),
+        (add("/data/a/b", "2"), "add /data/a/b: /data/a is not there or cannot hold it"),
+        (add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-no}"), "label key no not found on cluster east"),
+        (
+            add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-no"),
+            "a variable in the value of /data/x is missing the closing bracket `}`",
+        ),
+    ],
+)
+def test_an_override_that_cannot_be_applied_says_where(patch: JsonPatch, message: str) -> None:
+    work = render((NAMESPACE, SETTINGS), [override("ro", SETTINGS, rule(patch), ns="web")])
+    assert (work.error, work.manifests) == (f"{ON_SETTINGS}{message} (cluster east)", ())
+
+
+def test_identity_cannot_be_patched() -> None:
+    for patch in (add("/metadata/name", "x"), add("/kind", "Y"), add("/metadata", {}), add("/apiVersion", "v2")):
+        work = render((SETTINGS,), [override("ro", SETTINGS, rule(patch), ns="web")])
+        assert work.error == (
+            f"{ON_SETTINGS}".removesuffix(": ") + " would change its apiVersion, kind, name or namespace (cluster east)"
+        )
+
+
+def test_an_override_snapshot_that_is_gone_is_an_error() -> None:
+    binding = replace(binding_of(EAST), cluster_resource_overrides=("cro-0",))
+    work = render_work(binding, snapshot(ROLE), {}, EAST)
+    assert work.error == "override snapshot cro-0 is not there (cluster east)"
+
+
+def test_a_snapshot_that_was_not_loaded_is_an_error() -> None:
+    work = render_work(binding_of(EAST), replace(snapshot(ROLE), manifests=None), {}, EAST)
+    assert work.error == "resource snapshot web-0-snapshot was not loaded"
+
+
+def test_an_unknown_operator_is_an_error() -> None:
+    term = ClusterSelectorTerm(label_selector=LabelSelector(match_expressions=(LabelRequirement("a", "Near"),)))
+    work = render((ROLE,), [override("cro", ROLE, OverrideRule(cluster_terms=(term,)))])
+    assert work.error is not None
+    assert "cluster selector that cannot be used" in work.error
+
+
+TOKENS = st.sampled_from(["data", "password", "x", "0", "-", "metadata", "labels", "a~1b", "~0"])
+PATHS = st.lists(TOKENS, min_size=1, max_size=4).map(lambda tokens: "/" + "/".join(tokens))
+VALUES = st.sampled_from(["hunter2", {"p": "hunter2"}, ["hunter2"], "${MEMBER-CLUSTER-LABEL-KEY-hunter2", 7])
+
+
+@given(st.lists(st.builds(JsonPatch, st.sampled_from(["add", "remove", "replace"]), PATHS, VALUES), min_size=1))
+def test_no_patch_raises_changes_the_original_or_tells_a_secret(patches: list[JsonPatch]) -> None:
+    before = deepcopy(SECRET.body)
+    work = render((SECRET,), [override("ro", SECRET, rule(*patches), ns="web")])
+    assert SECRET.body == before
+    assert (work.error is None) or (work.manifests == () and "hunter2" not in work.error)
+    assert work.error is None or "aHVudGVyMg" not in work.error
+
+
+def body_with_list() -> Manifest:
+    return obj("v1", "ConfigMap", "l", "web", items=["a", {"b": 1}])
+
+
+def test_lists_are_patched_by_index() -> None:
+    subject = body_with_list()
+    patches = (add("/items/0", "first"), replace_("/items/2/b", 2), add("/items/-", "last"))
+    work = render((subject,), [override("ro", subject, rule(*patches), ns="web")])
+    assert bodies(work)[0]["items"] == ["first", "a", {"b": 2}, "last"]
+    assert subject.body == body_with_list().body
