@@ -4,7 +4,7 @@
     plan_operations   apply, once the objects of new works were looked at
     settle            what came of it -> observe -> report
 
-Everything here is pure: the same inputs give the same decision. `Corridor` only remembers answers by their inputs.
+Everything here is pure: the same inputs give the same decision.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from gitfleet.model.observations import ClusterAnswer
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.placements import Placement, PlacementKey
 from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 
 
 class Corridor:
-    """Decides. What it remembers (indexes, rendered works, planned operations) saves work and nothing else."""
+    """Decides. What it remembers saves work and nothing else."""
 
     def __init__(self, plugins: Mapping[str, schedule.PluginFactory] | None = None) -> None:
         self._plugins = plugins or {}
         self._payload = snapshots.PayloadMemo()
         self._renderer = works.Renderer()
         self._planner = apply.Planner()
+        self._digests: schedule.BindingDigests = {}
         self._fleet: schedule.FleetIndex | None = None
 
     def decide(self, inputs: Inputs) -> Decision:
@@ -67,8 +69,7 @@ class Corridor:
                     plans[key] = plan = rollout.plan_rollout(rollout.request_for(record, concerned, now))
                     record = replace(record, bindings=plan.bindings)
                     wakes.append(now + plan.wait if plan.wait is not None else None)
-            record = replace(record, bindings=rollout.give_up(record, clusters, now))
-            records[key] = report.with_conditions(record, scheduled, now)
+            records[key] = report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now)
         after = replace(
             before,
             observed_commit=wanted.commit,
@@ -106,7 +107,7 @@ class Corridor:
         clusters = {name: c for name, c in after.clusters.items() if not rollout.has_left(c, records, inventory)}
         return replace(after, placements=records, inventory=inventory, clusters=clusters)
 
-    def explain(self, decision: Decision, key: PlacementKey) -> tuple[schedule.ClusterVerdict, ...]:
+    def explain(self, decision: Decision, key: PlacementKey) -> tuple[ClusterVerdict, ...]:
         """Every cluster's story in the scheduling of one placement."""
         fleet = schedule.index_fleet(decision.after.clusters.values(), decision.inputs.now, self._fleet)
         request = schedule.request_for(decision.after.placements[key], decision.inputs.now)
@@ -119,24 +120,27 @@ class Corridor:
         return works.works_when_done(decision.after, current)
 
     def _place(
-        self, placement: Placement, record: PlacementRecord, inputs: Inputs, fleet: schedule.FleetIndex,
+        self,
+        placement: Placement,
+        record: PlacementRecord,
+        inputs: Inputs,
+        fleet: schedule.FleetIndex,
         profile: schedule.Profile,
     ) -> tuple[PlacementRecord, Condition | None]:
         """The record with its snapshots and scheduling; the Scheduled condition where something was decided."""
         payload = self._payload.index(inputs.desired)
         taken = snapshots.take_snapshots(placement, payload, record, commit=inputs.desired.commit, now=inputs.now)
-        record = replace(
-            record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots
-        )
+        record = replace(record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots)
         if taken.user_error is not None:
             error = taken.user_error
             return record, report.scheduled_condition(record, False, error.reason, error.message, inputs.now)
         request = schedule.request_for(record, inputs.now)
-        schedule_key = schedule.schedule_key(request, fleet, profile=profile)
-        if schedule_key == record.schedule_key:
+        if schedule.settled_key(request, fleet, profile, self._digests) == record.schedule_key:
             return record, None
         answer = schedule.schedule(request, fleet, profile=profile)
-        return report.with_schedule(record, answer, schedule_key, inputs.now)
+        after = replace(request, bindings=answer.bindings)
+        key = schedule.settled_key(after, fleet, profile, self._digests)
+        return report.with_schedule(record, answer, key, inputs.now)
 
     def _plan(
         self, state: FleetState, rendered: Mapping[str, tuple[Work, ...]], answers: Mapping[str, ClusterAnswer]

@@ -17,7 +17,6 @@ from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git_setup import local_git_dir, make_repository
-from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.errors import BadInput
 from gitfleet.loop.directories import ByConnection
@@ -72,7 +71,9 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
             watch_branch=settings.watch_branch,
         )
         try:
-            yield Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings, simulated))
+            yield Workspace(
+                driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings, simulated)
+            )
         finally:
             directory.close()
             if clusters == "live":
@@ -102,7 +103,11 @@ def what_if_from(without: tuple[str, ...], extra: tuple[Path, ...], cordon: tupl
 
 
 def simulate(
-    settings: Settings, scenario: Path | None, revision: str | None, what_if: WhatIf, listen: Callable[[Event, float], None]
+    settings: Settings,
+    scenario: Path | None,
+    revision: str | None,
+    what_if: WhatIf,
+    listen: Callable[[Event, float], None],
 ) -> None:
     """Play a scenario on a copy of a commit, in memory and in virtual time."""
     try:
@@ -158,6 +163,8 @@ def play_files(
 
 
 def _directory(settings: Settings, simulated: ClusterDirectory, *, all_simulated: bool) -> ByConnection:
+    from gitfleet.adapters.kube import KubeDirectory  # here, because the client is slow to import and not always needed
+
     kube = KubeDirectory(
         kubeconfig=settings.kubeconfig,
         kubeconfig_dir=settings.kubeconfig_dir,

@@ -23,9 +23,7 @@ from gitfleet.settings import Limits
 class DesiredTrees:
     """Reads the desired tree of commits. One instance serves one thread."""
 
-    def __init__(
-        self, repo: RepoReader, cache: BlobCache, limits: Limits, *, what_if: WhatIf | None = None
-    ) -> None:
+    def __init__(self, repo: RepoReader, cache: BlobCache, limits: Limits, *, what_if: WhatIf | None = None) -> None:
         """With `what_if` every tree is read as if clusters were added, gone or cordoned."""
         self._repo = repo
         self._what_if = what_if or WhatIf()
@@ -163,9 +161,7 @@ class StateTrees:
         documents = self._trees.documents(sorted(wanted))
         return replace(
             state,
-            placements={
-                key: _with_manifests(record, used[key], documents) for key, record in state.placements.items()
-            },
+            placements={key: _with_manifests(record, used[key], documents) for key, record in state.placements.items()},
         )
 
 
@@ -186,4 +182,3 @@ def _with_manifests(
         for snapshot in record.resource_snapshots
     )
     return replace(record, resource_snapshots=restored)
-

@@ -126,7 +126,9 @@ class Workspace:
                     raise BadInput(f"{work.placement} on {name}: {work.error}", hint="mend the override and try again")
                 folder = f"{name}/{str(work.placement).replace('/', '.')}"
                 for number, manifest in enumerate(work.manifests):
-                    path = f"{folder}/{number:03d}-{manifest.key.kind.lower()}-{manifest.key.name.replace(':', '-')}.yaml"
+                    path = (
+                        f"{folder}/{number:03d}-{manifest.key.kind.lower()}-{manifest.key.name.replace(':', '-')}.yaml"
+                    )
                     text = yaml.dump(dict(manifest.body), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
                     files[path] = text.encode()
         return dict(sorted(files.items()))
@@ -194,4 +196,3 @@ def _row(
         "waiting": waiting,
         "why": waiting[0] if picked and waiting else verdict.reason,
     }
-

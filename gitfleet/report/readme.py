@@ -85,6 +85,10 @@ def _state_cell(state: FleetState, name: str, word: str) -> str:
     return f"{word}: {code(condition.message or condition.reason, 100)}"
 
 
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 def _more(count: int) -> str:
     return f" and {count} more" if count > 0 else ""
 
@@ -113,7 +117,7 @@ def _placements(state: FleetState) -> list[str]:
         )
     columns = ("Placement", "Type", "Scheduled", "Rolled out", "Available", "Snapshot", "Waiting for")
     return [
-        f"## Placements: {len(stuck)}, {sum(stuck.values())} not through",
+        f"## Placements: {len(stuck) - sum(stuck.values())} complete, {sum(stuck.values())} not",
         "",
         *table(columns, rows),
         *_rest(len(stuck), "placements"),
@@ -156,7 +160,7 @@ def _faults(faults: tuple[Fault, ...]) -> list[str]:
     if not faults:
         return []
     errors = sum(1 for fault in faults if fault.severity is Severity.ERROR)
-    lines = [f"## Faults: {errors} errors, {len(faults) - errors} warnings", ""]
+    lines = [f"## Faults: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}", ""]
     for fault in faults[:MOST_ROWS]:
         middle = " ".join(code(part) for part in (fault.object, fault.field) if part)
         lines.append(

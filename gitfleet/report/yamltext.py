@@ -17,6 +17,8 @@ from gitfleet.model.objects import JsonValue
 _INSIDE: Final = r"""A-Za-z0-9_./@()%'`"+=*&|!?$<>^~-"""
 _PLAIN: Final = re.compile(rf"[A-Za-z/](?:[,;{_INSIDE}]|:(?=[A-Za-z0-9_./@-])|[ ](?=[{_INSIDE}]))*")
 """Text that needs no quotes: starts with a letter or a slash, no `: `, no ` #`, no bracket, no trailing blank."""
+_QUANTITY: Final = re.compile(r"[0-9][A-Za-z0-9_./@-]*[G-MP-SU-WYg-mp-su-wy%/@][A-Za-z0-9_./@-]*")
+"""Text that begins with a digit and yet is no number, time or date to anybody, for a letter or sign those never have."""
 _MEANINGFUL: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _ASCII: Final = re.compile(r"[ -~]*")
 _AS_IT_IS: Final = re.compile(
@@ -127,7 +129,9 @@ def _kept(text: str) -> str:
 def _quoted(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return f'"{text}"' if text.lower() in _MEANINGFUL else text
-    if text[:1].isalpha() and "'" not in text and _ASCII.fullmatch(text):
+    if _QUANTITY.fullmatch(text):
+        return text
+    if text and text[0] not in "0123456789+-.~" and "'" not in text and _ASCII.fullmatch(text):
         return f"'{text}'"
     parts: list[str] = []
     place = 0

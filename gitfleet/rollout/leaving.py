@@ -33,12 +33,12 @@ def request_for(record: PlacementRecord, overrides: OverridesByCluster, now: dat
     )
 
 
-def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now: datetime) -> tuple[Binding, ...]:
-    """The bindings by cluster name, with those marked deleting that no budget protects any more.
+def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now: datetime) -> PlacementRecord:
+    """The record with its bindings by cluster name, those marked deleting that no budget protects any more.
 
-    All of a placement that was deleted (KubeFleet deletes them at once), and those on a cluster that is leaving or gone:
-    that is no rollout of ours. A cluster that still gives resources up gets no second binding of the same placement: it
-    is picked again when the first one is gone.
+    All of a placement that was deleted (KubeFleet deletes them at once), and those on a cluster that is leaving or
+    gone: that is no rollout of ours. A cluster that still gives resources up gets no second binding of the same
+    placement: it is picked again when the first one is gone.
     """
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
     kept: list[Binding] = []
@@ -49,7 +49,10 @@ def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now:
         leaves = record.placement.deleting is not None or cluster is None or cluster.deleting is not None
         kept.append(replace(binding, deleting=now) if leaves and binding.deleting is None else binding)
     ordered = tuple(sorted(kept, key=lambda binding: binding.cluster))
-    return record.bindings if ordered == record.bindings else ordered
+    if ordered == record.bindings:
+        return record
+    dropped = len(ordered) < len(record.bindings)
+    return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
 
 
 def references_of(records: Iterable[PlacementRecord]) -> frozenset[str]:

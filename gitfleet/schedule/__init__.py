@@ -1,9 +1,11 @@
 """schedule: each placement's clusters, with score and reason for every cluster, chosen or refused.
 
+    request_for(record, now) -> SchedulingRequest          the question, from what is remembered of a placement
     index_fleet(clusters, now, previous) -> FleetIndex     built once a tick (incrementally), shared by all placements
     profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py tells the stages)
     schedule(request, fleet, profile) -> SchedulingAnswer  one placement, to the end of its chain of cycles
     schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
+    settled_key(request, fleet, profile, digests) -> str   the same, with the digests that the corridor keeps
     explain(request, fleet, profile) -> ClusterVerdict...  every cluster: chosen or by whom refused, and the remedy
 
 Source: kubefleet.md §2; decisions D4, D5, D27.
@@ -22,6 +24,7 @@ from gitfleet.schedule.keys import BindingDigests, schedule_key
 from gitfleet.schedule.pick import Run, pick_all, pick_fixed, pick_n
 from gitfleet.schedule.plugins import Plugin, PluginFactory, Unschedulable
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_from
+from gitfleet.schedule.requests import request_for, settled_key
 from gitfleet.schedule.stages import Deadline, Stages
 
 __all__ = [
@@ -35,8 +38,10 @@ __all__ = [
     "explain",
     "index_fleet",
     "profile_from",
+    "request_for",
     "schedule",
     "schedule_key",
+    "settled_key",
 ]
 
 

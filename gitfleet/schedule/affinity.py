@@ -70,8 +70,11 @@ class ClusterAffinity:
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """What the term needs that is nearest to being met."""
-        todo = [_missing(term, cluster) for term in cycle.policy.affinity.required]
-        return " and ".join(min(todo, key=lambda parts: (len(parts), parts))) if todo else ""
+        nearest: list[str] = []
+        for term in cycle.policy.affinity.required:
+            todo = _missing(term, cluster)
+            nearest = todo if not nearest or len(todo) < len(nearest) else nearest
+        return " and ".join(nearest)
 
     def pre_score(self, cycle: Cycle) -> bool:
         """Needed when a preferred term has a weight; the extremes of the sorted properties are read here."""

@@ -60,6 +60,13 @@ class Board:
         """Whether the current policy holds the cluster."""
         return cluster in self.scheduled or cluster in self.bound
 
+    def listed(self, group: ByCluster) -> list[Binding]:
+        """A group in listing order: that of the question, then what came since by name."""
+        if not self.changed:
+            return list(group.values())
+        rank = {binding.cluster: i for i, binding in enumerate(self.request.bindings)}
+        return sorted(group.values(), key=lambda b: (rank.get(b.cluster, len(rank)), b.cluster))
+
     def unschedule(self, bindings: Iterable[Binding]) -> None:
         """Give up bindings of any other state; the state they had is remembered."""
         for binding in list(bindings):
@@ -133,7 +140,7 @@ def lay_out(request: SchedulingRequest, fleet: FleetIndex) -> Board:
     current: list[int] = []
     older: list[int] = []
     dangling: list[Binding] = []
-    for binding in request.bindings if in_order else sorted(request.bindings, key=_order):
+    for binding in request.bindings:
         where = position.get(binding.cluster)
         if binding.deleting is not None:
             board.carried.append(binding)
@@ -182,10 +189,6 @@ def _given_up(binding: Binding) -> Binding:
         previous_state=binding.state,
         generation=binding.generation + 1,
     )
-
-
-def _order(binding: Binding) -> tuple[str, bool, str]:
-    return (binding.cluster, binding.deleting is None, binding.policy_snapshot)
 
 
 def _ascending(bindings: Sequence[Binding]) -> bool:

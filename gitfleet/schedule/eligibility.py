@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.clusters import AgentStatus, MemberCluster
 from gitfleet.model.conditions import Status, find_condition
 
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)
@@ -49,17 +49,32 @@ def standing_of(cluster: MemberCluster, now: datetime) -> Standing:
     joined = find_condition(agent.conditions, "Joined")
     if joined is None or joined.status is not Status.TRUE:
         return Standing(Eligibility.NOT_JOINED)
-    if agent.last_received_heartbeat is None or now - agent.last_received_heartbeat > HEARTBEAT_TIMEOUT:
-        return Standing(Eligibility.SILENT)
-    until = agent.last_received_heartbeat + HEARTBEAT_TIMEOUT
+    heard = agent.last_received_heartbeat
     healthy = find_condition(agent.conditions, "Healthy")
+    vouched = healthy is not None and healthy.status is Status.TRUE and not _keeps_sending(agent)
+    if heard is None or (now - heard > HEARTBEAT_TIMEOUT and not vouched):
+        return Standing(Eligibility.SILENT)
+    until = None if vouched else heard + HEARTBEAT_TIMEOUT + _TICK
     if healthy is None:
-        return Standing(Eligibility.HEALTH_UNKNOWN, until + _TICK)
+        return Standing(Eligibility.HEALTH_UNKNOWN, until)
     if healthy.status is not Status.TRUE:
         if now - healthy.last_transition_time > HEALTH_TIMEOUT:
-            return Standing(Eligibility.UNHEALTHY, until + _TICK)
-        until = min(until, healthy.last_transition_time + HEALTH_TIMEOUT)
-    return Standing(Eligibility.ELIGIBLE, until + _TICK)
+            return Standing(Eligibility.UNHEALTHY, until)
+        over = healthy.last_transition_time + HEALTH_TIMEOUT + _TICK
+        until = min(until, over) if until is not None else over
+    return Standing(Eligibility.ELIGIBLE, until)
+
+
+def _keeps_sending(agent: AgentStatus) -> bool:
+    """Whether the agent sends heartbeats all the time, as KubeFleet's does, so that the last one's age means something.
+
+    gitfleet writes a heartbeat only together with a change of a condition (so that an unchanged fleet makes no commit),
+    and takes Healthy away as soon as a cluster stops answering: there Healthy=True vouches for the old heartbeat.
+    """
+    heard = agent.last_received_heartbeat
+    if heard is None or not agent.conditions:
+        return True
+    return heard - max(condition.last_transition_time for condition in agent.conditions) > HEARTBEAT_TIMEOUT
 
 
 def reason_of(cluster: MemberCluster, verdict: Eligibility, now: datetime) -> str:

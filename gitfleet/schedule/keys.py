@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import orjson
 
-from gitfleet.model.bindings import Binding
+from gitfleet.model.bindings import Binding, BindingState
 from gitfleet.model.placements import PlacementKey, PlacementType
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact, FleetIndex
@@ -37,12 +37,13 @@ def schedule_key(
     digest = sha256(
         orjson.dumps(
             (str(request.placement), request.policy_snapshot, profile.key, profile.fault, request.policy),
+            default=dict,
             option=orjson.OPT_SORT_KEYS,
         )
     )
     digest.update(fleet.membership)
     for fact in sorted(facts, key=_order):
-        digest.update(fact.name.encode())
+        digest.update(f"{fact.kind}\0{fact.name}\0".encode())
         digest.update(fleet.digest(fact))
     digest.update(_bindings_digest(request, digests))
     return digest.hexdigest()
@@ -58,17 +59,17 @@ def _bindings_digest(request: SchedulingRequest, digests: BindingDigests | None)
 
 
 def digest_bindings(bindings: tuple[Binding, ...]) -> bytes:
-    """What scheduling sees of bindings: states, policies and scores; not what the rollout and the clusters made of
-    them.
+    """The clusters that are held and by which policy: not whether they are rolled out, nor what is on its way out.
+
+    Those matter to an answer only together with a change that is in the key anyway: a given-up binding is taken up
+    again when its cluster is picked anew, and Scheduled goes before Bound when fewer clusters are wanted.
     """
-    return sha256("\n".join(map(_told, bindings)).encode()).digest()
-
-
-def _told(binding: Binding) -> str:
-    score = binding.decision.score if binding.decision else None
-    points = f"{score.topology_spread},{score.affinity}" if score else ""
-    gone = "" if binding.deleting is None else "deleting"
-    return f"{binding.cluster} {binding.state} {binding.previous_state} {binding.policy_snapshot} {points} {gone}"
+    held = [
+        f"{binding.cluster} {binding.policy_snapshot}"
+        for binding in bindings
+        if binding.deleting is None and binding.state is not BindingState.UNSCHEDULED
+    ]
+    return sha256("\n".join(sorted(held)).encode()).digest()
 
 
 def _order(fact: Fact) -> tuple[str, str]:

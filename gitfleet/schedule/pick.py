@@ -6,10 +6,9 @@ until a placement needs no more clusters or finds none; the answers here are wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from operator import attrgetter
 from typing import Any
 
 from gitfleet.model.bindings import Binding, ClusterDecision
@@ -60,7 +59,7 @@ def pick_all(run: Run) -> SchedulingAnswer:
     board = lay_out(run.request, run.fleet)
     cycle = run.cycle(board, 1)
     filtered = run.stages.filter(cycle)
-    held = (sorted_by_cluster(board.scheduled.values()), sorted_by_cluster(board.bound.values()))
+    held = (board.listed(board.scheduled), board.listed(board.bound))
     if filtered.candidates or board.obsolete:
         names = list(ascending(filtered.candidates, run.fleet.names))
         decisions = run.fleet.once(
@@ -82,7 +81,7 @@ def pick_n(run: Run) -> SchedulingAnswer:
     board = lay_out(run.request, run.fleet)
     if wanted <= board.count:
         groups = _downscale(board, board.count - wanted) if board.count > wanted or board.obsolete else None
-        held = groups or (sorted_by_cluster(board.bound.values()), sorted_by_cluster(board.scheduled.values()))
+        held = groups or (board.listed(board.bound), board.listed(board.scheduled))
         told = list_decisions(held, iter(()), iter(()))
         return answer_of(board.finish(), told, board.count, enough=True)
     number = 0
@@ -98,7 +97,7 @@ def pick_n(run: Run) -> SchedulingAnswer:
             break
         board.follow(bound, run.fleet)
     new = {binding.cluster for binding in (*bound.created, *bound.patched)}
-    groups = (sorted_by_cluster(board.scheduled.values()), sorted_by_cluster(board.bound.values()))
+    groups = (board.listed(board.scheduled), board.listed(board.bound))
     older = [[binding for binding in group if binding.cluster not in new] for group in groups]
     told = list_decisions(
         (bound.created, bound.patched, *older), left_behind_in(cycle, rest), turned_away_in(cycle, filtered)
@@ -134,11 +133,6 @@ def pick_fixed(run: Run) -> SchedulingAnswer:
     return answer_of(board.finish(), (*valid, *others, *missing), len(valid), enough=enough)
 
 
-def sorted_by_cluster(bindings: Iterable[Binding]) -> list[Binding]:
-    """In listing order."""
-    return sorted(bindings, key=attrgetter("cluster"))
-
-
 def _take(
     groups: Iterator[ScoreGroup], count: int, fleet: FleetIndex
 ) -> tuple[list[ClusterDecision], Iterator[ScoreGroup]]:
@@ -159,8 +153,8 @@ def _downscale(board: Board, count: int) -> tuple[list[Binding], list[Binding]]:
     What is left is listed as KubeFleet does: a group that was searched for the lowest score stays in that order.
     """
     board.unschedule(board.obsolete.values())
-    scheduled = sorted_by_cluster(board.scheduled.values())
-    bound = sorted_by_cluster(board.bound.values())
+    scheduled = board.listed(board.scheduled)
+    bound = board.listed(board.bound)
     if 0 < count < len(scheduled):
         scheduled.sort(key=_fitness)
     elif count > len(scheduled):

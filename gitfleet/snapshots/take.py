@@ -54,13 +54,11 @@ def take_snapshots(
     resources = record.resource_snapshots if record else ()
     policies = record.policy_snapshots if record else ()
     selection = _select(placement, index, record)
-    if selection is None:
-        return SnapshotAnswer(resource_snapshots=resources, policy_snapshots=policies)
-    if selection.error is not None:
+    if selection is not None and selection.error is not None:
         return SnapshotAnswer(resource_snapshots=resources, policy_snapshots=policies, user_error=selection.error)
+    fresh = _resource_snapshot(placement, selection.manifests, resources, commit, now) if selection else None
     used = {*in_use, *_used(record)}
     limit = placement.revision_history_limit
-    fresh = _resource_snapshot(placement, selection.manifests, resources, commit, now)
     return SnapshotAnswer(
         resource_snapshots=_trim((*resources, fresh) if fresh else resources, limit, used),
         policy_snapshots=_trim(_policy_snapshots(placement, policies), limit, used),

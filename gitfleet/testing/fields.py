@@ -199,12 +199,19 @@ def differing(one: FieldTree, other: FieldTree, first: JsonValue, second: JsonVa
             if rest:
                 out[key] = rest
         elif bool(below) == bool(other[key]):
-            if not same(left, right):
+            if not same(left, right) and not _adds_nothing(key[2:], left, right):
                 out[key] = {}
-        elif (right if below else left) not in ({}, []):
-            # Of one side, an empty map or list says nothing about what the other side has in it.
+        elif not all(isinstance(side, dict | list) for side in (left, right)):
+            # Two containers do not clash here: to own an empty one says nothing about what others have in it.
             out[key] = {}
     return out
+
+
+def _adds_nothing(name: str, applied: JsonValue, live: JsonValue) -> bool:
+    """Whether an empty map or list, laid over one that is merged by its parts, leaves it as it is."""
+    if applied == {}:
+        return isinstance(live, dict) and name not in _ATOMIC_MAPS
+    return applied == [] and isinstance(live, list) and name in _LIST_KEYS
 
 
 def remove(value: JsonValue, tree: FieldTree) -> JsonValue:

@@ -174,6 +174,3 @@ def _summary(state: FleetState) -> dict[str, Any]:
 def _index(snapshot: str | None) -> str | None:
     """`web-3-snapshot` is index 3."""
     return snapshot.removesuffix("-snapshot").rpartition("-")[2] if snapshot else None
-
-
-

@@ -64,7 +64,7 @@ class Renderer:
 
 
 def works_when_done(state: FleetState, current: tuple[OverrideSnapshot, ...]) -> dict[str, tuple[Work, ...]]:
-    """The works as they will be when every rollout is through: the newest snapshot and overrides on every picked cluster."""
+    """The works when every rollout is through: the newest snapshot and overrides on every picked cluster."""
     records = {key: _done(record, state, current) for key, record in state.placements.items()}
     return Renderer().works_of(replace(state, placements=records))
 

@@ -55,9 +55,11 @@ JSON = st.recursive(
     max_leaves=8,
 )
 FIELDS = st.sampled_from(
-    "policy strategy resourceSelectors placementType numberOfClusters clusterNames affinity tolerations stages "
-    "placementName taints connection labelSelector rollingUpdate maxUnavailable data".split()
-)
+    [
+        "policy", "strategy", "resourceSelectors", "placementType", "numberOfClusters", "clusterNames", "affinity",
+        "tolerations", "stages", "placementName", "taints", "connection", "labelSelector", "rollingUpdate",
+    ]
+)  # fmt: skip
 
 
 @given(

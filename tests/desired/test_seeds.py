@@ -18,7 +18,7 @@ by_file = pytest.mark.parametrize("example", INDEX, ids=lambda example: str(exam
 
 def completed(example: dict[str, Any]) -> str:
     """The example as a whole document: placeholders filled in, a fragment put into the object it completes."""
-    text = (SEEDS / example["file"]).read_text(encoding="utf-8")
+    text: str = (SEEDS / example["file"]).read_text(encoding="utf-8")
     for old, new in example.get("replace", []):
         assert old in text
         text = text.replace(old, new)

@@ -77,7 +77,7 @@ def faults_of(text: str | bytes) -> list[str]:
         ("!!float 1", 1),
         ("!!bool yes", True),
         ("!!binary aGVsbG8=", "hello"),
-        ("! 5", "5"),
+        ("! 5", 5),
     ],
 )
 def test_scalars(scalar: str, value: object) -> None:
@@ -138,15 +138,19 @@ def test_documents(text: str, value: object) -> None:
         (
             "a: *x",
             [
-                "1: the YAML cannot be read: found undefined alias; define the anchor before its alias, "
-                "in the same document"
+                (
+                    "1: the YAML cannot be read: found undefined alias; define the anchor before its alias, "
+                    "in the same document"
+                )
             ],
         ),
         (
             "a:\n\t- 1",
             [
-                "2: the YAML cannot be read: found character that cannot start any token; "
-                "indent with spaces, not tabs, and quote what begins with @, ` or %"
+                (
+                    "2: the YAML cannot be read: found character that cannot start any token; "
+                    "indent with spaces, not tabs, and quote what begins with @, ` or %"
+                )
             ],
         ),
         ("a: 1\nb: \x01", ["2: a control character stands in the text; remove it or write it as an escape"]),

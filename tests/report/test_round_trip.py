@@ -11,10 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.report import compose_state, document_paths, is_state_file, read_state
 from gitfleet.report.paths import is_rendered
+from gitfleet.report.yamlread import read_documents
 from tests.report.builders import T0, put
 from tests.report.fleets import fleets
 
-_slow = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+# A whole fleet is costly to draw; a few wide examples find what many narrow ones would.
+_few = settings(
+    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 
 
 def as_read(state: FleetState) -> FleetState:
@@ -28,7 +32,7 @@ def as_read(state: FleetState) -> FleetState:
     return replace(state, placements={key: unloaded(record) for key, record in state.placements.items()})
 
 
-@_slow
+@_few
 @given(fleets())
 def test_a_state_is_read_back_as_it_was_written(state: FleetState) -> None:
     change = compose_state(FleetState(), state, now=T0)
@@ -40,7 +44,7 @@ def test_a_state_is_read_back_as_it_was_written(state: FleetState) -> None:
     assert compose_state(state, as_read(state), now=T0 + timedelta(1)).empty
 
 
-@_slow
+@_few
 @given(fleets(), fleets())
 def test_going_from_state_to_state_leaves_the_same_tree_as_starting_there(first: FleetState, second: FleetState) -> None:
     tree = put(put({}, compose_state(FleetState(), first, now=T0)), compose_state(first, second, now=T0))
@@ -49,22 +53,19 @@ def test_going_from_state_to_state_leaves_the_same_tree_as_starting_there(first:
     straight = put({}, compose_state(FleetState(), second, now=T0))
     if second != FleetState():
         assert tree == straight
-    assert compose_state(FleetState(), second, now=T0).write == compose_state(FleetState(), second, now=T0).write
 
 
-@_slow
+@_few
 @given(fleets())
 def test_every_written_file_says_the_same_to_other_yaml_readers(state: FleetState) -> None:
     """PyYAML reads YAML 1.1 as kubectl's reader mostly does; whatever is a text for one must be a text for the other."""
     for path, content in compose_state(FleetState(), state, now=T0).write.items():
         if path.endswith(".yaml") and is_state_file(path) and not path.startswith("inventory/"):
-            from gitfleet.report.yamlread import read_documents
-
             theirs = [document for document in yaml.load_all(content, Loader=yaml.CSafeLoader) if document is not None]
             assert theirs == read_documents(content)
 
 
-@_slow
+@_few
 @given(fleets())
 def test_every_document_of_a_snapshot_lies_where_the_snapshot_says(state: FleetState) -> None:
     change = compose_state(FleetState(), state)

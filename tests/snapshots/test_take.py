@@ -160,7 +160,10 @@ def test_a_latest_snapshot_that_was_not_loaded_is_held_as_it_is() -> None:
     first = take(SUBJECT, index(NAMESPACE, config("old", "web")))
     unloaded = tuple(replace(s, manifests=None) for s in first.resource_snapshots)
     record = replace(record_of(SUBJECT, first), resource_snapshots=unloaded)
-    assert take(SUBJECT, index(NAMESPACE, holds_removals=True), record).resource_snapshots == unloaded
+    scaled = replace(SUBJECT, policy=policy(3))
+    held = take(scaled, index(NAMESPACE, holds_removals=True), record)
+    assert held.resource_snapshots == unloaded
+    assert held.policy_snapshots[-1].number_of_clusters == 3
 
 
 def test_a_snapshot_is_restored_from_its_documents() -> None:

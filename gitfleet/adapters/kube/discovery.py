@@ -1,4 +1,4 @@
-"""Where a kind lives on one API server: its path and whether it is namespaced, asked once and asked again when unknown."""
+"""Where a kind lives on one API server: its path and whether it is namespaced. Asked once, and again when unknown."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from urllib.parse import quote
 
 import orjson
 
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.wire import Wire
-from gitfleet.errors import RetryLater
+from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.objects import ObjectKey
 
 
@@ -36,8 +37,16 @@ class Resource:
 
     def path(self, namespace: str, name: str = "") -> str:
         """The path of an object, or of the whole collection when `name` is empty."""
-        inside = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
-        return f"{self.prefix}{inside}/{self.plural}" + (f"/{name}" if name else "")
+        inside = f"/namespaces/{segment(namespace)}" if self.namespaced and namespace else ""
+        return f"{self.prefix}{inside}/{self.plural}" + (f"/{segment(name)}" if name else "")
+
+
+def segment(name: str) -> str:
+    """A name as one part of a path. BadInput for names that Kubernetes does not have either, because they would lead
+    somewhere else (apimachinery IsValidPathSegmentName)."""
+    if name in ("", ".", "..") or "/" in name or "%" in name:
+        raise BadInput(f'"{name}" is no name of an object')
+    return quote(name, safe=":")
 
 
 class Discovery:
@@ -51,7 +60,8 @@ class Discovery:
     def find(self, key: ObjectKey, *, refresh: bool = False) -> Resource | Absence:
         """Where a key's kind lives. With `refresh` a kind that was not there is asked for again (its definition may
         have come meanwhile). ClusterUnreachable or DiscoveryRefused when the server does not tell."""
-        prefix = f"/apis/{key.group}/{key.version}" if key.group else f"/api/{key.version}"
+        version = segment(key.version)
+        prefix = f"/apis/{segment(key.group)}/{version}" if key.group else f"/api/{version}"
         with self._lock:
             known = self._known.get(prefix)
             if known is None or (refresh and key.kind not in known):

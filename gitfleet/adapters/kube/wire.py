@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import urllib3
 from kubernetes.client import ApiClient, Configuration
@@ -104,9 +104,12 @@ class Wire:
         accept: str = JSON,
         limit: int = 8 * MIB,
     ) -> Answer:
-        """One request, tried again while the server is busy or its connection breaks; every request sent here may be
-        sent twice. ClusterUnreachable when no answer came; an answer larger than `limit` bytes is status 413 of ours."""
-        url = self._endpoint.server.rstrip("/") + quote(path, safe="/:") + (f"?{urlencode(query)}" if query else "")
+        """One request, tried again while the server is busy or its connection breaks: only send what may be sent twice.
+
+        `path` is already quoted. ClusterUnreachable when no answer came; an answer larger than `limit` bytes counts as
+        status 413. MissingPart or Forbidden when there is no login to send.
+        """
+        url = self._endpoint.server.rstrip("/") + path + (f"?{urlencode(query)}" if query else "")
         renewed = False
         tries = self._patience.tries
         while True:
@@ -136,7 +139,7 @@ class Wire:
         """Let connections go."""
         with self._lock:
             if self._client is not None:
-                self._client.close()
+                self._client.rest_client.pool_manager.clear()
                 self._client = None
 
     def _once(
@@ -168,7 +171,7 @@ class Wire:
             old = self._login
             if self._client is None or old is None or (old.certificate, old.key) != (login.certificate, login.key):
                 if self._client is not None:
-                    self._client.close()
+                    self._client.rest_client.pool_manager.clear()
                 self._client = connect(self._endpoint, login, self._parallel)
             self._login = login
             return self._client, login
@@ -181,7 +184,7 @@ class Wire:
     def _next_pause(self, tries_left: int, wait: str | None) -> float:
         patience = self._patience
         step = patience.tries - tries_left - 1
-        pause = patience.first_pause_seconds * 2**step * (0.5 + random.random())
+        pause: float = patience.first_pause_seconds * 2.0**step * (0.5 + random.random())
         if wait is not None and wait.isdigit():
             pause = max(pause, float(wait))
         return min(pause, patience.longest_pause_seconds)

@@ -1,0 +1,86 @@
+"""ClusterClient on a real API server."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.kube.discovery import Discovery
+from gitfleet.adapters.kube.looking import Found, Looker
+from gitfleet.adapters.kube.measuring import measure
+from gitfleet.adapters.kube.performing import Performer
+from gitfleet.adapters.kube.wire import Wire
+from gitfleet.errors import GitfleetError
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.ports.clock import Clock
+
+
+class KubeClient:
+    """Both rights on one cluster. Used by one thread at a time; inside, requests run `parallel` abreast."""
+
+    def __init__(
+        self,
+        cluster: str,
+        wire: Wire,
+        *,
+        parallel: int = 8,
+        measures: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self._wire = wire
+        self._parallel = parallel
+        self._measures = measures
+        self._clock: Clock = clock or SystemClock()
+        self._discovery = Discovery(wire)
+        self._looker = Looker(wire, self._discovery, parallel=parallel)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server refused the credentials the last time."""
+        return self._wire.refused
+
+    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+        """See ClusterReader."""
+        now = self._clock.now()
+        try:
+            return self._look(keys, probe, now)
+        except GitfleetError as error:
+            return ClusterAnswer(cluster=self.cluster, reachable=False, error=str(error), observed=now)
+
+    def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
+        """See ClusterWriter."""
+        return Performer(self._wire, self._discovery, self._looker, parallel=self._parallel).perform(operations)
+
+    def close(self) -> None:
+        """See ClusterClient."""
+        self._wire.close()
+
+    def _look(self, keys: Collection[ObjectKey], probe: bool, now: datetime) -> ClusterAnswer:
+        if not probe:
+            found = self._looker.objects(keys)
+            return self._answer(found, now)
+        healthy, why = self._looker.probe()
+        namespaces = self._looker.namespaces()
+        properties, usage = measure(self._wire, now) if self._measures else ({}, None)
+        found = self._looker.objects(keys) if keys else Found()
+        return ClusterAnswer(
+            cluster=self.cluster,
+            reachable=True,
+            healthy=healthy,
+            error=why,
+            observed=now,
+            live=found.live,
+            unreadable=found.unreadable,
+            namespaces=namespaces,
+            properties=properties,
+            resource_usage=usage,
+        )
+
+    def _answer(self, found: Found, now: datetime) -> ClusterAnswer:
+        return ClusterAnswer(
+            cluster=self.cluster, reachable=True, observed=now, live=found.live, unreadable=found.unreadable
+        )

@@ -1,0 +1,162 @@
+"""ClusterDirectory on real clusters: what a connection names is looked up in what the process was given."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.kube.client import KubeClient
+from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig, read_kubeconfig
+from gitfleet.adapters.kube.logins import FileLogin, LoginSource
+from gitfleet.adapters.kube.secrets import read_secret_key
+from gitfleet.adapters.kube.wire import Endpoint, Patience, Wire
+from gitfleet.errors import BadInput, MissingPart
+from gitfleet.model.clusters import Connection, MemberCluster
+from gitfleet.ports.clock import Clock
+
+SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+SecretReader = Callable[[str, str, str], bytes]
+"""(namespace, name, key) -> the value of a Secret's key; MissingPart when it is not there."""
+
+
+class KubeDirectory:
+    """Clients of real clusters, one for each connection and kept until the server refuses its credentials.
+
+    `kubeconfig` and `kubeconfig_dir` are all the files that connections may name. `read_secret` reads kubeconfigs kept
+    in Secrets of the cluster that gitfleet itself runs in (its own service account does it when None).
+    """
+
+    def __init__(
+        self,
+        kubeconfig: Path | None = None,
+        kubeconfig_dir: Path | None = None,
+        *,
+        allowed_exec: tuple[str, ...] = (),
+        allow_in_cluster: bool = True,
+        allow_insecure: bool = False,
+        allow_files_in_secrets: bool = False,
+        read_secret: SecretReader | None = None,
+        parallel: int = 8,
+        measures: bool = False,
+        patience: Patience | None = None,
+        clock: Clock | None = None,
+        service_account: Path = SERVICE_ACCOUNT,
+    ) -> None:
+        self._kubeconfig = kubeconfig
+        self._folder = kubeconfig_dir
+        self._rules = Rules(allowed_exec=allowed_exec, insecure=allow_insecure)
+        self._secret_rules = Rules(allowed_exec=allowed_exec, insecure=allow_insecure, files=allow_files_in_secrets)
+        self._allow_in_cluster = allow_in_cluster
+        self._read_secret = read_secret
+        self._parallel = parallel
+        self._measures = measures
+        self._patience = patience
+        self._clock: Clock = clock or SystemClock()
+        self._service_account = service_account
+        self._clients: dict[tuple[str, Connection], KubeClient] = {}
+        self._lock = threading.Lock()
+
+    def reader(self, cluster: MemberCluster) -> KubeClient:
+        """See ClusterDirectory."""
+        return self.client(cluster)
+
+    def client(self, cluster: MemberCluster) -> KubeClient:
+        """See ClusterDirectory. BadInput and MissingPart say what is wrong with the connection and what to do."""
+        connection = cluster.connection
+        if connection is None:
+            hint = "say how to reach it in spec.connection, such as {context: NAME}"
+            raise BadInput(f"cluster {cluster.name} has no connection", hint=hint)
+        with self._lock:
+            known = self._clients.get((cluster.name, connection))
+            if known is not None and not known.refused:
+                return known
+        endpoint, login = self._access(cluster.name, connection)
+        wire = Wire(cluster.name, endpoint, login, parallel=self._parallel, patience=self._patience)
+        client = KubeClient(cluster.name, wire, parallel=self._parallel, measures=self._measures, clock=self._clock)
+        with self._lock:
+            old = self._clients.get((cluster.name, connection))
+            self._clients[(cluster.name, connection)] = client
+        if old is not None:
+            old.close()
+        return client
+
+    def close(self) -> None:
+        """Let all connections go."""
+        with self._lock:
+            clients, self._clients = list(self._clients.values()), {}
+        for client in clients:
+            client.close()
+
+    def _access(self, name: str, connection: Connection) -> tuple[Endpoint, LoginSource]:
+        now = self._clock.now
+        if connection.context is not None:
+            return self._in_kubeconfig(name, connection.context)
+        if connection.kubeconfig_file is not None:
+            path = self._file(name, connection.kubeconfig_file)
+            return read_kubeconfig(path, f"the kubeconfig {path.name} of {name}").access(self._rules, now)
+        if connection.kubeconfig_secret is not None:
+            namespace, secret, key = connection.kubeconfig_secret
+            content = self._secret(namespace, secret, key)
+            source = f"the kubeconfig in Secret {namespace}/{secret} of {name}"
+            return parse_kubeconfig(content, source, self._secret_folder()).access(self._secret_rules, now)
+        if connection.in_cluster:
+            return self._own(name)
+        kind = "pull" if connection.pull else "simulated" if connection.simulated else "an empty connection"
+        raise BadInput(f"cluster {name} is not reached by the API server of its own: its connection is {kind}")
+
+    def _in_kubeconfig(self, name: str, context: str) -> tuple[Endpoint, LoginSource]:
+        if self._kubeconfig is None:
+            hint = "start gitfleet with --kubeconfig FILE"
+            raise MissingPart(
+                f'cluster {name} is reached by the context "{context}" and there is no kubeconfig', hint=hint
+            )
+        found = read_kubeconfig(self._kubeconfig, f"the kubeconfig {self._kubeconfig.name}")
+        return found.access(self._rules, self._clock.now, context)
+
+    def _file(self, name: str, file: str) -> Path:
+        if not _FILE_NAME.fullmatch(file):
+            hint = "name a file of the folder given with --kubeconfig-dir, without any path"
+            raise BadInput(f'cluster {name} names the kubeconfig "{file}", which is not a plain file name', hint=hint)
+        if self._folder is None:
+            hint = "start gitfleet with --kubeconfig-dir FOLDER"
+            raise MissingPart(f"cluster {name} is reached by the kubeconfig {file} and there is no folder", hint=hint)
+        return self._folder / file
+
+    def _secret(self, namespace: str, secret: str, key: str) -> bytes:
+        if self._read_secret is not None:
+            return self._read_secret(namespace, secret, key)
+        endpoint, login = self._own(f"the Secret {namespace}/{secret}")
+        wire = Wire("gitfleet's own cluster", endpoint, login, parallel=1, patience=self._patience)
+        try:
+            return read_secret_key(wire, namespace, secret, key)
+        finally:
+            wire.close()
+
+    def _secret_folder(self) -> Path | None:
+        """A Secret has no folder: where files are allowed at all, their paths start at the root."""
+        return Path("/") if self._secret_rules.files else None
+
+    def _own(self, name: str) -> tuple[Endpoint, LoginSource]:
+        """The cluster that this process runs in, by the pod's service account."""
+        host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
+        if not self._allow_in_cluster:
+            raise BadInput(f"{name} is in the cluster that gitfleet runs in, which is not allowed here")
+        if not host or not port:
+            hint = "run gitfleet as a pod there, or give another connection"
+            raise MissingPart(f"{name} is in the cluster that gitfleet runs in, and it runs in none", hint=hint)
+        try:
+            authority = (self._service_account / "ca.crt").read_text(encoding="ascii")
+        except (OSError, ValueError) as error:
+            raise MissingPart(
+                "the pod's service account has no ca.crt", hint="set automountServiceAccountToken"
+            ) from error
+        address = f"[{host}]" if ":" in host else host
+        return Endpoint(server=f"https://{address}:{port}", authority=authority), FileLogin(
+            self._service_account / "token"
+        )

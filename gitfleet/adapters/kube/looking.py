@@ -1,0 +1,189 @@
+"""One look at one cluster: its health, its namespaces, and the live objects of some keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import orjson
+
+from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource
+from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.masking import masked
+from gitfleet.adapters.kube.wire import JSON, MIB, Answer, Wire
+from gitfleet.errors import ClusterUnreachable
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import LiveObject
+
+LIST_FROM: Final = 8
+"""From so many keys of one kind and namespace on, the whole collection is listed instead."""
+_PAGE: Final = 500
+_MOST_PAGES: Final = 8
+_LARGEST_PAGE: Final = 64 * MIB
+_NAMES_ONLY: Final = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
+_Item = TypeVar("_Item")
+_Task = TypeVar("_Task")
+
+
+@dataclass(slots=True)
+class Found:
+    """What a look brought: objects (None: NotFound), and keys that could not be read."""
+
+    live: dict[ObjectKey, LiveObject | None] = field(default_factory=dict)
+    unreadable: dict[ObjectKey, str] = field(default_factory=dict)
+
+
+class Looker:
+    """Reads from one API server."""
+
+    def __init__(self, wire: Wire, discovery: Discovery, *, parallel: int) -> None:
+        self._wire = wire
+        self._discovery = discovery
+        self._parallel = parallel
+
+    def probe(self) -> tuple[bool, str]:
+        """(whether the server says that it is ready, why not). ClusterUnreachable when it does not answer at all, or
+        refuses the credentials."""
+        answer = self._wire.send("GET", "/readyz", accept="*/*")
+        if answer.status in (403, 404):
+            # Not everybody may ask for its health; everybody who may log in may ask for its version.
+            answer = self._wire.send("GET", "/version")
+        if answer.status == 401:
+            raise ClusterUnreachable(f"the API server of {self._wire.name} refused the credentials")
+        return answer.ok, "" if answer.ok else masked(f"the API server says that it is not ready: {answer.text()}")
+
+    def namespaces(self) -> dict[str, str] | None:
+        """The names of all namespaces; None when they may not be listed."""
+        found: dict[str, str] = {}
+        for answer in self._pages("/api/v1/namespaces", accept=_NAMES_ONLY):
+            if not answer.ok:
+                return None
+            for item in orjson.loads(answer.body).get("items") or ():
+                found[str(item["metadata"]["name"])] = ""
+        return found
+
+    def objects(self, keys: Collection[ObjectKey]) -> Found:
+        """The live objects of the keys. ClusterUnreachable when the server does not answer."""
+        found = Found()
+        tasks: list[tuple[Resource, list[ObjectKey]]] = []
+        asked: set[tuple[str, str]] = set()
+        for kind, wanted in _by_kind(keys).items():
+            place = self._place(wanted[0], (kind[0], kind[1]), asked, found, wanted)
+            if place is None:
+                continue
+            for group in _by_namespace(wanted, place):
+                tasks += [(place, group)] if len(group) >= LIST_FROM else [(place, [key]) for key in group]
+        for part in run_parallel(self._read, tasks, self._parallel):
+            found.live.update(part.live)
+            found.unreadable.update(part.unreadable)
+        return found
+
+    def get(self, resource: Resource, key: ObjectKey) -> tuple[LiveObject | None, str]:
+        """One object: (None, "") is NotFound, a sentence means that it could not be read."""
+        answer = self._wire.send("GET", resource.path(key.namespace, key.name))
+        if answer.status == 404:
+            return None, ""
+        if not answer.ok:
+            return None, refusal_of(answer, str(key)).message
+        return LiveObject(key, orjson.loads(answer.body)), ""
+
+    def _place(
+        self,
+        key: ObjectKey,
+        group_version: tuple[str, str],
+        asked: set[tuple[str, str]],
+        found: Found,
+        wanted: Iterable[ObjectKey],
+    ) -> Resource | None:
+        try:
+            place = self._discovery.find(key, refresh=group_version not in asked)
+        except DiscoveryRefused as error:
+            found.unreadable.update(dict.fromkeys(wanted, str(error)))
+            return None
+        asked.add(group_version)
+        if isinstance(place, Resource):
+            return place
+        if place is Absence.OTHER_VERSION:
+            # The object may well be there: NotFound would make us forget it.
+            why = f"the cluster has {key.kind} in other versions than {key.api_version}"
+            found.unreadable.update(dict.fromkeys(wanted, why))
+        else:
+            found.live.update(dict.fromkeys(wanted, None))
+        return None
+
+    def _read(self, task: tuple[Resource, list[ObjectKey]]) -> Found:
+        resource, wanted = task
+        if len(wanted) >= LIST_FROM:
+            return self._list(resource, wanted)
+        found = Found()
+        for key in wanted:
+            live, why = self.get(resource, key)
+            if why:
+                found.unreadable[key] = why
+            else:
+                found.live[key] = live
+        return found
+
+    def _list(self, resource: Resource, wanted: list[ObjectKey]) -> Found:
+        found = Found()
+        missing = {key.name: key for key in wanted}
+        first = wanted[0]
+        complete = False
+        for answer in self._pages(resource.path(first.namespace)):
+            if not answer.ok:
+                break
+            page = orjson.loads(answer.body)
+            for item in page.get("items") or ():
+                key = missing.pop(str(item["metadata"]["name"]), None)
+                if key is not None:
+                    # Items of a list do not repeat what the list itself says.
+                    body: dict[str, Any] = {"apiVersion": key.api_version, "kind": key.kind, **item}
+                    found.live[key] = LiveObject(key, body)
+            complete = not (page.get("metadata") or {}).get("continue")
+            if not missing:
+                return found
+        if complete:
+            found.live.update(dict.fromkeys(missing.values(), None))
+            return found
+        # Forbidden, too large, expired or too long: one by one tells which.
+        for key in missing.values():
+            part = self._read((resource, [key]))
+            found.live.update(part.live)
+            found.unreadable.update(part.unreadable)
+        return found
+
+    def _pages(self, path: str, *, accept: str = JSON) -> Iterator[Answer]:
+        query: dict[str, str] = {"limit": str(_PAGE)}
+        for _ in range(_MOST_PAGES):
+            answer = self._wire.send("GET", path, query, accept=accept, limit=_LARGEST_PAGE)
+            yield answer
+            if not answer.ok:
+                return
+            token = (orjson.loads(answer.body).get("metadata") or {}).get("continue")
+            if not token:
+                return
+            query["continue"] = str(token)
+
+
+def run_parallel(work: Callable[[_Task], _Item], tasks: Collection[_Task], parallel: int) -> list[_Item]:
+    """Do the tasks in a few threads that end with this call; the first error is raised."""
+    if len(tasks) <= 1 or parallel <= 1:
+        return [work(task) for task in tasks]
+    with ThreadPoolExecutor(min(parallel, len(tasks)), thread_name_prefix="kube") as pool:
+        return list(pool.map(work, tasks))
+
+
+def _by_kind(keys: Iterable[ObjectKey]) -> Mapping[tuple[str, str, str], list[ObjectKey]]:
+    kinds: dict[tuple[str, str, str], list[ObjectKey]] = {}
+    for key in sorted(set(keys)):
+        kinds.setdefault((key.group, key.version, key.kind), []).append(key)
+    return kinds
+
+
+def _by_namespace(keys: Iterable[ObjectKey], resource: Resource) -> Iterable[list[ObjectKey]]:
+    spaces: dict[str, list[ObjectKey]] = {}
+    for key in keys:
+        spaces.setdefault(key.namespace if resource.namespaced else "", []).append(key)
+    return spaces.values()

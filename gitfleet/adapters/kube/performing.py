@@ -1,0 +1,196 @@
+"""Carrying out operations on one cluster: by waves, in parallel inside a wave, each with its preconditions."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+import orjson
+
+from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource
+from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.looking import Looker, run_parallel
+from gitfleet.adapters.kube.masking import secrets_in
+from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
+from gitfleet.errors import GitfleetError
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.shapes import FIELD_MANAGER
+
+Write = Create | Update | Delete
+CRD_TRIES: Final = 50
+CRD_PAUSE_SECONDS: Final = 0.1
+"""A definition is Established within a tenth of a second as a rule; after five seconds the next tick tries again."""
+_OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
+
+
+class Performer:
+    """Changes one cluster. One instance serves one `perform`: it remembers what it saw to be there."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        discovery: Discovery,
+        looker: Looker,
+        *,
+        parallel: int,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._wire = wire
+        self._discovery = discovery
+        self._looker = looker
+        self._parallel = parallel
+        self._pause = pause
+        self._outcomes: dict[int, Outcome] = {}
+        self._by_key: dict[ObjectKey, int] = {}
+        self._needs: dict[ObjectKey, str | None] = {}
+        self._asking: dict[ObjectKey, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def perform(self, operations: Sequence[Write]) -> tuple[Outcome, ...]:
+        """One outcome for each operation, in the order given. Never raises for what a cluster does."""
+        self._by_key = {o.key: number for number, o in enumerate(operations) if not isinstance(o, Delete)}
+        numbered = list(enumerate(operations))
+        for wave in _in_waves(numbered):
+            for (number, _), outcome in zip(wave, run_parallel(self._one, wave, self._parallel), strict=True):
+                self._outcomes[number] = outcome
+        return tuple(self._outcomes[number] for number, _ in numbered)
+
+    def _one(self, numbered: tuple[int, Write]) -> Outcome:
+        operation = numbered[1]
+        try:
+            return self._delete(operation) if isinstance(operation, Delete) else self._apply(operation)
+        except GitfleetError as error:
+            code = "ServerError" if isinstance(error, DiscoveryRefused) else "Unreachable"
+            return Outcome(operation=operation, ok=False, code=code, message=str(error))
+
+    def _apply(self, operation: Create | Update) -> Outcome:
+        for need in operation.needs:
+            missing = self._missing(need)
+            if missing is not None:
+                code = "NeedsNamespace" if need.kind == "Namespace" else "NeedsCRD"
+                return Outcome(operation=operation, ok=False, code=code, message=f"{operation.key} needs {missing}")
+        resource = self._discovery.find(operation.key)
+        if isinstance(resource, Absence):
+            resource = self._discovery.find(operation.key, refresh=True)
+        if isinstance(resource, Absence):
+            why = f'{operation.key}: the cluster has no kind "{operation.key.kind}" in {operation.key.api_version}'
+            return Outcome(operation=operation, ok=False, code="NeedsCRD", message=why)
+        query = {
+            "fieldManager": FIELD_MANAGER,
+            "force": "true" if operation.force else "false",
+            "fieldValidation": "Strict",
+        }
+        path = resource.path(operation.key.namespace, operation.key.name)
+        answer = self._wire.send("PATCH", path, query, body=_body_of(operation), content_type=APPLY_PATCH)
+        if answer.ok:
+            live = LiveObject(operation.key, orjson.loads(answer.body))
+            return Outcome(operation=operation, ok=True, code="Applied", live=live)
+        refusal = refusal_of(answer, str(operation.key), secrets_in(operation.manifest.body))
+        return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
+
+    def _delete(self, operation: Delete) -> Outcome:
+        resource = self._discovery.find(operation.key)
+        if isinstance(resource, Absence):
+            resource = self._discovery.find(operation.key, refresh=True)
+        if resource is Absence.OTHER_VERSION:
+            why = f"{operation.key}: the cluster has {operation.key.kind} in other versions only"
+            return Outcome(operation=operation, ok=False, code="OtherVersion", message=why)
+        if not isinstance(resource, Resource):
+            return Outcome(operation=operation, ok=True, code="NotFound", message=f"{operation.key} is gone")
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": operation.propagation,
+            "preconditions": {"uid": operation.uid},
+        }
+        path = resource.path(operation.key.namespace, operation.key.name)
+        answer = self._wire.send("DELETE", path, body=orjson.dumps(options))
+        if answer.status == 404:
+            return Outcome(operation=operation, ok=True, code="NotFound", message=f"{operation.key} is gone")
+        if not answer.ok:
+            refusal = refusal_of(answer, str(operation.key))
+            return Outcome(
+                operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry
+            )
+        body = orjson.loads(answer.body)
+        if body.get("kind") == "Status":
+            return Outcome(operation=operation, ok=True, code="Deleted")
+        # The object itself comes back while finalizers hold it: it is gone only when a look does not find it.
+        return Outcome(operation=operation, ok=True, code="Deleting", live=LiveObject(operation.key, body))
+
+    def _missing(self, need: ObjectKey) -> str | None:
+        """Why a needed object is not there; None when it is. Each is asked for once."""
+        with self._lock:
+            gate = self._asking.setdefault(need, threading.Lock())
+        with gate:
+            if need not in self._needs:
+                self._needs[need] = self._look_for(need)
+            return self._needs[need]
+
+    def _look_for(self, need: ObjectKey) -> str | None:
+        number = self._by_key.get(need)
+        planned = self._outcomes.get(number) if number is not None else None
+        if planned is not None and not planned.ok:
+            return f"{need}, which could not be applied"
+        if need.kind == "Namespace":
+            return None if planned is not None and planned.ok else self._namespace_missing(need)
+        return self._definition_missing(need)
+
+    def _namespace_missing(self, need: ObjectKey) -> str | None:
+        live, why = self._looker.get(Resource("/api/v1", "namespaces", False), need)
+        if why:
+            # Who may not look at namespaces may still write into them.
+            return None
+        if live is None:
+            return f"{need}, which is not there"
+        return f"{need}, which is being deleted" if live.body["metadata"].get("deletionTimestamp") else None
+
+    def _definition_missing(self, need: ObjectKey) -> str | None:
+        resource = Resource(f"/apis/{need.group}/{need.version}", "customresourcedefinitions", False)
+        for _ in range(CRD_TRIES):
+            live, why = self._looker.get(resource, need)
+            if why:
+                return None
+            if live is None:
+                return f"{need}, which is not there"
+            if self._serves(live):
+                return None
+            self._pause(CRD_PAUSE_SECONDS)
+        return f"{need}, which is not Established yet"
+
+    def _serves(self, definition: LiveObject) -> bool:
+        """Whether the definition is Established and discovery shows its kind."""
+        conditions = (definition.body.get("status") or {}).get("conditions") or ()
+        if not any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions):
+            return False
+        spec: dict[str, Any] = definition.body.get("spec") or {}
+        served = [str(v.get("name")) for v in spec.get("versions") or () if v.get("served")]
+        kind = str((spec.get("names") or {}).get("kind"))
+        group = str(spec.get("group"))
+        found = (self._discovery.find(ObjectKey(group, v, kind, "", ""), refresh=True) for v in served)
+        return all(isinstance(place, Resource) for place in found)
+
+
+def _in_waves(numbered: Iterable[tuple[int, Write]]) -> list[list[tuple[int, Write]]]:
+    """Applies by ascending wave, then deletions by descending wave."""
+    waves: dict[tuple[int, int], list[tuple[int, Write]]] = {}
+    for number, operation in numbered:
+        rank = (1, -operation.wave) if isinstance(operation, Delete) else (0, operation.wave)
+        waves.setdefault(rank, []).append((number, operation))
+    return [waves[rank] for rank in sorted(waves)]
+
+
+def _body_of(operation: Create | Update) -> bytes:
+    """The manifest with its preconditions: an update names the uid it was decided on, and never makes a new object."""
+    body = operation.manifest.body
+    metadata = {k: v for k, v in (body.get("metadata") or {}).items() if k not in _OF_THE_SERVER}
+    if isinstance(operation, Update):
+        if operation.live.uid:
+            metadata["uid"] = operation.live.uid
+        if operation.resource_version:
+            metadata["resourceVersion"] = operation.resource_version
+    return orjson.dumps({**body, "metadata": metadata}, option=orjson.OPT_NON_STR_KEYS)

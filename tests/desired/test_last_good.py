@@ -1,0 +1,254 @@
+"""Law 2: a fault changes nothing it does not have to. Faulty objects hold their last good version, sound ones go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitfleet.desired import DesiredRequest, SourceFile, read_desired
+from gitfleet.model.desired import Desired
+from gitfleet.model.placements import PlacementType
+from gitfleet.model.state import FleetState, PlacementRecord
+from tests.desired.commits import blob_of, read, request_of
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\ndata: {{k: {value}}}\n"
+PLACEMENT = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata: {name: web}
+spec:
+  resourceSelectors: [{group: "", version: v1, kind: Namespace, name: web}]
+  policy: {placementType: PickN, numberOfClusters: 2}
+"""
+RUN = """\
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ClusterStagedUpdateRun
+metadata: {name: r}
+spec: {placementName: web, resourceSnapshotIndex: "1", stagedRolloutStrategyName: s}
+"""
+
+
+def config_map(name: str, value: str = "v") -> str:
+    return CONFIG_MAP.format(name=name, value=value)
+
+
+def payload(desired: Desired) -> dict[str, str]:
+    """Each ConfigMap of the payload with its value."""
+    return {manifest.key.name: manifest.body["data"]["k"] for manifest in desired.payload}
+
+
+def accepted(text: str) -> FleetState:
+    """The state after a commit with these placements was accepted."""
+    placements = read({"placements/a.yaml": text}).placements
+    return FleetState(placements={key: PlacementRecord(placement=placement) for key, placement in placements.items()})
+
+
+def test_a_broken_document_holds_its_own_object_only() -> None:
+    before = {"resources/a.yaml": config_map("a", "old") + "---\n" + config_map("b", "old")}
+    desired = read({"resources/a.yaml": config_map("a", "new") + "---\nkind: [\n"}, before=before)
+    assert payload(desired) == {"a": "new", "b": "old"}
+    assert desired.last_good == {"resources/a.yaml": blob_of(before["resources/a.yaml"])}
+    assert not desired.holds_removals
+    assert [fault.line for fault in desired.faults] == [6]
+
+
+def test_a_faulty_object_holds_its_last_good_version() -> None:
+    before = {"resources/a.yaml": config_map("a", "old") + "---\n" + config_map("b", "old")}
+    faulty = config_map("b", "new").replace("shop}", "shop, labels: {x: 1}}")
+    desired = read({"resources/a.yaml": config_map("a", "new") + "---\n" + faulty}, before=before)
+    assert payload(desired) == {"a": "new", "b": "old"}
+    assert desired.last_good == {"resources/a.yaml": blob_of(before["resources/a.yaml"])}
+
+
+def test_other_files_of_the_commit_go_on() -> None:
+    desired = read(
+        {"resources/a.yaml": "a: [", "resources/b.yaml": config_map("b", "new")},
+        before={"resources/a.yaml": config_map("a", "old"), "resources/b.yaml": config_map("b", "old")},
+    )
+    assert payload(desired) == {"a": "old", "b": "new"}
+
+
+def test_an_object_that_moved_out_of_a_broken_file_is_not_doubled() -> None:
+    desired = read(
+        {"resources/a.yaml": "a: [", "resources/b.yaml": config_map("a", "new")},
+        before={"resources/a.yaml": config_map("a", "old")},
+    )
+    assert payload(desired) == {"a": "new"}
+
+
+def test_an_unreadable_file_that_was_never_good_holds_all_removals() -> None:
+    desired = read({"resources/a.yaml": "a: ["})
+    assert desired.holds_removals
+    assert desired.last_good == {}
+
+
+def test_what_vanishes_beside_an_unreadable_new_file_stays() -> None:
+    before = {"resources/old-name.yaml": config_map("a", "old")}
+    desired = read({"resources/new-name.yaml": "a: ["}, before=before)
+    assert payload(desired) == {"a": "old"}
+    assert desired.holds_removals
+    assert desired.last_good == {"resources/old-name.yaml": blob_of(before["resources/old-name.yaml"])}
+
+
+def test_a_renamed_and_faulty_object_is_found_where_it_was() -> None:
+    before = {"placements/old-name.yaml": PLACEMENT}
+    desired = read({"placements/new-name.yaml": PLACEMENT.replace("PickN", "PickM")}, before=before)
+    assert [placement.policy and placement.policy.placement_type for placement in desired.placements.values()] == [
+        PlacementType.PICK_N
+    ]
+    assert desired.last_good == {"placements/new-name.yaml": blob_of(PLACEMENT)}
+
+
+def test_removing_a_sound_file_is_no_fault() -> None:
+    desired = read({}, before={"resources/a.yaml": config_map("a")})
+    assert desired.payload == ()
+    assert not desired.holds_removals
+
+
+def test_a_faulty_placement_goes_on_as_accepted_even_without_a_file() -> None:
+    desired = read({"placements/a.yaml": PLACEMENT.replace("2}", "-2}")}, accepted=accepted(PLACEMENT))
+    assert desired.placements == {key: record.placement for key, record in accepted(PLACEMENT).placements.items()}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("PickN, numberOfClusters: 2", "PickN, numberOfClusters: 3", ""),
+        ("PickN, numberOfClusters: 2", "PickAll", "6: spec.policy.placementType: cannot change from PickN to PickAll"),
+        (
+            "PickN, numberOfClusters: 2",
+            "PickFixed, clusterNames: [a]",
+            "6: spec.policy.placementType: cannot change from PickN to PickFixed",
+        ),
+        (
+            "PickN, numberOfClusters: 2}",
+            "PickN, numberOfClusters: 2}\n  strategy: {type: External}",
+            "",
+        ),
+        (
+            "PickN, numberOfClusters: 2}\n  strategy: {type: External}",
+            "PickN, numberOfClusters: 2}\n  strategy: {type: RollingUpdate}",
+            "7: spec.strategy.type: cannot go back from External to RollingUpdate",
+        ),
+        (
+            "PickN, numberOfClusters: 2}",
+            "PickN, numberOfClusters: 2, tolerations: [{key: a, operator: Exists}]}",
+            "",
+        ),
+        (
+            "PickN, numberOfClusters: 2, tolerations: [{key: a, operator: Exists}]}",
+            "PickN, numberOfClusters: 2, tolerations: [{key: a, value: b}]}",
+            "6: spec.policy.tolerations: may only gain items, and one is changed or gone",
+        ),
+        ("policy: {placementType: PickN, numberOfClusters: 2}", "revisionHistoryLimit: 3", "4: spec.policy: cannot be"),
+        ("policy: {placementType: PickAll}", "revisionHistoryLimit: 3", ""),
+        ("revisionHistoryLimit: 3", "policy: {placementType: PickAll}", ""),
+        (
+            "revisionHistoryLimit: 3",
+            "policy: {placementType: PickN, numberOfClusters: 1}",
+            "6: spec.policy.placementType: cannot change from PickAll to PickN",
+        ),
+        (
+            "revisionHistoryLimit: 3",
+            "statusReportingScope: NamespaceAccessible",
+            "6: spec.statusReportingScope: cannot change; put ClusterScopeOnly back",
+        ),
+    ],
+)
+def test_edits_of_a_placement(old: str, new: str, fault: str) -> None:
+    full = "policy: {placementType: PickN, numberOfClusters: 2}"
+    short = "PickN, numberOfClusters: 2"
+
+    def written(part: str) -> str:
+        whole = full if part.startswith(("policy", "revision", "status")) else short
+        extra = "}" if part.endswith(("}", "External}", "RollingUpdate}")) and whole == short else ""
+        return PLACEMENT.replace(whole + extra, part)
+
+    before, after = written(old), written(new)
+    desired = read({"placements/a.yaml": after}, before={"placements/a.yaml": before}, accepted=accepted(before))
+    (placement,) = desired.placements.values()
+    if not fault:
+        assert desired.faults == ()
+        assert placement.body == read({"placements/a.yaml": after}).placements[placement.key].body
+        return
+    assert [
+        str(found).startswith(
+            f"placements/a.yaml:{fault.partition(': ')[0]}: ClusterResourcePlacement/web: {fault.partition(': ')[2]}"
+        )
+        for found in desired.faults
+    ] == [True]
+    assert placement == accepted(before).placements[placement.key].placement
+    assert desired.last_good == {"placements/a.yaml": blob_of(before)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fields"),
+    [
+        ("", ", state: Stop", []),
+        (", state: Stop", ", state: Run", []),
+        (", state: Initialize", "", []),
+        ("", ", state: Initialize", ["spec.state"]),
+        (", state: Stop", ", state: Initialize", ["spec.state"]),
+        (", state: Initialize", ", state: Stop", ["spec.state"]),
+    ],
+)
+def test_states_of_a_run(old: str, new: str, fields: list[str]) -> None:
+    before, after = (RUN.replace("Name: s}", f"Name: s{part}}}") for part in (old, new))
+    desired = read({"runs/r.yaml": after}, before={"runs/r.yaml": before})
+    assert [fault.field for fault in desired.faults] == fields
+    kept = before if fields else after
+    assert desired.runs == {
+        key: replace(run, origin=desired.runs[key].origin) for key, run in read({"runs/r.yaml": kept}).runs.items()
+    }
+
+
+def test_the_target_of_a_run_is_fixed() -> None:
+    after = RUN.replace("web", "api").replace('"1"', '"2"').replace("Name: s}", "Name: t}")
+    desired = read({"runs/r.yaml": after}, before={"runs/r.yaml": RUN})
+    assert [str(fault) for fault in desired.faults] == [
+        f"runs/r.yaml:4: ClusterStagedUpdateRun/r: spec.{field}: cannot change in a run; put it back and make a new run"
+        for field in ("placementName", "resourceSnapshotIndex", "stagedRolloutStrategyName")
+    ]
+    assert [run.placement_name for run in desired.runs.values()] == ["web"]
+
+
+def test_links_and_submodules_are_never_followed() -> None:
+    before = {"resources/app/a.yaml": config_map("a", "old"), "clusters/c.yaml": config_map("c", "old")}
+    request = request_of({}, before=before)
+    request = replace(
+        request,
+        files={
+            "resources/app": SourceFile(blob="1" * 40, mode="120000"),
+            "docs/theme": SourceFile(blob="2" * 40, mode="160000"),
+            "clusters/c.yaml": SourceFile(blob="3" * 40, mode="120000"),
+        },
+    )
+    desired = read_desired(request)
+    assert payload(desired) == {"a": "old", "c": "old"}
+    assert [f"{fault} {fault.severity}" for fault in desired.faults] == [
+        "clusters/c.yaml:1: is a symbolic link, which is never followed; put the files themselves here, or ignore it in "
+        ".gitfleetignore error",
+        "docs/theme:1: is a submodule, which is never followed; put the files themselves here, or ignore it in "
+        ".gitfleetignore warning",
+        "resources/app:1: is a symbolic link, which is never followed; put the files themselves here, or ignore it in "
+        ".gitfleetignore error",
+    ]
+    assert not desired.holds_removals
+    assert sorted(desired.last_good) == ["clusters/c.yaml", "resources/app/a.yaml"]
+
+
+def test_files_that_were_not_read() -> None:
+    files = {
+        "resources/big.yaml": SourceFile(blob="1" * 40, size=5_000_000),
+        "resources/lost.yaml": SourceFile(blob="2" * 40),
+        "resources/why.yaml": SourceFile(blob="3" * 40, why="is encrypted; decrypt it"),
+        "resources/picture.png": SourceFile(blob="4" * 40, size=5_000_000_000),
+    }
+    desired = read_desired(DesiredRequest(commit="c0ffee", files=files))
+    assert [str(fault) for fault in desired.faults] == [
+        "resources/big.yaml:1: has 5000000 bytes, more than the 4194304 that are read; split the file",
+        "resources/lost.yaml:1: could not be read; split the file, or ignore it in .gitfleetignore",
+        "resources/why.yaml:1: is encrypted; decrypt it",
+    ]
+    assert desired.holds_removals

@@ -1,0 +1,127 @@
+"""Texts go into YAML and come out equal, for us and for every other reader; hostile bytes are refused, not survived by luck."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from io import StringIO
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from gitfleet.report.yamlread import MAX_DEPTH, UnreadableText, read_documents
+from gitfleet.report.yamltext import yaml_bytes, yaml_text
+from tests.report.fleets import json_values
+
+AMBIGUOUS = [
+    "", " ", "y", "Y", "n", "N", "yes", "No", "ON", "off", "true", "False", "null", "NULL", "~", "1", "-1", "+1", "0777",
+    "0o777", "08", "0x1F", "1e3", "1.e3", "1.0", "5.", ".5", "1_000", "12:30:45", "1:30", "2001-01-01",
+    "2001-01-01T00:00:00Z", ".inf", "-.INF", ".nan", "=", "<<", "*a", "&a", "!x", "%x", "@x", "`x", "- x", "-", "? x", ": x",
+    "a: b", "a:", ":a", "a #b", "#a", "a#b", "[a]", "{a}", "a, b", "'a'", '"a"', "a'b: c", "a\\b", "---", "...", "--- a", " a",
+    "a ", "a\nb", "\n", "a\tb", "\t", "\r", "\x00", "\x7f", "\x85", "\xa0", "\u2028", "\ufeff", "\u202e", "\U0001f600", "é",
+    "x" * 5000, "crp-1", "kubernetes-fleet.io/parent-CRP", "10.0.0.1", "25%", "800Mi", "2Gi", "1k", "0b1", "0b12", "1e3%", "1/2", "12h", "1_0s", "9@", "1:2%", "4dd5a0", "1e5a", "e3", "picked by scheduling policy",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", AMBIGUOUS)
+def test_a_text_stays_a_text_for_every_reader(text: str) -> None:
+    for value in ({"key": text}, [text], {text: "value"}, {"a": [{text: [text]}]}):
+        written = yaml_text(value)
+        assert read_documents(written.encode()) == [value]
+        assert yaml.load(written, Loader=yaml.CSafeLoader) == value
+        assert YAML(typ="safe", pure=True).load(StringIO(written)) == value
+
+
+@given(st.lists(json_values.filter(lambda value: value is not None), max_size=3))
+@settings(deadline=None)
+def test_any_json_value_is_read_back(documents: list[Any]) -> None:
+    written = yaml_bytes(documents)
+
+    assert read_documents(written) == documents
+    assert repr(read_documents(written)) == repr([_plain(document) for document in documents])
+
+
+def _plain(value: Any) -> Any:
+    """Keys in the order in which they are written."""
+    if isinstance(value, dict):
+        return {key: _plain(value[key]) for key in sorted(value)}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def test_the_style_is_kubectls() -> None:
+    value = {
+        "kind": "Thing",
+        "metadata": {"labels": {"kubernetes-fleet.io/is-latest-snapshot": "true"}, "name": "a"},
+        "spec": {"count": 3, "empty": {}, "items": [{"name": "x", "value": ["1"]}, "plain text", []], "on": True},
+        "status": {"message": 'Successfully scheduled resources for placement in "member1" (affinity score: 0)'},
+    }
+
+    assert yaml_text(value) == (
+        "kind: Thing\n"
+        "metadata:\n"
+        "  labels:\n"
+        '    kubernetes-fleet.io/is-latest-snapshot: "true"\n'
+        "  name: a\n"
+        "spec:\n"
+        "  count: 3\n"
+        "  empty: {}\n"
+        "  items:\n"
+        "  - name: x\n"
+        "    value:\n"
+        '    - "1"\n'
+        "  - plain text\n"
+        "  - []\n"
+        '  "on": true\n'
+        "status:\n"
+        "  message: 'Successfully scheduled resources for placement in \"member1\" (affinity score: 0)'\n"
+    )
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {"a": b"bytes"}])
+def test_what_json_cannot_say_is_not_written(value: Any) -> None:
+    with pytest.raises(ValueError, match="is not a JSON value"):
+        yaml_text(value)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"\xff\xfe", "is not UTF-8 text"),
+        (b"a: [1\n", "is not valid YAML at line 2"),
+        (b"a: 1\na: 2\n", "gives a key twice at line 2"),
+        (b"a: &x 1\nb: *x\n", "has an anchor or a tag at line 1"),
+        (b"a: *x\n", "has an alias at line 1"),
+        (b"a: !!python/object:os.system x\n", "has an anchor or a tag at line 1"),
+        (b"{[a]: b}", "has a key that is not text at line 1"),
+        (b"[" * (MAX_DEPTH + 1), "nests deeper than 200 levels at line 1"),
+        (b"a: \x00\n", "is not valid YAML"),
+    ],
+)
+def test_what_gitfleet_never_writes_is_refused(content: bytes, sentence: str) -> None:
+    with pytest.raises(UnreadableText, match=f"^{sentence}"):
+        read_documents(content)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+    try:
+        read_documents(content)
+    except UnreadableText as refused:
+        assert str(refused)
+
+
+@pytest.mark.parametrize("nest", ["'[' * 40000", "'- ' * 40000 + 'x'", "'{a: ' * 40000"])
+def test_deep_nesting_does_not_kill_the_process(nest: str) -> None:
+    """In a process of its own, because libyaml's composer would end it without an exception (libs.md §2)."""
+    program = (
+        "from gitfleet.report.yamlread import read_documents, UnreadableText\n"
+        f"try: read_documents(({nest}).encode())\n"
+        "except UnreadableText: print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (0, "refused\n")
