@@ -19,7 +19,6 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m tests.conformance tests/vectors
 	$(BIN)/pytest
 
 bench: $(VENV)/.installed

@@ -40,10 +40,7 @@ class Corridor:
         """Which clusters get what from now on: the state to publish (inventory still to be pledged) and its works."""
         wanted, before, now = inputs.desired, inputs.before, inputs.now
         accepted = desired.accept(wanted, before, now)
-        clusters = {
-            name: observe.observe_cluster(cluster, inputs.answers[name], now) if name in inputs.answers else cluster
-            for name, cluster in accepted.clusters.items()
-        }
+        clusters = observe.observe_clusters(accepted.clusters, inputs.answers, now)
         known = replace(before, clusters=clusters)
         rendered = self._renderer.works_of(known)
         seen_operations = self._plan(known, rendered, inputs.answers)
@@ -52,8 +49,7 @@ class Corridor:
         overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use)
         current = snapshots.current_overrides(wanted.overrides, overrides)
         fleet = self._fleet = schedule.index_fleet(clusters.values(), now, self._fleet)
-        config = wanted.config
-        profile, faults = schedule.profile_from(config.scheduler_plugins, self._plugins, origin=config.origin)
+        profile, faults = schedule.profile_for(wanted.config, self._plugins)
         records: dict[PlacementKey, PlacementRecord] = {}
         plans: dict[PlacementKey, RolloutPlan] = {}
         wakes = [fleet.wake_at]
@@ -98,6 +94,7 @@ class Corridor:
         """The state after the deed: what the servers answered, what is gone, and the conditions that follow."""
         after, answers = decision.after, decision.inputs.answers
         inventory = apply.settle_all(after.inventory, operations, outcomes)
+        inventory = apply.release_left(inventory, after.clusters, now)
         seen = observe.observe_bindings(after.placements, decision.works, operations, outcomes, answers, now)
         records: dict[PlacementKey, PlacementRecord] = {}
         for key, record in after.placements.items():
@@ -111,7 +108,7 @@ class Corridor:
         """Every cluster's story in the scheduling of one placement."""
         fleet = schedule.index_fleet(decision.after.clusters.values(), decision.inputs.now, self._fleet)
         request = schedule.request_for(decision.after.placements[key], decision.inputs.now)
-        profile, _ = schedule.profile_from(decision.inputs.desired.config.scheduler_plugins, self._plugins)
+        profile, _ = schedule.profile_for(decision.inputs.desired.config, self._plugins)
         return schedule.explain(request, fleet, profile=profile)
 
     def works_when_done(self, decision: Decision) -> dict[str, tuple[Work, ...]]:
@@ -138,8 +135,7 @@ class Corridor:
         if schedule.settled_key(request, fleet, profile, self._digests) == record.schedule_key:
             return record, None
         answer = schedule.schedule(request, fleet, profile=profile)
-        after = replace(request, bindings=answer.bindings)
-        key = schedule.settled_key(after, fleet, profile, self._digests)
+        key = schedule.settled_key(replace(request, bindings=answer.bindings), fleet, profile, self._digests)
         return report.with_schedule(record, answer, key, inputs.now)
 
     def _plan(

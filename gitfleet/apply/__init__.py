@@ -12,7 +12,7 @@ Source: kubefleet.md §6; decisions D7, D15.
 """
 
 from gitfleet.apply.differences import find_differences
-from gitfleet.apply.fleet import Planner, merge_looks, pledge_all, settle_all
+from gitfleet.apply.fleet import Planner, merge_looks, pledge_all, release_left, settle_all
 from gitfleet.apply.ledgers import pledge_inventory, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
@@ -27,6 +27,7 @@ __all__ = [
     "plan_apply",
     "pledge_all",
     "pledge_inventory",
+    "release_left",
     "settle_all",
     "settle_inventory",
     "wave_of",

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
 
 from gitfleet.apply.ledgers import pledge_inventory, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
+from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.observations import ClusterAnswer
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 
+FORCED_LEAVE: Final = timedelta(minutes=15)
+"""KubeFleet's force-delete-wait-time."""
 _MOST_SHAPES = 500_000
 _Question = tuple[tuple[Work, ...], Mapping[PlacementKey, str], Inventory, ClusterAnswer]
 
@@ -98,6 +103,24 @@ def settle_all(
         and (settled or name in inventory)
     }
     return _with(inventory, changed)
+
+
+def release_left(
+    inventory: Mapping[str, Inventory], clusters: Mapping[str, MemberCluster], now: datetime
+) -> Mapping[str, Inventory]:
+    """The inventory without what leaving clusters take along.
+
+    By default (Abandon) a cluster keeps its objects when it leaves, whether it answers or not (KubeFleet). With
+    deleteOptions that remove them, one that is silent for FORCED_LEAVE after it was taken out is let go all the same.
+    """
+    gone: dict[str, Inventory] = {
+        name: {}
+        for name, cluster in clusters.items()
+        if name in inventory
+        and cluster.deleting is not None
+        and (cluster.delete_propagation_policy == "Abandon" or now - cluster.deleting > FORCED_LEAVE)
+    }
+    return _with(inventory, gone)
 
 
 def _with(inventory: Mapping[str, Inventory], changed: Mapping[str, Inventory]) -> Mapping[str, Inventory]:

@@ -12,6 +12,6 @@ Source: kubefleet.md §6, §9; decisions D2, D3, D6, D23, D24.
 from gitfleet.observe.availability import availability_of
 from gitfleet.observe.bindings import observe_binding
 from gitfleet.observe.clusters import observe_cluster
-from gitfleet.observe.fleet import observe_bindings
+from gitfleet.observe.fleet import observe_bindings, observe_clusters
 
-__all__ = ["availability_of", "observe_binding", "observe_bindings", "observe_cluster"]
+__all__ = ["availability_of", "observe_binding", "observe_bindings", "observe_cluster", "observe_clusters"]

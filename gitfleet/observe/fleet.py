@@ -6,12 +6,21 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from gitfleet.model.bindings import Binding
+from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.observations import ClusterAnswer
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.observe.bindings import observe_binding
+from gitfleet.observe.clusters import observe_cluster
+
+
+def observe_clusters(
+    clusters: Mapping[str, MemberCluster], answers: Mapping[str, ClusterAnswer], now: datetime
+) -> dict[str, MemberCluster]:
+    """Every member after one look; one that nobody looked at is as it was."""
+    return {name: observe_cluster(c, answers[name], now) if name in answers else c for name, c in clusters.items()}
 
 
 def observe_bindings(

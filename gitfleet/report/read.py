@@ -139,9 +139,9 @@ def parse_state_file(path: str, content: bytes) -> ParsedStateFile:
         raise ValueError(f"{path} is no file that the state is read from")
     try:
         parsed = _parse(kind, content)
-    except (UnreadableText, Misshapen) as error:
+        expected = _expected_path(parsed)
+    except (UnreadableText, Misshapen, BadInput) as error:
         raise BadInput(f"the state branch's file {path} cannot be used: {error}", hint=HINT) from error
-    expected = _expected_path(parsed)
     if expected is not None and expected != path:
         raise BadInput(f"the state branch's file {path} holds what belongs in {expected}", hint=HINT)
     return parsed

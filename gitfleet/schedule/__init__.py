@@ -23,7 +23,7 @@ from gitfleet.schedule.fleet import FleetIndex, index_fleet
 from gitfleet.schedule.keys import BindingDigests, schedule_key
 from gitfleet.schedule.pick import Run, pick_all, pick_fixed, pick_n
 from gitfleet.schedule.plugins import Plugin, PluginFactory, Unschedulable
-from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_from
+from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_for, profile_from
 from gitfleet.schedule.requests import request_for, settled_key
 from gitfleet.schedule.stages import Deadline, Stages
 
@@ -37,6 +37,7 @@ __all__ = [
     "Profile",
     "explain",
     "index_fleet",
+    "profile_for",
     "profile_from",
     "request_for",
     "schedule",

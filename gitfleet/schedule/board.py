@@ -17,6 +17,7 @@ from gitfleet.schedule.bits import set_of
 from gitfleet.schedule.eligibility import Eligibility
 from gitfleet.schedule.fleet import ELIGIBILITY, FleetIndex
 
+_MANY = 16
 ByCluster = dict[str, Binding]
 _cluster = attrgetter("cluster")
 
@@ -36,7 +37,7 @@ class Bound:
 
 @dataclass(slots=True)
 class Board:
-    """Bindings by cluster. Deleting ones are only carried along; `changed` tells whether anything differs from the
+    """Bindings by cluster; `fresh` were made in this cycle. Deleting ones are only carried along; `changed` tells whether anything differs from the
     start.
     """
 
@@ -46,6 +47,7 @@ class Board:
     obsolete: ByCluster = field(default_factory=dict)
     unscheduled: ByCluster = field(default_factory=dict)
     carried: list[Binding] = field(default_factory=list)
+    fresh: list[Binding] = field(default_factory=list)
     present: int = 0
     obsolete_set: int = 0
     in_order: bool = True
@@ -54,7 +56,7 @@ class Board:
     @property
     def count(self) -> int:
         """The clusters that the current policy holds."""
-        return len(self.scheduled) + len(self.bound)
+        return len(self.scheduled) + len(self.bound) + len(self.fresh)
 
     def holds(self, cluster: str) -> bool:
         """Whether the current policy holds the cluster."""
@@ -94,23 +96,26 @@ class Board:
         if self.scheduled or self.bound:
             new = [pair for pair in zip(names, decisions, strict=True) if not self.holds(pair[0])]
             names, decisions = [name for name, _ in new], [decision for _, decision in new]
-        created = new_bindings(self.request, names, decisions)
-        self.scheduled.update(zip(names, created, strict=True))
-        self.changed = self.changed or bool(created or patched)
-        return Bound(created, patched)
+        self.fresh = new_bindings(self.request, names, decisions)
+        self.changed = self.changed or bool(self.fresh or patched)
+        return Bound(self.fresh, patched)
 
     def follow(self, bound: Bound, fleet: FleetIndex) -> None:
         """Bring the sets up to date for another cycle: obsolete bindings are either patched or given up by now."""
         where = [fleet.position[binding.cluster] for binding in (*bound.patched, *bound.created)]
         self.present |= 1 << where[0] if len(where) == 1 else set_of(where, len(fleet.names))
         self.obsolete_set = 0
+        self.scheduled.update((binding.cluster, binding) for binding in self.fresh)
+        self.fresh = []
 
     def finish(self) -> tuple[Binding, ...]:
         """All bindings by cluster, a deleting one before its successor; the very same tuple when nothing changed."""
         if not self.changed and self.in_order:
             return self.request.bindings
-        groups = (self.scheduled, self.bound, self.obsolete, self.unscheduled)
-        everything = [*self.carried, *(binding for group in groups for binding in group.values())]
+        everything = [*self.carried]
+        for group in (self.scheduled, self.bound, self.obsolete, self.unscheduled):
+            everything += group.values()
+        everything += self.fresh
         if not _ascending(everything):
             everything.sort(key=_cluster)
         return tuple(everything)
@@ -168,6 +173,8 @@ def new_bindings(
     Written column by column through the slots: three times as fast as the constructor, which counts when a placement
     picks thousands of clusters at once.
     """
+    if len(names) < _MANY:
+        return [_new_binding(request, name, decision) for name, decision in zip(names, decisions, strict=True)]
     made = list(map(object.__new__, repeat(Binding, len(names))))
     columns: dict[str, Iterable[object]] = {
         "placement": repeat(request.placement),
@@ -180,6 +187,16 @@ def new_bindings(
         write = getattr(Binding, name).__set__
         deque(map(write, made, columns.get(name, repeat(default))), maxlen=0)
     return made
+
+
+def _new_binding(request: SchedulingRequest, name: str, decision: ClusterDecision) -> Binding:
+    return Binding(
+        placement=request.placement,
+        cluster=name,
+        state=BindingState.SCHEDULED,
+        policy_snapshot=request.policy_snapshot,
+        decision=decision,
+    )
 
 
 def _given_up(binding: Binding) -> Binding:

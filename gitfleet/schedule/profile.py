@@ -13,7 +13,7 @@ from typing import Protocol, cast, runtime_checkable
 
 from gitfleet.model.canonical import digest_of
 from gitfleet.model.faults import Fault
-from gitfleet.model.fleet import SchedulerPlugin
+from gitfleet.model.fleet import FleetConfig, SchedulerPlugin
 from gitfleet.model.objects import Origin
 from gitfleet.model.placements import PlacementKey, PlacementPolicy
 from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
@@ -109,6 +109,11 @@ def profile_from(
     if faults:
         return Profile(fault=f"the scheduler profile is faulty: {faults[0].message}"), tuple(faults)
     return make_profile([*base, *added]), ()
+
+
+def profile_for(config: FleetConfig, available: Mapping[str, PluginFactory]) -> tuple[Profile, tuple[Fault, ...]]:
+    """`profile_from` the fleet's own configuration."""
+    return profile_from(config.scheduler_plugins, available, origin=config.origin)
 
 
 def _make(listed: SchedulerPlugin, available: Mapping[str, PluginFactory]) -> Entry | str:

@@ -1,3 +1,15 @@
-"""testing: the ports in memory, shipped because `simulate`, `make demo` and users' own tests run on them:
-a memory repo, simulated clusters that behave by contracts.md §5, a manual clock, builders of objects.
+"""testing: the ports in memory, shipped because `simulate`, `make demo` and users' own tests run on them.
+
+    clock.ManualClock                       the Clock port, moved by hand
+    memory_repo.MemoryRepo                  RepoReader and RepoWriter in memory
+    cluster.SimulatedCluster                ClusterClient in memory, with faults (unreachable, refusals, crashes, drift)
+    fleet.SimulatedFleet                    all of them on one clock; saved to files and loaded between runs
+    fleet.SimulatedDirectory                ClusterDirectory over a fleet
+    rules.ClusterRule, ObjectPattern        how clusters treat objects (contracts.md §5)
+    scenario.read_scenario                  a scenario file becomes a Scenario, or all its faults
+    builders                                objects and config repos in a line each
+
+The simulated API server is compared with a real one in tests/testing/test_against_real_server.py. Known differences: no
+schemas, so no defaults and no refusals but those of `kinds`; lists of custom kinds are atomic; nobody but the server
+writes status. Forbidden here: adapters, the loop, the commands.
 """

@@ -50,8 +50,8 @@ def test_every_fault_of_a_file(name: str) -> None:
                     "reads; use cluster.kubernetes-fleet.io/v1"
                 ),
                 (
-                    "clusters/a.yaml:3: MemberCluster/x/a: metadata.namespace: does not go with MemberCluster, which is "
-                    "a cluster-scoped kind; remove it"
+                    "clusters/a.yaml:3: MemberCluster/x/a: metadata.namespace: does not go with MemberCluster, which "
+                    "is a cluster-scoped kind; remove it"
                 ),
             ],
         ),

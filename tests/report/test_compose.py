@@ -115,14 +115,14 @@ def test_a_dropped_snapshot_takes_its_folder_along() -> None:
 
 def test_what_was_rendered_is_written_out() -> None:
     refs = (DocumentRef("resources/app", "", 0, NAMESPACE), DocumentRef("../odd", "a" * 40, 0, CONFIG))
-    taken = replace(snapshot(WEB, 0, *refs), manifests=(manifest(NAMESPACE), manifest(CONFIG, key="y")))
+    taken = replace(snapshot(WEB, 0, *refs), manifests=(manifest(NAMESPACE), manifest(CONFIG, flag="y")))
     after = FleetState(placements={WEB: replace(record("web"), resource_snapshots=(taken,))})
 
     change = compose_state(FleetState(), after, now=T0)
 
     assert change.link == {}
     assert change.write["snapshots/resources/web/0/rendered/1.yaml"] == (
-        b'apiVersion: v1\ndata:\n  key: "y"\nkind: ConfigMap\nmetadata:\n  name: settings\n'
+        b'apiVersion: v1\ndata:\n  flag: "y"\nkind: ConfigMap\nmetadata:\n  name: settings\n'
     )
     with pytest.raises(ValueError, match="without the manifest of Namespace/web"):
         compose_state(FleetState(), with_record(after, replace(record("web"), resource_snapshots=(snapshot(WEB, 0, *refs),))))

@@ -143,10 +143,10 @@ class Kubeconfig:
             if found is None:
                 raise MissingPart(f"the credential plug-in {command} is not on the PATH", hint="install it")
             return found
-        path = (self.folder or Path()) / command
-        if self.folder is None or (not Path(command).is_absolute() and not rules.files):
+        if not Path(command).is_absolute() and self.folder is None:
             raise refused
-        if str(path.resolve()) not in {str(Path(entry).resolve()) for entry in rules.allowed_exec if os.sep in entry}:
+        path = ((self.folder or Path("/")) / command).resolve()
+        if path not in {Path(entry).resolve() for entry in rules.allowed_exec if os.sep in entry}:
             raise refused
         return str(path)
 

@@ -9,11 +9,11 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource
+from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.masking import masked
 from gitfleet.adapters.kube.wire import JSON, MIB, Answer, Wire
-from gitfleet.errors import ClusterUnreachable
+from gitfleet.errors import BadInput, ClusterUnreachable
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import LiveObject
 
@@ -69,7 +69,7 @@ class Looker:
         found = Found()
         tasks: list[tuple[Resource, list[ObjectKey]]] = []
         asked: set[tuple[str, str]] = set()
-        for kind, wanted in _by_kind(keys).items():
+        for kind, wanted in _by_kind(_sound(keys, found)).items():
             place = self._place(wanted[0], (kind[0], kind[1]), asked, found, wanted)
             if place is None:
                 continue
@@ -173,6 +173,19 @@ def run_parallel(work: Callable[[_Task], _Item], tasks: Collection[_Task], paral
         return [work(task) for task in tasks]
     with ThreadPoolExecutor(min(parallel, len(tasks)), thread_name_prefix="kube") as pool:
         return list(pool.map(work, tasks))
+
+
+def _sound(keys: Iterable[ObjectKey], found: Found) -> Iterator[ObjectKey]:
+    """The keys that can be asked for; the others are unreadable."""
+    for key in keys:
+        try:
+            for part in filter(None, (key.group, key.version, key.namespace)):
+                segment(part)
+            segment(key.name)
+        except BadInput as error:
+            found.unreadable[key] = str(error)
+        else:
+            yield key
 
 
 def _by_kind(keys: Iterable[ObjectKey]) -> Mapping[tuple[str, str, str], list[ObjectKey]]:

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import orjson
 
-from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource
+from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.looking import Looker, run_parallel
 from gitfleet.adapters.kube.masking import secrets_in
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
-from gitfleet.errors import GitfleetError
+from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
@@ -62,7 +62,10 @@ class Performer:
     def _one(self, numbered: tuple[int, Write]) -> Outcome:
         operation = numbered[1]
         try:
+            segment(operation.key.name)  # without a name the path would be the whole collection's
             return self._delete(operation) if isinstance(operation, Delete) else self._apply(operation)
+        except BadInput as error:
+            return Outcome(operation=operation, ok=False, code="Invalid", message=str(error), retry=False)
         except GitfleetError as error:
             code = "ServerError" if isinstance(error, DiscoveryRefused) else "Unreachable"
             return Outcome(operation=operation, ok=False, code=code, message=str(error))

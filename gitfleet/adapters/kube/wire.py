@@ -121,7 +121,7 @@ class Wire:
             try:
                 answer, wait = self._once(client, method, url, headers, body, limit)
             except (urllib3.exceptions.HTTPError, OSError) as error:
-                if tries > 0 and not isinstance(error, urllib3.exceptions.ReadTimeoutError) and _is_passing(error):
+                if tries > 0 and _is_passing(error):
                     self._pause(self._next_pause(tries, None))
                     continue
                 raise ClusterUnreachable(self._sentence(error)) from error
@@ -196,10 +196,10 @@ class Wire:
         match cause:
             case urllib3.exceptions.NameResolutionError():
                 why = "its host name cannot be resolved"
-            case urllib3.exceptions.ConnectTimeoutError():
-                why = f"no connection within {self._patience.connect_seconds:g} s"
             case urllib3.exceptions.NewConnectionError():
                 why = "connection refused" if "refused" in str(cause) else "no connection"
+            case urllib3.exceptions.ConnectTimeoutError():
+                why = f"no connection within {self._patience.connect_seconds:g} s"
             case urllib3.exceptions.ReadTimeoutError():
                 why = f"no answer within {self._patience.read_seconds:g} s"
             case urllib3.exceptions.SSLError() | ssl.SSLError():
@@ -246,9 +246,12 @@ def _context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:
 
 
 def _is_passing(error: Exception) -> bool:
-    """Whether a broken connection may be whole a moment later: a wrong certificate or host name will not be."""
-    lasting = (urllib3.exceptions.SSLError, ssl.SSLError, urllib3.exceptions.ConnectTimeoutError)
-    return not isinstance(error, (*lasting, urllib3.exceptions.NameResolutionError))
+    """Whether a broken connection may be whole a moment later. A wrong certificate or host name will not be, and a
+    server that lets us wait is not asked again at once."""
+    if isinstance(error, urllib3.exceptions.NewConnectionError):
+        return not isinstance(error, urllib3.exceptions.NameResolutionError)
+    lasting = (urllib3.exceptions.SSLError, ssl.SSLError, urllib3.exceptions.TimeoutError)
+    return not isinstance(error, lasting)
 
 
 def _is_verdict(answer: Answer) -> bool:

@@ -1,0 +1,501 @@
+"""KubeClient against a real kube-apiserver: what it answers decides, not what we think it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes.client import CoreV1Api
+
+from gitfleet.adapters.kube import KubeClient, KubeDirectory
+from gitfleet.adapters.kube.wire import Patience
+from gitfleet.apply import ApplyRequest, plan_apply, pledge_inventory, settle_inventory
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.clusters import Connection, MemberCluster
+from gitfleet.model.objects import Manifest, ObjectKey, Origin, key_of
+from gitfleet.model.observations import Availability
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
+from gitfleet.model.placements import ApplyStrategy, PlacementKey
+from gitfleet.model.state import Inventory
+from gitfleet.model.works import Work
+from gitfleet.observe import availability_of
+from tests.realparts.control_plane import ApiServer, ControlPlanes
+
+pytestmark = pytest.mark.real
+
+WEB = PlacementKey("", "web")
+QUICK = Patience(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
+
+
+def manifest(body: dict[str, Any]) -> Manifest:
+    return Manifest(key_of(body), body, digest_of(body), Origin("f.yaml", 1))
+
+
+def config_map(namespace: str, name: str = "cm", **data: str) -> Manifest:
+    metadata = {"name": name, "namespace": namespace}
+    return manifest({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+
+def directory(server: ApiServer, folder: Path, **more: Any) -> KubeDirectory:
+    path = server.write_kubeconfig(folder / f"{server.name}.kubeconfig")
+    return KubeDirectory(path, patience=QUICK, **more)
+
+
+def member(server: ApiServer) -> MemberCluster:
+    return MemberCluster(name=server.name, connection=Connection(context=server.name))
+
+
+@pytest.fixture
+def server(control_planes: ControlPlanes) -> ApiServer:
+    return control_planes.start("east")
+
+
+@pytest.fixture
+def cluster(server: ApiServer, tmp_path: Path) -> Iterator[KubeClient]:
+    found = directory(server, tmp_path)
+    yield found.client(member(server))
+    found.close()
+
+
+class Ticks:
+    """Looks, plans, pledges, performs and settles, as a tick does."""
+
+    def __init__(self, cluster: KubeClient) -> None:
+        self.cluster = cluster
+        self.inventory: Inventory = {}
+        self.outcomes: tuple[Outcome, ...] = ()
+
+    def tick(self, *manifests: Manifest, removing: str | None = None, **strategy: Any) -> tuple[Operation, ...]:
+        work = Work(
+            placement=WEB,
+            cluster=self.cluster.cluster,
+            generation=1,
+            snapshot="s",
+            manifests=manifests,
+            apply_strategy=ApplyStrategy(**strategy),
+        )
+        answer = self.cluster.look({m.key for m in manifests} | set(self.inventory))
+        assert answer.reachable, answer.error
+        plan = plan_apply(
+            ApplyRequest(
+                cluster=self.cluster.cluster,
+                works=() if removing else (work,),
+                removing={WEB: removing} if removing else {},
+                inventory=self.inventory,
+                live=answer.live,
+                unreadable=answer.unreadable,
+                known_namespaces=answer.namespaces,
+            )
+        )
+        pledged = pledge_inventory(self.inventory, plan)
+        self.outcomes = tuple(self.cluster.perform([o for o in plan if isinstance(o, Create | Update | Delete)]))
+        self.inventory = settle_inventory(pledged, self.outcomes, plan)
+        return plan
+
+    def told(self) -> list[tuple[str, bool]]:
+        return [(o.code, o.ok) for o in self.outcomes]
+
+
+def kinds(plan: tuple[Operation, ...]) -> list[tuple[str, str]]:
+    return [(type(o).__name__, o.key.kind) for o in plan]
+
+
+def deployment(namespace: str) -> Manifest:
+    return manifest(
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": namespace},
+            "spec": {
+                "replicas": 2,
+                "selector": {"matchLabels": {"app": "web"}},
+                "template": {
+                    "metadata": {"labels": {"app": "web"}},
+                    "spec": {
+                        "containers": [
+                            {
+                                "name": "web",
+                                "image": "web:1",
+                                "ports": [{"containerPort": 80}],
+                                "env": [{"name": "A", "value": "1"}],
+                                "resources": {"requests": {"cpu": "1000m", "memory": 134217728}},
+                            }
+                        ]
+                    },
+                },
+            },
+        }
+    )
+
+
+def many(namespace: str) -> tuple[Manifest, ...]:
+    """One of many kinds, written as people write them: nothing a server fills in or rewrites may look like drift."""
+    inside = {"namespace": namespace}
+    return (
+        manifest({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}),
+        config_map(namespace, a="1"),
+        manifest(
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": "s", **inside},
+                "stringData": {"password": "hunter2"},
+            }
+        ),
+        manifest(
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "web", **inside},
+                "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]},
+            }
+        ),
+        deployment(namespace),
+        manifest(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": "b", **inside},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+                "subjects": [{"kind": "User", "name": "jo"}],
+            }
+        ),
+        manifest(
+            {
+                "apiVersion": "networking.k8s.io/v1",
+                "kind": "NetworkPolicy",
+                "metadata": {"name": "n", **inside},
+                "spec": {"podSelector": {}, "ingress": [{"ports": [{"port": 80}]}]},
+            }
+        ),
+        manifest(
+            {
+                "apiVersion": "batch/v1",
+                "kind": "CronJob",
+                "metadata": {"name": "c", **inside},
+                "spec": {
+                    "schedule": "* * * * *",
+                    "jobTemplate": {
+                        "spec": {
+                            "template": {
+                                "spec": {
+                                    "restartPolicy": "Never",
+                                    "containers": [{"name": "c", "image": "c"}],
+                                    "volumes": [{"name": "v", "emptyDir": {"sizeLimit": "0.5Gi"}}],
+                                }
+                            }
+                        }
+                    },
+                },
+            }
+        ),
+    )
+
+
+def test_a_whole_work_is_applied_kept_and_pruned(server: ApiServer, cluster: KubeClient) -> None:
+    ticks = Ticks(cluster)
+    wanted = many("whole-work")
+    plan = ticks.tick(*wanted)
+    assert {type(o) for o in plan} == {Create}
+    assert ticks.told() == [("Applied", True)] * len(wanted)
+    assert {type(o) for o in ticks.tick(*wanted)} == {Keep}, "what a server fills in is no drift"
+    assert [o.code for o in ticks.tick(*wanted) if isinstance(o, Keep)] == ["InPlace"] * len(wanted)
+    fewer = wanted[:4]
+    assert {k for k in kinds(ticks.tick(*fewer)) if k[0] == "Delete"} == {
+        ("Delete", kind) for kind in ("Deployment", "RoleBinding", "NetworkPolicy", "CronJob")
+    }
+    assert {code for code, ok in ticks.told() if ok} <= {"Deleted", "Deleting", "NotFound"}
+
+
+def test_drift_is_seen_and_undone(server: ApiServer, cluster: KubeClient) -> None:
+    namespace = server.make_namespace()
+    ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
+    ticks.tick(wanted)
+    with server.client() as client:
+        CoreV1Api(client).patch_namespaced_config_map("cm", namespace, {"data": {"a": "2", "b": "kept"}})
+    (refusal,) = ticks.tick(wanted, when_to_apply="IfNotDrifted")
+    assert isinstance(refusal, Refuse) and refusal.details == (("/data/a", "2", "1"),)
+    (update,) = ticks.tick(wanted)
+    assert isinstance(update, Update) and "/data/a is 2 and should be 1" in update.reason
+    (keep,) = ticks.tick(wanted)
+    assert isinstance(keep, Keep) and keep.live is not None and keep.live.body["data"] == {"a": "1", "b": "kept"}
+
+
+def test_takeover_and_conflicts(server: ApiServer, cluster: KubeClient) -> None:
+    namespace = server.make_namespace()
+    body = {"metadata": {"name": "cm"}, "data": {"a": "old"}}
+    with server.client() as client:
+        CoreV1Api(client).create_namespaced_config_map(namespace, body, field_manager="helm")
+    ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
+    (refused,) = ticks.tick(wanted, when_to_take_over="Never")
+    assert isinstance(refused, Refuse) and refused.code == "NotTakenOver"
+    ticks.tick(wanted, type="ServerSideApply")
+    (outcome,) = ticks.outcomes
+    assert (outcome.code, outcome.ok, outcome.retry) == ("Conflict", False, False)
+    assert "helm" in outcome.message and ".data.a" in outcome.message
+    ticks.tick(wanted)
+    assert ticks.told() == [("Applied", True)]
+
+
+def test_prune_spares_an_object_that_somebody_made_anew(server: ApiServer, cluster: KubeClient) -> None:
+    namespace = server.make_namespace()
+    ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
+    ticks.tick(wanted)
+    stale = next(iter(ticks.inventory.values()))
+    with server.client() as client:
+        core = CoreV1Api(client)
+        core.delete_namespaced_config_map("cm", namespace)
+        core.create_namespaced_config_map(namespace, {"metadata": {"name": "cm"}})
+        # Even when planned on an old look, the uid holds it back.
+        delete = Delete(cluster="east", placement=WEB, key=wanted.key, uid=stale.uid or "", wave=1, reason="x")
+        (outcome,) = cluster.perform([delete])
+        assert (outcome.code, outcome.ok) == ("Conflict", False)
+        (release,) = ticks.tick(removing="Delete")
+        assert isinstance(release, Release)
+        assert core.read_namespaced_config_map("cm", namespace).metadata.name == "cm"
+
+
+def test_an_update_never_makes_or_changes_another_object(server: ApiServer, cluster: KubeClient) -> None:
+    namespace = server.make_namespace()
+    ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
+    ticks.tick(wanted)
+    answer = cluster.look([wanted.key])
+    live = answer.live[wanted.key]
+    assert live is not None
+    with server.client() as client:
+        CoreV1Api(client).delete_namespaced_config_map("cm", namespace)
+    update = Update(cluster="east", placement=WEB, manifest=wanted, wave=1, reason="x", live=live)
+    (outcome,) = cluster.perform([update])
+    assert (outcome.code, outcome.ok, outcome.retry) == ("Conflict", False, True)
+    assert cluster.look([wanted.key]).live == {wanted.key: None}
+
+
+CRD: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.test.example.com"},
+    "spec": {
+        "group": "test.example.com",
+        "names": {"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {
+                                    "size": {"type": "integer", "default": 1},
+                                    "parts": {
+                                        "type": "array",
+                                        "x-kubernetes-list-type": "map",
+                                        "x-kubernetes-list-map-keys": ["id"],
+                                        "items": {
+                                            "type": "object",
+                                            "required": ["id"],
+                                            "properties": {
+                                                "id": {"type": "string"},
+                                                "color": {"type": "string", "default": "red"},
+                                            },
+                                        },
+                                    },
+                                },
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def test_a_definition_its_objects_and_their_namespace_in_one_work(server: ApiServer, cluster: KubeClient) -> None:
+    ticks = Ticks(cluster)
+    namespace = manifest({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "widgets"}})
+    widget = manifest(
+        {
+            "apiVersion": "test.example.com/v1",
+            "kind": "Widget",
+            "metadata": {"name": "w", "namespace": "widgets"},
+            "spec": {"parts": [{"id": "a"}]},
+        }
+    )
+    wanted = (widget, manifest(CRD), namespace)
+    ticks.tick(*wanted)
+    assert ticks.told() == [("Applied", True)] * 3, [o.message for o in ticks.outcomes]
+    assert {type(o) for o in ticks.tick(*wanted)} == {Keep}
+    live = cluster.look([widget.key]).live[widget.key]
+    assert live is not None and live.body["spec"] == {"size": 1, "parts": [{"id": "a", "color": "red"}]}
+    assert availability_of(live.body).availability is Availability.NOT_TRACKABLE
+    wrong = manifest({**widget.body, "spec": {"sise": 3}})
+    ticks.tick(wrong, *wanted[1:])
+    failed = [o for o in ticks.outcomes if not o.ok]
+    assert [(o.code, o.retry) for o in failed] == [("Invalid", False)]
+    assert "sise" in failed[0].message
+
+
+def test_refusals_are_answers(server: ApiServer, cluster: KubeClient) -> None:
+    namespace = server.make_namespace()
+    typo = manifest({**deployment(namespace).body, "spec": {**deployment(namespace).body["spec"], "replicsa": 1}})
+    unknown = manifest({"apiVersion": "no.such.group/v1", "kind": "Foo", "metadata": {"name": "f"}})
+    nowhere = config_map("no-such-namespace")
+    outside = config_map(namespace, name="../secrets/x")
+    nobody = config_map(namespace, name="")
+    invalid = config_map(namespace, name="UPPER")
+    operations = [
+        Create(cluster="east", placement=WEB, manifest=m, wave=1, reason="x")
+        for m in (typo, unknown, nowhere, outside, nobody, invalid)
+    ]
+    outcomes = cluster.perform(operations)
+    assert [(o.code, o.retry) for o in outcomes] == [
+        ("Invalid", False),
+        ("NeedsCRD", True),
+        ("NeedsNamespace", True),
+        ("Invalid", False),
+        ("Invalid", False),
+        ("Invalid", False),
+    ]
+    assert "replicsa" in outcomes[0].message
+    missing = replace(operations[2], needs=(ObjectKey("", "v1", "Namespace", "", "no-such-namespace"),))
+    (outcome,) = cluster.perform([missing])
+    assert outcome.code == "NeedsNamespace" and "Namespace/no-such-namespace, which is not there" in outcome.message
+
+
+def test_no_secret_value_comes_back_in_a_sentence(server: ApiServer, cluster: KubeClient) -> None:
+    namespace = server.make_namespace()
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": namespace}}
+    wrong = manifest({**body, "data": {"password": "not base64: hunter2!"}})
+    (outcome,) = cluster.perform([Create(cluster="east", placement=WEB, manifest=wrong, wave=1, reason="x")])
+    assert not outcome.ok and "hunter2" not in outcome.message
+    wrong = manifest({**body, "stringData": {"hunter2key!": "hunter2"}, "type": "kubernetes.io/tls"})
+    (outcome,) = cluster.perform([Create(cluster="east", placement=WEB, manifest=wrong, wave=1, reason="x")])
+    assert not outcome.ok and not outcome.retry
+
+
+def test_looks_list_when_many_and_page_when_long(server: ApiServer, cluster: KubeClient) -> None:
+    namespace = server.make_namespace()
+    wanted = [config_map(namespace, name=f"cm-{n:03}", n=str(n)) for n in range(40)]
+    cluster.perform([Create(cluster="east", placement=WEB, manifest=m, wave=1, reason="x") for m in wanted])
+    absent = config_map(namespace, name="absent")
+    answer = cluster.look([absent.key, *(m.key for m in wanted)])
+    assert answer.healthy and namespace in (answer.namespaces or {})
+    assert answer.live[absent.key] is None and len(answer.live) == 41
+    one = answer.live[wanted[3].key]
+    assert one is not None and (one.body["kind"], one.body["data"]) == ("ConfigMap", {"n": "3"})
+    few = cluster.look([wanted[3].key, absent.key], probe=False)
+    assert few.live == {wanted[3].key: one, absent.key: None}
+
+
+def test_unserved_versions_are_not_mistaken_for_absent_objects(cluster: KubeClient) -> None:
+    old = ObjectKey("policy", "v1beta1", "PodDisruptionBudget", "default", "x")
+    never = ObjectKey("policy", "v1", "PodSecurityPolicy", "", "x")
+    answer = cluster.look([old, never])
+    assert answer.live == {never: None}
+    assert "other versions" in answer.unreadable[old]
+
+
+def test_permissions(control_planes: ControlPlanes, tmp_path: Path) -> None:
+    server = control_planes.start("locked", authorization="RBAC", users=("jo",))
+    path = server.write_kubeconfig(tmp_path / "jo", user="jo")
+    found = KubeDirectory(path, patience=QUICK)
+    client = found.client(member(server))
+    wanted = config_map("default")
+    answer = client.look([wanted.key, *(replace(wanted.key, name=f"n{n}") for n in range(10))])
+    assert answer.reachable and answer.healthy and answer.namespaces is None
+    assert len(answer.unreadable) == 11 and not answer.live
+    assert "cannot get resource" in answer.unreadable[wanted.key]
+    (outcome,) = client.perform([Create(cluster="locked", placement=WEB, manifest=wanted, wave=1, reason="x")])
+    assert (outcome.code, outcome.retry) == ("Forbidden", False)
+    found.close()
+
+
+def test_wrong_credentials_and_what_replaces_them(server: ApiServer, tmp_path: Path) -> None:
+    path = server.write_kubeconfig(tmp_path / "kubeconfig")
+    right = path.read_text()
+    path.write_text(right.replace(server.token, "wrong"))
+    found = KubeDirectory(path, patience=QUICK)
+    answer = found.client(member(server)).look([])
+    assert (answer.reachable, answer.error) == (False, "the API server of east refused the credentials")
+    path.write_text(right)
+    assert found.client(member(server)).look([]).reachable
+    assert found.client(member(server)) is found.reader(member(server))
+    other = control_plane_of_another(server, path)
+    answer = KubeDirectory(other, patience=QUICK).client(member(server)).look([])
+    assert not answer.reachable and "TLS certificate" in answer.error
+    found.close()
+
+
+def control_plane_of_another(server: ApiServer, path: Path) -> Path:
+    """A kubeconfig without the server's authority."""
+    import json
+
+    body = json.loads(path.read_text())
+    del body["clusters"][0]["cluster"]["certificate-authority-data"]
+    other = path.with_name("untrusting")
+    other.write_text(json.dumps(body))
+    return other
+
+
+def test_a_server_that_dies_freezes_and_comes_back(control_planes: ControlPlanes, tmp_path: Path) -> None:
+    server = control_planes.start("mortal")
+    found = directory(server, tmp_path)
+    client = found.client(member(server))
+    wanted = config_map("default", a="1")
+    create = Create(cluster="mortal", placement=WEB, manifest=wanted, wave=1, reason="x")
+    assert client.perform([create])[0].ok
+    server.kill()
+    answer = client.look([wanted.key])
+    assert (answer.reachable, answer.error) == (False, "the API server of mortal did not answer: connection refused")
+    (outcome,) = client.perform([create])
+    assert (outcome.code, outcome.ok, outcome.retry) == ("Unreachable", False, True)
+    server.restart()
+    answer = client.look([wanted.key])
+    assert answer.reachable and answer.live[wanted.key] is not None
+    server.freeze()
+    answer = client.look([wanted.key])
+    assert not answer.reachable and "no answer within 5 s" in answer.error
+    server.thaw()
+    assert client.look([wanted.key]).reachable
+    found.close()
+
+
+def test_measuring(server: ApiServer, tmp_path: Path) -> None:
+    node = {
+        "metadata": {"name": "n1"},
+        "status": {"capacity": {"cpu": "4", "memory": "8Gi"}, "allocatable": {"cpu": "3500m", "memory": "7Gi"}},
+    }
+    namespace = server.make_namespace()
+    pod = {
+        "metadata": {"name": "p"},
+        "spec": {
+            "nodeName": "n1",
+            "containers": [{"name": "c", "image": "c", "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}}],
+        },
+    }
+    with server.client() as client:
+        core = CoreV1Api(client)
+        core.create_node(node)
+        core.create_namespaced_pod(namespace, pod)
+        try:
+            found = directory(server, tmp_path, measures=True)
+            answer = found.client(member(server)).look([])
+            assert {n: v.value for n, v in answer.properties.items()} == {"kubernetes-fleet.io/node-count": "1"}
+            usage = answer.resource_usage
+            assert usage is not None
+            assert (usage.capacity, usage.allocatable, usage.available) == (
+                {"cpu": "4", "memory": "8Gi"},
+                {"cpu": "3500m", "memory": "7Gi"},
+                {"cpu": "3", "memory": "6Gi"},
+            )
+            found.close()
+        finally:
+            core.delete_node("n1")

@@ -1,0 +1,301 @@
+"""What only shows when all files are seen together: doubles, scopes, overrides, budgets, ignored and hidden files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitfleet.desired import SourceFile, is_read, read_desired, wanted_paths
+from gitfleet.model.objects import GroupKind
+from gitfleet.model.overrides import OverrideKey
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.snapshots import OverrideSnapshot
+from gitfleet.model.state import FleetState
+from tests.desired.commits import faults_of, read, request_of, source_of
+
+OVERRIDE = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourceOverride
+metadata: {{name: {name}}}
+spec:
+  clusterResourceSelectors: [{{group: "", version: v1, kind: Namespace, name: {target}}}]
+  policy: {{overrideRules: [{{clusterSelector: {{}}, overrideType: Delete}}]}}
+"""
+PLACEMENT = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata: {name: web}
+spec:
+  resourceSelectors: [{group: "", version: v1, kind: Namespace, name: web}]
+"""
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n"
+
+
+def override(name: str, target: str = "web") -> str:
+    return OVERRIDE.format(name=name, target=target)
+
+
+def test_an_object_exists_once() -> None:
+    desired = read({"resources/b.yaml": CONFIG_MAP, "resources/a.yaml": CONFIG_MAP})
+    assert [str(fault) for fault in desired.faults] == [
+        (
+            "resources/b.yaml:1: ConfigMap/shop/a: is defined a second time; resources/a.yaml:1 already has it, "
+            "remove one of the two"
+        )
+    ]
+    assert [str(manifest.origin) for manifest in desired.payload] == ["resources/a.yaml:1"]
+
+
+def test_of_doubles_the_one_that_was_there_stays() -> None:
+    known = read({"overrides/z.yaml": override("o")}).overrides[OverrideKey("", "o")]
+    state = FleetState(overrides={known.key: (OverrideSnapshot(override=known, index=0, hash=""),)})
+    desired = read({"overrides/a.yaml": override("o"), "overrides/z.yaml": override("o")}, accepted=state)
+    assert [fault.path for fault in desired.faults] == ["overrides/a.yaml"]
+    assert [str(value.origin) for value in desired.overrides.values()] == ["overrides/z.yaml:1"]
+
+
+def test_a_resource_is_in_one_override() -> None:
+    desired = read({"overrides/a.yaml": override("a"), "overrides/b.yaml": override("b")})
+    assert [str(fault) for fault in desired.faults] == [
+        (
+            "overrides/b.yaml:5: ClusterResourceOverride/b: spec.clusterResourceSelectors[0]: selects a resource that "
+            "ClusterResourceOverride/a already overrides; keep it in one of the two"
+        )
+    ]
+    assert list(desired.overrides) == [OverrideKey("", "a")]
+
+
+def test_there_are_at_most_a_hundred_overrides() -> None:
+    files = {f"overrides/{number:03}.yaml": override(f"o-{number:03}", f"n-{number}") for number in range(102)}
+    desired = read(files)
+    assert len(desired.overrides) == 100
+    assert [(fault.path, fault.line) for fault in desired.faults] == [
+        ("overrides/100.yaml", 1),
+        ("overrides/101.yaml", 1),
+    ]
+
+
+def test_scopes_come_from_the_table_from_crds_and_from_what_is_written() -> None:
+    desired = read(
+        {
+            "resources/a.yaml": """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: trees.example.com}
+spec: {group: example.com, scope: Cluster, names: {kind: Tree}}
+---
+apiVersion: example.com/v1
+kind: Tree
+metadata: {name: oak, namespace: wood}
+---
+apiVersion: example.org/v1
+kind: Leaf
+metadata: {name: green, namespace: wood}
+---
+apiVersion: example.org/v1
+kind: Leaf
+metadata: {name: brown}
+---
+apiVersion: example.org/v1
+kind: Root
+metadata: {name: deep}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+"""
+        }
+    )
+    assert [str(fault) for fault in desired.faults] == [
+        (
+            "resources/a.yaml:8: Tree/wood/oak: metadata.namespace: does not go with Tree, which is a "
+            "cluster-scoped kind; remove it"
+        ),
+        "resources/a.yaml:16: Leaf/brown: metadata.namespace: is required, since Leaf is a namespaced kind; add it",
+        "resources/a.yaml:24: Secret/s: metadata.namespace: is required, since Secret is a namespaced kind; add it",
+    ]
+    assert desired.namespaced == {
+        GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): False,
+        GroupKind("example.com", "Tree"): False,
+        GroupKind("example.org", "Leaf"): True,
+        GroupKind("example.org", "Root"): False,
+    }
+
+
+def test_selectors_are_for_kinds_of_the_placement_s_scope() -> None:
+    selectors = PLACEMENT.replace("kind: Namespace, name: web", "kind: ConfigMap, name: web")
+    namespaced = PLACEMENT.replace("Cluster", "").replace("{name: web}\nspec", "{name: web, namespace: x}\nspec")
+    assert faults_of({"placements/a.yaml": selectors, "placements/b.yaml": namespaced}) == [
+        (
+            "placements/a.yaml:5: ClusterResourcePlacement/web: spec.resourceSelectors[0].kind: ConfigMap is a "
+            "namespaced kind; select its Namespace, or use a ResourcePlacement"
+        ),
+        (
+            "placements/b.yaml:5: ResourcePlacement/x/web: spec.resourceSelectors[0].kind: Namespace is a cluster-scoped "
+            "kind; select it in a ClusterResourcePlacement"
+        ),
+    ]
+
+
+def test_a_budget_that_means_nothing_stays_and_is_told() -> None:
+    budget = (
+        "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourcePlacementDisruptionBudget\n"
+        "metadata: {name: web}\nspec: {maxUnavailable: 1}\n"
+    )
+    files = {"budgets/a.yaml": budget, "placements/a.yaml": PLACEMENT}
+    assert faults_of(files) == [
+        (
+            "budgets/a.yaml:4: ClusterResourcePlacementDisruptionBudget/web: spec.maxUnavailable: does not go with a "
+            "PickAll placement; use minAvailable with a number (warning)"
+        )
+    ]
+    assert list(read(files).budgets) == ["web"]
+
+
+def test_a_fleet_has_one_configuration() -> None:
+    config = "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\nspec: {interval: 90s}\n"
+    desired = read({"gitfleet.yaml": config, "other.yaml": config.replace("fleet}", "more}")})
+    assert [str(fault) for fault in desired.faults] == [
+        "other.yaml:1: FleetConfig/more: is a second configuration beside gitfleet.yaml; keep one"
+    ]
+    assert desired.config.interval_seconds == 90.0
+
+
+def test_everything_under_resources_is_payload() -> None:
+    desired = read({"resources/a.yaml": PLACEMENT, "placements/a.yaml": PLACEMENT})
+    assert desired.faults == ()
+    assert [str(manifest.key) for manifest in desired.payload] == ["ClusterResourcePlacement/web"]
+    assert list(desired.placements) == [PlacementKey("", "web")]
+
+
+def test_envelopes_are_payload_wherever_they_stand() -> None:
+    envelope = (
+        "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceEnvelope\nmetadata: {name: e}\ndata: {}\n"
+    )
+    desired = read({"placements/e.yaml": envelope})
+    assert (desired.faults, [str(manifest.key) for manifest in desired.payload]) == ((), ["ClusterResourceEnvelope/e"])
+
+
+def test_workload_rollouts_are_kept_as_written() -> None:
+    text = (
+        "apiVersion: core.oam.dev/v1beta1\nkind: AppRollout\nmetadata: {name: r, namespace: shop}\nspec: {any: thing}\n"
+    )
+    ((body, origin),) = read({"rollouts/r.yaml": text}).rollouts
+    assert body["spec"] == {"any": "thing"}
+    assert str(origin) == "rollouts/r.yaml:1"
+
+
+def test_approvals_are_named_after_their_file_or_themselves() -> None:
+    when = '"lastTransitionTime": "2026-01-01T00:00:00Z"'
+    payload = f'{{"status": {{"conditions": [{{"type": "Approved", "status": "True", {when}}}]}}}}'
+    request = (
+        "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterApprovalRequest\nmetadata: {name: r-prod}\n"
+        "spec: {parentStageRollout: r, targetStage: prod}\nstatus: {conditions: [{type: Approved, status: 'False'}]}\n"
+    )
+    desired = read(
+        {"approvals/r-canary.json": payload, "approvals/shop/s-canary.yaml": payload, "approvals/x.yaml": request}
+    )
+    assert desired.faults == ()
+    assert {
+        str(key): [(c.type, c.status.value) for c in approval.conditions] for key, approval in desired.approvals.items()
+    } == {
+        "r-canary": [("Approved", "True")],
+        "r-prod": [("Approved", "False")],
+        "shop/s-canary": [("Approved", "True")],
+    }
+
+
+def test_an_approval_beside_its_request_counts() -> None:
+    request = "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterApprovalRequest\nmetadata: {name: r-prod}\n"
+    payload = '{"status": {"conditions": [{"type": "Approved", "status": "True"}]}}'
+    desired = read({"approvals/a.yaml": request, "approvals/r-prod.json": payload})
+    assert [approval.conditions[0].type for approval in desired.approvals.values()] == ["Approved"]
+
+
+def test_ignored_and_hidden_files_are_not_read() -> None:
+    files = {
+        ".gitfleetignore": "docs/\n*.tmp.yaml\n!keep.tmp.yaml\n",
+        "docs/a.yaml": "a: [",
+        "resources/a.tmp.yaml": "a: [",
+        "resources/keep.tmp.yaml": CONFIG_MAP,
+        ".github/a.yaml": "a: [",
+        "resources/.a.yaml": "a: [",
+        "README.md": "a: [",
+    }
+    desired = read(files)
+    assert desired.faults == ()
+    assert [str(manifest.origin) for manifest in desired.payload] == ["resources/keep.tmp.yaml:1"]
+    assert sorted(wanted_paths(files, files[".gitfleetignore"].encode())) == ["README.md", "resources/keep.tmp.yaml"]
+
+
+def test_bad_lines_of_the_ignore_file() -> None:
+    assert faults_of({".gitfleetignore": "!\n" + "*a" * 30 + "\n# fine\n"}) == [
+        ".gitfleetignore:1: is not a gitignore pattern; correct it or remove the line",
+        ".gitfleetignore:2: has more than 4 wildcards or is too long; simplify the pattern",
+    ]
+
+
+def test_only_ordinary_yaml_and_json_is_parsed() -> None:
+    assert is_read("a/b.yaml", "100644")
+    assert is_read("b.json", "100755")
+    assert not is_read("b.yaml", "120000")
+    assert not is_read("b", "100644")
+    assert not is_read(".a/b.yml", "100644")
+
+
+def test_kustomize_folders_are_built_not_read() -> None:
+    request = request_of(
+        {"resources/app/kustomization.yaml": "resources: [a.yaml]", "resources/app/deep/a.yaml": "a: ["}
+    )
+    unbuilt = read_desired(request)
+    assert [str(fault) for fault in unbuilt.faults] == [
+        (
+            "resources/app/kustomization.yaml:1: the kustomize folder was not built; commit the built manifests, or ignore "
+            "it in .gitfleetignore"
+        )
+    ]
+    assert unbuilt.holds_removals
+    built = read_desired(replace(request, built={"resources/app": source_of("", CONFIG_MAP)}))
+    assert (built.faults, len(built.payload), built.holds_removals) == ((), 1, False)
+
+
+def test_a_file_read_before_is_not_read_again() -> None:
+    request = request_of({"resources/a.yaml": CONFIG_MAP})
+    source = request.files["resources/a.yaml"]
+    reading = source.read("resources/a.yaml", request.contents)
+    again = replace(request, files={"resources/a.yaml": SourceFile(blob=source.blob, reading=reading)})
+    assert read_desired(again) == read_desired(request)
+
+
+SECRET = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: shop, labels: {a: 5551234}, annotations: {b: [hunter2]}}
+stringData: {password: hunter2}
+---
+apiVersion: v1
+kind: Secret
+metadata: hunter2
+stringData: {password: hunter2}
+---
+apiVersion: v1
+kind: Secret
+stringData:
+  password: hunter2
+  password: hunter3
+---
+apiVersion: v1
+kind: Secret
+stringData:
+  password: hunter2
+ other: hunter2
+"""
+
+
+def test_no_message_has_a_secret_in_it() -> None:
+    cluster = (
+        "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: c}\n"
+        "spec: {connection: {kubeconfig: {inline: hunter2, token: hunter2, file: [hunter2]}, context: {a: hunter2}}}\n"
+    )
+    faults = faults_of({"resources/s.yaml": SECRET, "clusters/c.yaml": cluster})
+    assert len(faults) >= 8
+    assert not [fault for fault in faults if "hunter" in fault or "5551234" in fault]

@@ -1,0 +1,225 @@
+"""Fleets: clusters on demand, told by their files, kept between runs."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitfleet.errors import BadInput
+from gitfleet.model.objects import JsonObject, key_of
+from gitfleet.ports.clusters import ClusterDirectory
+from gitfleet.testing import builders as make
+from gitfleet.testing.clock import ManualClock
+from gitfleet.testing.cluster import SimulatedCluster, SimulatedCrash
+from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from tests.testing.cluster_contract import ClusterBench, short
+from tests.testing.test_simulated_cluster import bench_on
+
+
+def bench_of(fleet: SimulatedFleet, name: str, clock: ManualClock) -> ClusterBench:
+    return bench_on(fleet.cluster(name), clock)
+
+
+def test_the_directory_tells_clusters_what_their_files_say() -> None:
+    clock = ManualClock()
+    fleet = SimulatedFleet(clock, rules=[ClusterRule(match_labels={"env": "prod"}, available=timedelta(seconds=30))])
+    directory: ClusterDirectory = SimulatedDirectory(fleet)
+    properties = {"kubernetes-fleet.io/node-count": "3", "k8s.io/k8s-version": "v1.30.0"}
+    member = make.member_of(make.member_cluster("c1", labels={"env": "prod"}, properties=properties))
+    answer = directory.reader(member).look([])
+    assert {name: value.value for name, value in answer.properties.items()} == properties
+    assert {value.observed for value in answer.properties.values()} == {clock.now()}
+    assert answer.resource_usage is None
+
+    bench = bench_of(fleet, "c1", clock)
+    live = bench.have(make.namespace("app"), make.daemon_set("app", "agent"))[1]
+    assert live.body["status"]["desiredNumberScheduled"] == 3
+    assert fleet.next_change() == clock.now() + timedelta(seconds=30)
+    assert directory.client(member) is fleet.cluster("c1")
+    assert list(fleet.clusters) == ["c1"]
+
+
+def test_a_cluster_that_says_nothing_of_itself() -> None:
+    fleet = SimulatedFleet(ManualClock())
+    answer = SimulatedDirectory(fleet).reader(make.member_of(make.member_cluster("c1"))).look([])
+    assert list(answer.properties) == ["k8s.io/k8s-version"]
+
+
+def test_rules_follow_the_labels() -> None:
+    clock = ManualClock()
+    fleet = SimulatedFleet(clock, rules=[ClusterRule(match_labels={"env": "prod"}, apply_fails=True)])
+    directory = SimulatedDirectory(fleet)
+    for labels, expected in (({"env": "dev"}, True), ({"env": "prod"}, False), ({}, True)):
+        directory.client(make.member_of(make.member_cluster("c1", labels=labels)))
+        bench = bench_of(fleet, "c1", clock)
+        assert bench.client.perform([bench.create(make.namespace("app"))])[0].ok is expected
+
+
+def test_a_crash_counts_operations_of_the_whole_fleet() -> None:
+    clock = ManualClock()
+    fleet = SimulatedFleet(clock)
+    one, two = bench_of(fleet, "c1", clock), bench_of(fleet, "c2", clock)
+    fleet.crash_after(3)
+    one.have(make.namespace("a"), make.namespace("b"))
+    with pytest.raises(SimulatedCrash):
+        two.have(make.namespace("a"), make.namespace("b"))
+    assert two.see(key_of(make.namespace("a"))) is not None
+    assert two.see(key_of(make.namespace("b"))) is None
+
+
+def test_events_of_a_timeline() -> None:
+    clock = ManualClock()
+    fleet = SimulatedFleet(clock)
+    bench = bench_of(fleet, "c1", clock)
+    bench.have(make.namespace("app"), make.config_map("app", "cm", {"k": "v"}))
+    pattern = ObjectPattern(kind="ConfigMap", namespace="app", name="cm")
+    live = fleet.mutate("c1", pattern, [{"op": "replace", "path": "/data/k", "value": "drift"}])
+    assert live.body["data"] == {"k": "drift"}
+    with pytest.raises(BadInput, match="ConfigMap/app/cm is not on c2, so it cannot be changed by hand"):
+        fleet.mutate("c2", pattern, [])
+    fleet.switch("c1", reachable=False)
+    assert not bench.client.look([]).reachable
+    fleet.switch("c1", reachable=True)
+    assert bench.client.look([]).reachable
+
+
+def filled(clock: ManualClock) -> SimulatedFleet:
+    fleet = SimulatedFleet(clock)
+    for name in ("c1", "c2"):
+        bench = bench_of(fleet, name, clock)
+        definition = make.custom_definition("example.com", "Widget")
+        bench.have(make.namespace("app"), definition, make.config_map("app", "cm"), make.deployment("app", "old"))
+        clock.advance(10)
+        bench.have(make.deployment("app", "web"), make.an_object("example.com/v1", "Widget", "w", namespace="app"))
+    fleet.switch("c2", reachable=False)
+    return fleet
+
+
+def state_of(cluster: SimulatedCluster) -> tuple[object, ...]:
+    return (cluster.reachable, cluster.objects(), cluster.unavailable(), cluster.next_change())
+
+
+def test_a_saved_fleet_goes_on_where_it_was(tmp_path: Path) -> None:
+    clock = ManualClock()
+    fleet = filled(clock)
+    fleet.save(tmp_path / "clusters")
+    clock.advance(3)
+    loaded = SimulatedFleet.load(tmp_path / "clusters", clock)
+    for _ in range(2):
+        assert {name: state_of(c) for name, c in loaded.clusters.items()} == {
+            name: state_of(c) for name, c in fleet.clusters.items()
+        }
+        clock.advance(60)
+    bench, original = bench_of(loaded, "c1", clock), bench_of(fleet, "c1", clock)
+    widget = make.an_object("example.com/v1", "Widget", "x", namespace="app", spec={})
+    assert [live.body for live in bench.have(widget)] == [live.body for live in original.have(widget)]
+
+
+def test_saving_writes_only_what_changed(tmp_path: Path) -> None:
+    clock = ManualClock()
+    fleet = filled(clock)
+    clock.advance(60)
+    fleet.save(tmp_path)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    fleet.save(tmp_path)
+    fleet.cluster("c1").delete_by_hand(key_of(make.config_map("app", "cm")))
+    time.sleep(0.01)
+    fleet.save(tmp_path)
+    after = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert set(before) == set(after) == {"c1.json", "c2.json"}
+    assert (before["c1.json"] != after["c1.json"], before["c2.json"] != after["c2.json"]) == (True, False)
+
+
+def test_no_folder_is_an_empty_fleet(tmp_path: Path) -> None:
+    assert not SimulatedFleet.load(tmp_path / "none", ManualClock()).clusters
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99}', '{"format": 1, "cluster": "c1", "objects": [1]}'])
+def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "c1.json").write_text(text)
+    with pytest.raises(BadInput, match=r"c1\.json does not hold a simulated cluster") as caught:
+        SimulatedFleet.load(tmp_path, ManualClock())
+    assert caught.value.hint
+
+
+def test_a_name_never_leaves_the_folder(tmp_path: Path) -> None:
+    fleet = SimulatedFleet(ManualClock())
+    fleet.cluster("../../evil")
+    fleet.save(tmp_path / "a" / "b")
+    assert [path.name for path in (tmp_path / "a" / "b").iterdir()] == ["..%2F..%2Fevil.json"]
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["apply", "delete", "edit", "wait"]),
+        st.sampled_from(["a", "b"]),
+        st.sampled_from(["web:1", "web:2", "web:bad"]),
+    ),
+    max_size=12,
+)
+BAD = ClusterRule(object=ObjectPattern(image="*:bad"), available="never")
+
+
+def play(history: list[tuple[str, str, str]]) -> list[JsonObject]:
+    """One history on a fresh cluster, with the invariants of an API server checked at every step."""
+    clock = ManualClock()
+    cluster = SimulatedCluster("c1", clock, rules=[BAD])
+    bench = bench_on(cluster, clock)
+    bench.have(make.namespace("app"))
+    seen: dict[str, tuple[int, int]] = {}
+    for verb, name, image in history:
+        body = make.deployment("app", name, image, 2)
+        live = bench.see(key_of(body))
+        if verb == "apply":
+            assert short(cluster.perform([bench.create(body)])) == [(True, "Applied")]
+        elif verb == "delete":
+            cluster.perform([bench.delete(key_of(body), live.uid if live else "gone")])
+        elif verb == "edit" and live is not None:
+            path = "/spec/template/spec/containers/0/image"
+            cluster.mutate(key_of(body), [{"op": "replace", "path": path, "value": image}])
+        elif verb == "wait":
+            clock.advance(5)
+        for found in cluster.objects():
+            metadata = found.body["metadata"]
+            version, generation = int(metadata["resourceVersion"]), int(metadata.get("generation") or 0)
+            before = seen.get(metadata["uid"], (0, 0))
+            assert version >= before[0] and generation >= before[1]
+            seen[metadata["uid"]] = (version, generation)
+        waiting = {found.key for found in cluster.objects() if _lags(found.body)}
+        assert waiting == set(cluster.unavailable())
+    return [found.body for found in cluster.objects()]
+
+
+def _lags(body: JsonObject) -> bool:
+    if body["kind"] != "Deployment":
+        return False
+    return bool(body["status"].get("unavailableReplicas"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(steps)
+def test_histories_keep_the_laws_and_repeat_exactly(history: list[tuple[str, str, str]]) -> None:
+    assert play(history) == play(history)
+
+
+def test_a_thousand_histories_take_seconds() -> None:
+    started = time.perf_counter()
+    for _ in range(200):
+        clock = ManualClock()
+        fleet = SimulatedFleet(clock)
+        bodies = [make.namespace("app"), make.config_map("app", "cm"), make.deployment("app", "web")]
+        keys = [key_of(body) for body in bodies]
+        for name in ("c1", "c2", "c3"):
+            bench = bench_of(fleet, name, clock)
+            bench.client.perform([bench.create(body, wave=wave) for wave, body in enumerate(bodies)])
+        for _ in range(30):
+            clock.advance(5)
+            for cluster in fleet.clusters.values():
+                cluster.look(keys)
+    assert time.perf_counter() - started < 2.0  # 200 of them, on a slow machine; 0.3 s on a fast one

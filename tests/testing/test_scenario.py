@@ -1,0 +1,197 @@
+"""Scenario files: what they mean, and every fault with its line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.testing.durations import read_duration, read_moment
+from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from gitfleet.testing.scenario import (
+    Approve,
+    BadScenario,
+    Crash,
+    Mutate,
+    Reject,
+    RemoveFile,
+    Scenario,
+    SwitchCluster,
+    WriteFile,
+    line_of_entry,
+    read_scenario,
+)
+
+HEAD = "apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\n"
+EXAMPLE = f"""{HEAD}metadata: {{name: example}}
+spec:
+  start: "2026-03-01T02:00:00+02:00"
+  maxTime: 1h30m
+  tick: 10s
+  clusters:
+    - names: [cluster-2]
+      object: {{kind: Deployment, name: web, image: "*:bad"}}
+      available: never
+    - matchLabels: {{env: prod}}
+      available: 90s
+    - names: [cluster-3]
+      apply: fail
+  timeline:
+    - {{at: 60s, write: {{path: resources/test-ns/deployment.yaml, content: "a: 1"}}}}
+    - {{at: 120s, mutate: {{cluster: c1, object: {{kind: ConfigMap, namespace: ns, name: cm}},
+       patch: [{{op: replace, path: /data/k, value: v}}]}}}}
+    - {{at: 60s, remove: {{path: clusters/cluster-4.yaml}}}}
+    - {{at: 90s, approve: {{run: example-run, stage: canary}}}}
+    - {{at: 95s, reject: {{run: example-run, stage: canary}}}}
+    - {{at: 100s, cluster: {{name: cluster-1, state: unreachable}}}}
+    - {{at: 105s, cluster: {{name: cluster-1, state: reachable}}}}
+    - {{at: 110s, crash: reconciler}}
+"""
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+def test_the_example() -> None:
+    scenario = read_scenario(EXAMPLE.encode())
+    assert scenario == Scenario(
+        start=datetime(2026, 3, 1, tzinfo=UTC),
+        max_time=seconds(5400),
+        tick=seconds(10),
+        cluster_rules=(
+            ClusterRule(
+                names=("cluster-2",),
+                object=ObjectPattern(kind="Deployment", name="web", image="*:bad"),
+                available="never",
+            ),
+            ClusterRule(match_labels={"env": "prod"}, available=seconds(90)),
+            ClusterRule(names=("cluster-3",), apply_fails=True),
+        ),
+        timeline=(
+            WriteFile(at=seconds(60), place=0, path="resources/test-ns/deployment.yaml", content="a: 1"),
+            RemoveFile(at=seconds(60), place=2, path="clusters/cluster-4.yaml"),
+            Approve(at=seconds(90), place=3, run="example-run", stage="canary"),
+            Reject(at=seconds(95), place=4, run="example-run", stage="canary"),
+            SwitchCluster(at=seconds(100), place=5, cluster="cluster-1", reachable=False),
+            SwitchCluster(at=seconds(105), place=6, cluster="cluster-1", reachable=True),
+            Crash(at=seconds(110), place=7),
+            Mutate(
+                at=seconds(120),
+                place=1,
+                cluster="c1",
+                object=ObjectPattern(kind="ConfigMap", namespace="ns", name="cm"),
+                patch=({"op": "replace", "path": "/data/k", "value": "v"},),
+            ),
+        ),
+    )
+    assert [line_of_entry(EXAMPLE.encode(), entry) for entry in scenario.timeline[:2]] == [17, 20]
+
+
+def test_defaults() -> None:
+    assert read_scenario(f"{HEAD}spec: {{}}\n".encode()) == Scenario(
+        start=datetime(2026, 1, 1, tzinfo=UTC), max_time=timedelta(hours=24), tick=seconds(5)
+    )
+
+
+FAULTS = [
+    ("", ":1: a scenario is exactly one YAML document of kind Scenario"),
+    (f"{HEAD}spec: {{}}\n---\n{HEAD}spec: {{}}\n", ":1: a scenario is exactly one YAML document of kind Scenario"),
+    ("spec: {a: 1", ":1: "),
+    (HEAD, ":1: Scenario: spec: is missing"),
+    (f"{HEAD}metadata: {{name: x}}\n", ":1: Scenario/x: spec: is missing"),
+    ("kind: Scenario\napiVersion: v1\nspec: {}\n", ":2: Scenario: apiVersion: must be 'gitfleet.dev/v1alpha1'"),
+    ("[1]", ":1: Scenario: input should be a valid dictionary"),
+    (f"{HEAD}spec: {{tik: 5s}}", ":3: Scenario: spec.tik: is not a field that scenarios have"),
+    (f"{HEAD}spec: {{tick: 5}}", ":3: Scenario: spec.tick: 5 has no unit; write 5s if seconds are meant"),
+    (f"{HEAD}spec: {{tick: 0s}}", ":3: Scenario: spec.tick: must be longer than nothing"),
+    (f"{HEAD}spec: {{tick: -5s}}", ":3: Scenario: spec.tick: is not a duration such as 90s"),
+    (f"{HEAD}spec: {{maxTime: 1d}}", ":3: Scenario: spec.maxTime: is not a duration such as 90s"),
+    (f"{HEAD}spec: {{start: 2026-01-01}}", ":3: Scenario: spec.start: is not a time with a zone"),
+    (f"{HEAD}spec:\n  clusters:\n  - names: [a]\n", ":5: Scenario: spec.clusters.0: a rule needs `available`"),
+    (f"{HEAD}spec:\n  clusters:\n  - apply: ok\n", ":5: Scenario: spec.clusters.0.apply: must be 'fail'"),
+    (f"{HEAD}spec:\n  clusters:\n  - available: soon\n", ":5: Scenario: spec.clusters.0.available: is not a duration"),
+    (f"{HEAD}spec:\n  timeline:\n  - at: 1s\n", ":5: Scenario: spec.timeline.0: needs exactly one of write, remove"),
+    (
+        f"{HEAD}spec:\n  timeline:\n  - at: 1s\n    crash: reconciler\n    remove: {{path: a}}\n",
+        ":5: Scenario: spec.timeline.0: needs exactly one of write, remove, approve, reject, cluster, crash, mutate,"
+        " and has remove and crash",
+    ),
+    (f"{HEAD}spec:\n  timeline:\n  - crash: reconciler\n", ":5: Scenario: spec.timeline.0.at: is missing"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, crash: cluster}}\n", "crash: must be 'reconciler'"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: /etc/x}}}}\n", "is not a path inside the config repo"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: a/../../x}}}}\n", "is not a path inside the config"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: .git/config}}}}\n", "is not a path inside the config"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: '', content: a}}}}\n", "is not the path of a file"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: a, content: {{b: c}}}}}}\n", "content: input should be"),
+    (
+        f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, mutate: {{cluster: c, object: {{kind: A, name: b}}, patch: [{{op: x}}]}}}}",
+        "patch: is not a JSON patch",
+    ),
+    (
+        f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, mutate: {{cluster: c, object: {{name: b}}, patch: []}}}}",
+        "mutate.object.kind: is missing",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), FAULTS, ids=[text.replace("\n", " ")[-50:] for text, _ in FAULTS])
+def test_faults_have_their_place(text: str, expected: str) -> None:
+    with pytest.raises(BadScenario) as caught:
+        read_scenario(text.encode(), path="play.yaml")
+    assert f"{caught.value.faults[0]}".startswith("play.yaml:")
+    assert expected in str(caught.value)
+
+
+def test_all_faults_are_told_in_the_order_of_lines() -> None:
+    text = f"{HEAD}spec:\n  timeline:\n  - {{at: 1}}\n  tick: 1\n  start: x\n"
+    with pytest.raises(BadScenario) as caught:
+        read_scenario(text.encode())
+    assert [(fault.line, fault.field) for fault in caught.value.faults] == [
+        (5, "spec.timeline.0.at"),
+        (6, "spec.tick"),
+        (7, "spec.start"),
+    ]
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: (HEAD + text).encode()))
+def test_no_bytes_do_more_than_be_refused(content: bytes) -> None:
+    try:
+        read_scenario(content)
+    except BadScenario as bad:
+        assert bad.faults
+
+
+DURATIONS: list[tuple[object, float]] = [
+    ("90s", 90),
+    ("5m", 300),
+    ("24h", 86400),
+    ("1h30m", 5400),
+    ("1.5s", 1.5),
+    ("500ms", 0.5),
+    ("1m500ms", 60.5),
+    ("0", 0),
+    (0, 0),
+    ("0s", 0),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), DURATIONS)
+def test_durations(text: object, expected: float) -> None:
+    assert read_duration(text) == seconds(expected)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "90", 90, 1.5, "1d", "-1s", "s", "1h 30m", "1e3s", None, True, False, [], "99999999h"]
+)
+def test_what_is_no_duration(text: object) -> None:
+    with pytest.raises(ValueError, match=r"duration|unit|ten years"):
+        read_duration(text)
+
+
+@pytest.mark.parametrize("text", ["", "2026-01-01", "2026-01-01T00:00:00", "12:00Z", 2026, None, "yesterday"])
+def test_what_is_no_moment(text: object) -> None:
+    with pytest.raises(ValueError, match="is not a time with a zone"):
+        read_moment(text)
