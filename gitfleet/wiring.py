@@ -17,11 +17,13 @@ from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git_setup import local_git_dir, make_repository
+from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.errors import BadInput
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.loop.whatif import WhatIf
@@ -54,7 +56,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     wake = Wake()
     with ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster") as executor:
         directory = _directory(settings, SimulatedDirectory(simulated), all_simulated=clusters == "simulated")
-        trees = DesiredTrees(remote, cache, settings.limits)
+        trees = DesiredTrees(remote, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
         reader: RepoReader = remote
         writer: RepoWriter = remote
         if settings.state_dir is not None:
@@ -141,7 +143,8 @@ def play_files(
     fleet = SimulatedFleet(clock, rules=script.cluster_rules)
 
     def start(hear: Callable[[Event], None]) -> Reconciler:
-        trees = DesiredTrees(repo, MemoryCache(), chosen.limits, what_if=what_if)
+        kustomizer = Kustomizer(KustomizeProgram())
+        trees = DesiredTrees(repo, MemoryCache(), chosen.limits, what_if=what_if, kustomizer=kustomizer)
         return Driver(
             reader=repo,
             writer=repo,

@@ -36,7 +36,7 @@ from gitfleet.desired.documents import (
     parse_documents,
 )
 from gitfleet.desired.editors import kinds, schema_for
-from gitfleet.desired.paths import IGNORE_FILE, MAX_FILE_BYTES, MAX_FILES, is_read, wanted_paths
+from gitfleet.desired.paths import IGNORE_FILE, MAX_FILE_BYTES, MAX_FILES, is_read, kustomize_folders, wanted_paths
 from gitfleet.desired.readings import FileReading, read_file
 from gitfleet.desired.request import DesiredRequest, SourceFile
 from gitfleet.desired.tree import read_desired
@@ -59,6 +59,7 @@ __all__ = [
     "encode_parsed",
     "is_read",
     "kinds",
+    "kustomize_folders",
     "line_of",
     "manifests_of",
     "parse_documents",

@@ -23,9 +23,9 @@ class Accepted:
 def accept(desired: Desired, before: FleetState, now: datetime) -> Accepted:
     """The placements and clusters from now on.
 
-    A new object has generation 1, a changed spec the next one, an unchanged object is the very object of `before`, so that
-    nobody has to compare it again. What the commit no longer has is leaving since `now` (or since it was first seen gone),
-    unless the commit holds removals (law 2: a file that cannot be read takes nothing away).
+    A new object has generation 1, a changed spec the next one, an unchanged object is the very object of `before`, so
+    that nobody has to compare it again. What the commit no longer has is leaving since `now` (or since it was first
+    seen gone), unless the commit holds removals (law 2: a file that cannot be read takes nothing away).
     """
     placements: dict[PlacementKey, Placement] = {}
     for key, record in before.placements.items():
@@ -49,7 +49,7 @@ def accept(desired: Desired, before: FleetState, now: datetime) -> Accepted:
 
 def _placement(new: Placement, old: Placement | None) -> Placement:
     if old is None or old.deleting is not None:
-        # A placement that comes back while it is leaving is the same placement to its bindings: they are deleting already.
+        # A placement that comes back while it is leaving is the same to its bindings: they are deleting already.
         return replace(new, generation=1 if old is None else old.generation + 1)
     if old.body == new.body:
         return old

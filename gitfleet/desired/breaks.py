@@ -52,6 +52,11 @@ def read_shape(shape: type[_Shape], raw: JsonValue) -> tuple[_Shape | None, list
     return None, breaks
 
 
+def below(location: Location, breaks: Sequence[Break]) -> list[Break]:
+    """The same breaks, seen from further up: `location` leads to what they were located in."""
+    return [((*location, *further), sentence) for further, sentence in breaks]
+
+
 def dotted(location: Location) -> str:
     """A location as people write it: `spec.stages[1].name`, `metadata.labels["a.b/c"]`."""
     text = ""
@@ -83,7 +88,7 @@ def _breaks_of(shape: type[BaseModel], error: ValidationError) -> list[Break]:
         context: Mapping[str, Any] = item.get("ctx") or {}
         cause = context.get("error")
         if isinstance(cause, Broken):
-            breaks += [((*location, *below), sentence) for below, sentence in cause.breaks]
+            breaks += [((*location, *further), sentence) for further, sentence in cause.breaks]
         elif isinstance(cause, ValueError):
             breaks.append((location, str(cause)))
         elif item["type"] == "extra_forbidden":

@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from gitfleet.desired.breaks import dotted, read_shape
 from gitfleet.desired.clusters import MemberClusterSpecShape
 from gitfleet.desired.overrides import OverridePolicyShape, patch_path_break
-from gitfleet.desired.placement_shapes import PolicyShape, StrategyShape, TolerationShape
+from gitfleet.desired.placement_files import PolicyShape, StrategyShape
+from gitfleet.desired.placement_shapes import TolerationShape
 from gitfleet.desired.placements import toleration_of
 from gitfleet.desired.staged import BudgetSpecShape, budget_breaks
 from gitfleet.desired.updates import policy_update_break, removed_tolerations

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gitfleet.desired import clusters, fleet, overrides, placements, staged
 from gitfleet.desired.breaks import Break
-from gitfleet.desired.placement_shapes import PlacementShape, ResourcePlacementShape
+from gitfleet.desired.placement_files import PlacementShape, ResourcePlacementShape
 from gitfleet.desired.shapes import ObjectShape
 from gitfleet.model.clusters import CLUSTER_GROUP
 from gitfleet.model.objects import JsonObject, Origin

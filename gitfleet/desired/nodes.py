@@ -63,6 +63,7 @@ class _FastReader:
         self.faults: list[LineFault] = []
 
     def read(self, node: Node) -> JsonValue:
+        """The value of any node."""
         kind = node.__class__
         if kind is ScalarNode:
             return self.scalar(node)
@@ -71,6 +72,7 @@ class _FastReader:
         return [self.read(item) for item in node.value]
 
     def scalar(self, node: Node) -> Scalar:
+        """The value of a scalar, None after noting a fault."""
         tag = node.tag
         if tag == TEXT:
             text: str = node.value
@@ -82,6 +84,7 @@ class _FastReader:
             return None
 
     def mapping(self, node: Node) -> dict[str, Any]:
+        """The value of a mapping, less the keys that are noted as faults."""
         out: dict[str, Any] = {}
         merged: list[Node] = []
         for key_node, value_node in node.value:
@@ -132,6 +135,7 @@ class _Reader(_FastReader):
         self.open: set[int] = set()
 
     def read(self, node: Node) -> JsonValue:
+        """The value of any node, paid for and on a path without cycles."""
         if node.__class__ is ScalarNode:
             self.budget -= len(node.value) + 1
             self.afford(node)
@@ -148,11 +152,13 @@ class _Reader(_FastReader):
         return value
 
     def key(self, node: Node) -> str | None:
+        """The key's text, paid for."""
         if node.__class__ is ScalarNode:
             self.budget -= len(node.value) + 1
             self.afford(node)
         return super().key(node)
 
     def afford(self, node: Node) -> None:
+        """Unreadable when the expansion of aliases has cost more than the budget."""
         if self.budget < 0:
             raise Unreadable(line_of_node(node), "its aliases expand to far more than the file holds; write it out")

@@ -1,4 +1,4 @@
-"""KubeFleet's rules over several fields of a placement (pkg/utils/validator/placement.go), with decision D1.
+"""KubeFleet's rules on affinity, properties and tolerations (pkg/utils/validator/placement.go).
 
 Each function takes a shape whose own fields are sound and gives every break, located below that shape.
 """
@@ -7,23 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from gitfleet.desired.breaks import Break, Location
+from gitfleet.desired.breaks import Break, Location, below
+from gitfleet.desired.placement_shapes import (
+    ClusterAffinityShape,
+    ClusterSelectorTermShape,
+    PropertyRequirementShape,
+    TolerationShape,
+)
 from gitfleet.desired.quantities import parse_quantity
 from gitfleet.desired.shapes import is_qualified_name, selector_breaks
-
-if TYPE_CHECKING:
-    from gitfleet.desired.placement_shapes import (
-        ClusterAffinityShape,
-        ClusterSelectorTermShape,
-        PlacementSpecShape,
-        PolicyShape,
-        PropertyRequirementShape,
-        ResourceSelectorShape,
-        StrategyShape,
-        TolerationShape,
-    )
 
 RESOURCE_PROPERTY_PREFIX: Final = "resources.kubernetes-fleet.io/"
 _CAPACITIES: Final = ("total", "allocatable", "available")
@@ -31,59 +25,19 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def policy_breaks(policy: PolicyShape) -> list[Break]:
-    """The matrix of placement types and fields, then each field's own rules."""
-    breaks = _matrix_breaks(policy)
-    names = policy.cluster_names
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            breaks.append((("clusterNames", index), "names a cluster that is already in the list; remove it"))
-    affinity = policy.affinity.cluster_affinity if policy.affinity else None
-    if affinity is not None:
-        breaks += _below(("affinity", "clusterAffinity"), _affinity_breaks(affinity))
-    return breaks + toleration_breaks(policy.tolerations)
-
-
-def _matrix_breaks(policy: PolicyShape) -> list[Break]:
-    kind = policy.placement_type
-    affinity = policy.affinity.cluster_affinity if policy.affinity else None
-    given = {
-        "clusterNames": bool(policy.cluster_names),
-        "numberOfClusters": policy.number_of_clusters is not None,
-        "affinity": policy.affinity is not None,
-        "topologySpreadConstraints": bool(policy.topology_spread_constraints),
-        "tolerations": bool(policy.tolerations),
-    }
-    taken = {
-        "PickAll": ("affinity", "tolerations"),
-        "PickN": ("numberOfClusters", "affinity", "topologySpreadConstraints", "tolerations"),
-        "PickFixed": ("clusterNames",),
-    }[kind]
-    breaks: list[Break] = [
-        ((field,), f"does not go with placementType {kind}; remove it or change the type")
-        for field, there in given.items()
-        if there and field not in taken
-    ]
-    if kind == "PickN" and policy.number_of_clusters is None:
-        breaks.append((("numberOfClusters",), "is required with placementType PickN; add how many clusters to pick"))
-    if kind == "PickAll" and affinity and affinity.preferred_during_scheduling_ignored_during_execution:
-        location = ("affinity", "clusterAffinity", _PREFERRED)
-        breaks.append((location, "has no effect with placementType PickAll; remove it or use PickN"))
-    return breaks
-
-
-def _affinity_breaks(affinity: ClusterAffinityShape) -> list[Break]:
+def affinity_breaks(affinity: ClusterAffinityShape) -> list[Break]:
+    """Sorters only sort what is preferred, property selectors only filter what is required."""
     breaks: list[Break] = []
     here: Location
     required = affinity.required_during_scheduling_ignored_during_execution
     for index, term in enumerate(required.cluster_selector_terms if required else []):
         here = (_REQUIRED, "clusterSelectorTerms", index)
-        breaks += _below(here, _term_breaks(term))
+        breaks += below(here, _term_breaks(term))
         if term.property_sorter is not None:
             breaks.append(((*here, "propertySorter"), "only sorts preferred clusters; move it to a preferred term"))
     for index, preferred in enumerate(affinity.preferred_during_scheduling_ignored_during_execution):
         here = (_PREFERRED, index, "preference")
-        breaks += _below(here, _term_breaks(preferred.preference))
+        breaks += below(here, _term_breaks(preferred.preference))
         if preferred.preference.property_selector is not None:
             sentence = "is only for required terms; use propertySorter, or move it to a required term"
             breaks.append(((*here, "propertySelector"), sentence))
@@ -91,10 +45,10 @@ def _affinity_breaks(affinity: ClusterAffinityShape) -> list[Break]:
 
 
 def _term_breaks(term: ClusterSelectorTermShape) -> list[Break]:
-    breaks = _below(("labelSelector",), selector_breaks(term.label_selector))
+    breaks = below(("labelSelector",), selector_breaks(term.label_selector))
     if term.property_selector is not None:
         expressions = term.property_selector.match_expressions
-        breaks += _below(("propertySelector", "matchExpressions"), property_breaks(expressions))
+        breaks += below(("propertySelector", "matchExpressions"), property_breaks(expressions))
     if term.property_sorter is not None and (sentence := _property_name_break(term.property_sorter.name)):
         breaks.append((("propertySorter", "name"), sentence))
     return breaks
@@ -179,52 +133,3 @@ def _same(one: TolerationShape, other: TolerationShape) -> bool:
         return shape.key, shape.operator or "Equal", shape.value or "", shape.effect
 
     return parts(one) == parts(other)
-
-
-def strategy_breaks(strategy: StrategyShape) -> list[Break]:
-    """External has no budget of its own; a budget of zero would never let anything move (decision D1)."""
-    breaks: list[Break] = []
-    rolling = strategy.rolling_update
-    if strategy.type == "External" and rolling is not None:
-        sentence = "does not go with strategy type External, where a staged update run decides; remove it"
-        breaks.append((("rollingUpdate",), sentence))
-    if rolling is not None and rolling.max_unavailable in (0, "0%", "00%"):
-        sentence = "must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it"
-        breaks.append((("rollingUpdate", "maxUnavailable"), sentence))
-    apply = strategy.apply_strategy
-    if apply is not None and apply.server_side_apply_config is not None and apply.type != "ServerSideApply":
-        sentence = "only goes with applyStrategy type ServerSideApply; remove it or change the type"
-        breaks.append((("applyStrategy", "serverSideApplyConfig"), sentence))
-    return breaks
-
-
-def selectors_breaks(spec: PlacementSpecShape) -> list[Break]:
-    """A selector goes by name or by labels, scopes are for namespaces, and two modes need exactly one namespace."""
-    breaks: list[Break] = []
-    namespaces = [s for s in spec.resource_selectors if _is_namespace(s)]
-    for index, selector in enumerate(spec.resource_selectors):
-        here: Location = ("resourceSelectors", index)
-        if selector.name is not None and selector.label_selector is not None:
-            breaks.append(((*here, "labelSelector"), "cannot stand beside a name; keep one of the two"))
-        breaks += _below((*here, "labelSelector"), selector_breaks(selector.label_selector))
-        if selector.selection_scope is None:
-            continue
-        if not _is_namespace(selector):
-            breaks.append(((*here, "selectionScope"), "only goes with the kind Namespace; remove it"))
-        elif selector.selection_scope == "NamespaceWithResourceSelectors" and (
-            len(namespaces) != 1 or selector.name is None
-        ):
-            sentence = "needs exactly one Namespace selector, by name; name it and remove the others"
-            breaks.append(((*here, "selectionScope"), sentence))
-    if spec.status_reporting_scope == "NamespaceAccessible" and len(namespaces) != 1:
-        sentence = "NamespaceAccessible needs exactly one Namespace selector; keep one"
-        breaks.append((("statusReportingScope",), sentence))
-    return breaks
-
-
-def _is_namespace(selector: ResourceSelectorShape) -> bool:
-    return (selector.group, selector.kind) == ("", "Namespace")
-
-
-def _below(location: Location, breaks: Sequence[Break]) -> list[Break]:
-    return [((*location, *below), sentence) for below, sentence in breaks]

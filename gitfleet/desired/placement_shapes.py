@@ -1,4 +1,4 @@
-"""What people may write in a ClusterResourcePlacement or ResourcePlacement (KubeFleet apis/placement/v1).
+"""The parts of placements that people write, each sound or not by itself (KubeFleet apis/placement/v1).
 
 Defaults are those of `gitfleet.model.placements`; a field left out here is None and takes its default there.
 """
@@ -7,25 +7,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
-from gitfleet.desired.breaks import Broken
-from gitfleet.desired.placement_rules import (
-    policy_breaks,
-    selectors_breaks,
-    strategy_breaks,
-)
 from gitfleet.desired.shapes import (
     IntOrPercent,
     LabelKey,
     LabelSelectorShape,
     LabelValue,
     NonEmpty,
-    ObjectShape,
     QuantityText,
     Shape,
-    ShortMetadataShape,
-    ShortName,
 )
 
 
@@ -117,23 +108,6 @@ class TolerationShape(Shape):
     effect: Literal["NoSchedule", ""] = ""
 
 
-class PolicyShape(Shape):
-    """Which clusters are picked."""
-
-    placement_type: Literal["PickAll", "PickN", "PickFixed"] = "PickAll"
-    cluster_names: Annotated[list[ShortName], Field(max_length=100)] = Field(default_factory=list)
-    number_of_clusters: Annotated[int, Field(ge=0)] | None = None
-    affinity: AffinityShape | None = None
-    topology_spread_constraints: list[TopologySpreadShape] = Field(default_factory=list)
-    tolerations: Annotated[list[TolerationShape], Field(max_length=100)] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _rules(self) -> PolicyShape:
-        if breaks := policy_breaks(self):
-            raise Broken(breaks)
-        return self
-
-
 class RollingUpdateShape(Shape):
     """How many clusters may change at a time."""
 
@@ -170,46 +144,3 @@ class ReportBackShape(Shape):
 
     type: Literal["Disabled", "Mirror"] = "Disabled"
     destination: Literal["OriginalResource", "WorkAPI"] | None = None
-
-
-class StrategyShape(Shape):
-    """How changes are rolled out and applied."""
-
-    type: Literal["RollingUpdate", "External"] = "RollingUpdate"
-    rolling_update: RollingUpdateShape | None = None
-    apply_strategy: ApplyStrategyShape | None = None
-    delete_strategy: DeleteStrategyShape | None = None
-    report_back_strategy: ReportBackShape | None = None
-
-    @model_validator(mode="after")
-    def _rules(self) -> StrategyShape:
-        if breaks := strategy_breaks(self):
-            raise Broken(breaks)
-        return self
-
-
-class PlacementSpecShape(Shape):
-    """The spec that both kinds of placements share."""
-
-    resource_selectors: Annotated[list[ResourceSelectorShape], Field(min_length=1, max_length=100)]
-    policy: PolicyShape | None = None
-    strategy: StrategyShape | None = None
-    revision_history_limit: Annotated[int, Field(ge=1, le=1000)] | None = None
-    status_reporting_scope: Literal["ClusterScopeOnly", "NamespaceAccessible"] | None = None
-
-    @model_validator(mode="after")
-    def _rules(self) -> PlacementSpecShape:
-        if breaks := selectors_breaks(self):
-            raise Broken(breaks)
-        return self
-
-
-class PlacementShape(ObjectShape):
-    """ClusterResourcePlacement: places cluster-scoped resources, and namespaces with all that is in them."""
-
-    metadata: ShortMetadataShape
-    spec: PlacementSpecShape
-
-
-class ResourcePlacementShape(PlacementShape):
-    """ResourcePlacement: places resources of its own namespace."""

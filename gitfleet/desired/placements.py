@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from gitfleet.desired.breaks import Break
+from gitfleet.desired.placement_files import PlacementShape, PolicyShape, StrategyShape
 from gitfleet.desired.placement_shapes import (
     AffinityShape,
     ClusterSelectorTermShape,
-    PlacementShape,
-    PolicyShape,
     ResourceSelectorShape,
     RollingUpdateShape,
-    StrategyShape,
     TolerationShape,
 )
 from gitfleet.model.objects import JsonObject, Origin

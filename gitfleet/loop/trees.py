@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from gitfleet import desired, report, snapshots
 from gitfleet.errors import BadInput
+from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
 from gitfleet.model.objects import Manifest
@@ -23,10 +24,20 @@ from gitfleet.settings import Limits
 class DesiredTrees:
     """Reads the desired tree of commits. One instance serves one thread."""
 
-    def __init__(self, repo: RepoReader, cache: BlobCache, limits: Limits, *, what_if: WhatIf | None = None) -> None:
-        """With `what_if` every tree is read as if clusters were added, gone or cordoned."""
+    def __init__(
+        self,
+        repo: RepoReader,
+        cache: BlobCache,
+        limits: Limits,
+        *,
+        what_if: WhatIf | None = None,
+        kustomizer: Kustomizer | None = None,
+    ) -> None:
+        """With `what_if` every tree is read as if clusters were added, gone or cordoned; without `kustomizer` a folder
+        with a kustomization is a fault."""
         self._repo = repo
         self._what_if = what_if or WhatIf()
+        self._kustomizer = kustomizer
         self._cache = cache
         self._limits = limits
         self._parsed: dict[tuple[str, str], desired.ParsedFile] = {}
@@ -39,7 +50,7 @@ class DesiredTrees:
             return self._latest[(commit, state.observed_commit)]
         listing = self._repo.list_tree(commit)
         older = self._last_good_listing(commit, state)
-        self._parse_all(listing, older)
+        self._parse_all(_readable(listing, older))
         answer = desired.read_desired(
             desired.DesiredRequest(
                 commit=commit,
@@ -47,6 +58,7 @@ class DesiredTrees:
                 last_good={path: self._source(path, entry) for path, entry in older.items()},
                 accepted=state,
                 contents=self._content,
+                built=self._kustomizer.built(listing, self._contents) if self._kustomizer else {},
             )
         )
         answer = self._what_if.applied_to(answer)
@@ -62,11 +74,12 @@ class DesiredTrees:
 
     def documents(self, wanted: Iterable[tuple[str, str]]) -> Mapping[tuple[str, int], Manifest]:
         """Payload manifests of (path, blob) pairs, by (blob, document index): what snapshots are restored from."""
-        entries = {path: TreeEntry("100644", blob) for path, blob in wanted}
+        pairs = sorted(set(wanted))
         found: dict[tuple[str, int], Manifest] = {}
-        self._parse_all(entries, {})
-        for path, entry in entries.items():
-            for manifest in desired.manifests_of(path, entry.oid, self._parsed[(path, entry.oid)]):
+        self._parse_all(pairs)
+        for path, blob in pairs:
+            parsed = self._parsed.get((path, blob))
+            for manifest in desired.manifests_of(path, blob, parsed) if parsed is not None else ():
                 found[(manifest.origin.blob, manifest.origin.document)] = manifest
         return found
 
@@ -93,14 +106,14 @@ class DesiredTrees:
         )
 
     def _content(self, blob: str) -> bytes:
-        return self._repo.read_blobs([blob], limit=self._limits.file_bytes).get(blob, b"")
+        return self._contents([blob]).get(blob, b"")
 
-    def _parse_all(self, *listings: Mapping[str, TreeEntry]) -> None:
-        missing: dict[str, tuple[str, str]] = {}
-        for listing in listings:
-            for path, entry in listing.items():
-                if (path, entry.oid) not in self._parsed and desired.is_read(path, entry.mode):
-                    missing[desired.cache_key(path, entry.oid)] = (path, entry.oid)
+    def _contents(self, blobs: list[str]) -> Mapping[str, bytes]:
+        return self._repo.read_blobs(blobs, limit=self._limits.file_bytes)
+
+    def _parse_all(self, files: Iterable[tuple[str, str]]) -> None:
+        """See to it that every (path, blob) that can be read is parsed."""
+        missing = {desired.cache_key(path, oid): (path, oid) for path, oid in files if (path, oid) not in self._parsed}
         if not missing:
             return
         cached = self._cache.get_many(missing)
@@ -123,6 +136,15 @@ class DesiredTrees:
         if len(self._parsed) > 2 * len(live) + 1000:
             self._parsed = {key: value for key, value in self._parsed.items() if key in live}
             self._readings = {key: value for key, value in self._readings.items() if key in live}
+
+
+def _readable(*listings: Mapping[str, TreeEntry]) -> Iterable[tuple[str, str]]:
+    return (
+        (path, entry.oid)
+        for listing in listings
+        for path, entry in listing.items()
+        if desired.is_read(path, entry.mode)
+    )
 
 
 class StateTrees:

@@ -20,7 +20,6 @@ from gitfleet.report.events import events_of_outcomes, is_available, object_refe
 from gitfleet.report.paths import document_paths
 from gitfleet.report.read import ParsedStateFile, is_state_file, parse_state_file, wanted_files
 from gitfleet.report.records import scheduled_condition, with_conditions, with_schedule
-from gitfleet.report.records import scheduled_condition, with_conditions, with_schedule
 from gitfleet.report.status import placement_conditions
 from gitfleet.report.story import sentence
 

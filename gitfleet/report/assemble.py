@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitfleet.errors import BadInput
 from gitfleet.model.bindings import Binding
@@ -68,7 +68,7 @@ def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateF
     return FleetState(
         observed_commit=parts.observed_commit,
         clusters=parts.clusters,
-        placements={key: _record(parts, key) for key in sorted(parts.placements)},
+        placements={key: _found_in(listing, _record(parts, key)) for key in sorted(parts.placements)},
         overrides={
             key: tuple(sorted(found, key=lambda snapshot: snapshot.index))
             for key, found in sorted(parts.overrides.items())
@@ -81,6 +81,20 @@ def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateF
             if path.startswith(paths.LAST_GOOD)
         },
     )
+
+
+def _found_in(listing: Mapping[str, str], record: PlacementRecord) -> PlacementRecord:
+    """The record with its rendered documents pointing at the files of the state branch that hold them."""
+    if all(ref.blob for snapshot in record.resource_snapshots for ref in snapshot.documents):
+        return record
+    found = []
+    for snapshot in record.resource_snapshots:
+        places = zip(snapshot.documents, paths.document_paths(snapshot), strict=True)
+        documents = tuple(
+            ref if ref.blob else replace(ref, blob=listing.get(path, ""), document=0) for ref, path in places
+        )
+        found.append(replace(snapshot, documents=documents))
+    return replace(record, resource_snapshots=tuple(found))
 
 
 def read_state(files: Mapping[str, StateFile]) -> FleetState:

@@ -22,10 +22,10 @@ from gitfleet.schedule.explain import explain_clusters
 from gitfleet.schedule.fleet import FleetIndex, index_fleet
 from gitfleet.schedule.keys import BindingDigests, schedule_key
 from gitfleet.schedule.pick import Run, pick_all, pick_fixed, pick_n
-from gitfleet.schedule.plugins import Plugin, PluginFactory, Unschedulable
+from gitfleet.schedule.plugins import Plugin, PluginFactory
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_for, profile_from
 from gitfleet.schedule.requests import request_for, settled_key
-from gitfleet.schedule.stages import Deadline, Stages
+from gitfleet.schedule.stages import Deadline, Stages, failure_of
 
 __all__ = [
     "BUILT_IN",
@@ -63,7 +63,8 @@ def schedule(
     """
     if profile.fault is not None:
         return SchedulingAnswer(bindings=request.bindings, error=profile.fault, wake_at=fleet.wake_at)
-    run = Run(request, fleet, Stages(profile, deadline), {})
+    stages = Stages(profile, deadline)
+    run = Run(request, fleet, stages, {})
     try:
         match request.policy.placement_type:
             case PlacementType.PICK_ALL:
@@ -72,8 +73,11 @@ def schedule(
                 answer = pick_n(run)
             case PlacementType.PICK_FIXED:
                 answer = pick_fixed(run)
-    except Unschedulable as error:
-        return SchedulingAnswer(bindings=request.bindings, error=str(error), wake_at=fleet.wake_at)
+    except Exception as error:  # a plug-in may be anybody's code: its failure is this placement's answer
+        said = failure_of(stages, error)
+        if said is None:
+            raise
+        return SchedulingAnswer(bindings=request.bindings, error=said, wake_at=fleet.wake_at)
     return replace(answer, wake_at=fleet.wake_at)
 
 

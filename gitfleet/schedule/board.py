@@ -5,7 +5,6 @@ Source: kubefleet.md §2 "Cycle start" and "PickN" (KubeFleet's classifyBindings
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from itertools import repeat
@@ -37,8 +36,8 @@ class Bound:
 
 @dataclass(slots=True)
 class Board:
-    """Bindings by cluster; `fresh` were made in this cycle. Deleting ones are only carried along; `changed` tells whether anything differs from the
-    start.
+    """Bindings by cluster; `fresh` were made in this cycle. Deleting ones are only carried along; `changed` tells
+    whether anything differs from the start.
     """
 
     request: SchedulingRequest
@@ -185,7 +184,7 @@ def new_bindings(
     }
     for name, default in _DEFAULTS:
         write = getattr(Binding, name).__set__
-        deque(map(write, made, columns.get(name, repeat(default))), maxlen=0)
+        any(map(write, made, columns.get(name, repeat(default))))  # runs to the end: a write answers None
     return made
 
 

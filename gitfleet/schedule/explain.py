@@ -83,7 +83,7 @@ def _scorer(profile: Profile, cycle: Cycle) -> _Scorer:
         return _Scorer(cycle, ())
     needed = (
         (entry, plugin)
-        for entry, plugin in profile.scores
+        for entry, plugin in (*profile.steady_scores, *profile.moving_scores)
         if not hasattr(plugin, "pre_score") or cast(PreScorePlugin, plugin).pre_score(cycle)
     )
     return _Scorer(cycle, tuple(needed))

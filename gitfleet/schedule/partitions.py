@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 from gitfleet.schedule.plugins import Score
 
 K = TypeVar("K")
+_NOTHING = Score()
 Partition: TypeAlias = dict[K, int]
 """Disjoint sets of clusters by key."""
 
@@ -29,10 +30,10 @@ def add_points(totals: Mapping[int, int], points: Mapping[int, int]) -> Partitio
 
 def add_scores(totals: Mapping[Score, int], more: Mapping[Score, int], weight: int = 1) -> Partition[Score]:
     """The totals after a plug-in's scores, times its weight; both hold the same clusters."""
-    if len(more) == 1:
-        ((score, _),) = more.items()
-        if weight == 0 or score == (0, 0, 0):
-            return dict(totals)
+    if weight == 0 or (len(more) == 1 and _NOTHING in more):
+        return dict(totals)
+    if weight == 1 and len(totals) == 1 and _NOTHING in totals:
+        return dict(more)
     summed: Partition[Score] = {}
     for score, given in more.items():
         added = (score[0] * weight, score[1] * weight, score[2] * weight)

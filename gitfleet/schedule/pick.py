@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 from gitfleet.model.bindings import Binding, ClusterDecision
@@ -27,7 +26,7 @@ from gitfleet.schedule.decisions import (
 )
 from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import FleetIndex
-from gitfleet.schedule.plugins import Cycle, Unschedulable
+from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
 from gitfleet.schedule.stages import ScoreGroup, Stages
 
 
@@ -142,9 +141,14 @@ def _take(
         here = first_down(members, count - len(best))
         best += [picked(fleet.names[i], score.topology_spread, score.affinity) for i in here]
         if len(best) == count:
-            left = members & ((1 << here[-1]) - 1) if here else members
-            return best, chain(((score, left),), groups)
+            return best, _left(score, members, here, groups)
     return best, iter(())
+
+
+def _left(score: Score, members: int, taken: list[int], groups: Iterator[ScoreGroup]) -> Iterator[ScoreGroup]:
+    """The group without those taken from its top, and the groups behind it."""
+    yield score, members & ((1 << taken[-1]) - 1) if taken else members
+    yield from groups
 
 
 def _downscale(board: Board, count: int) -> tuple[list[Binding], list[Binding]]:

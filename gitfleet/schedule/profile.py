@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Protocol, cast, runtime_checkable
 
 from gitfleet.model.canonical import digest_of
@@ -52,7 +53,10 @@ class Profile:
     entries: tuple[Entry, ...] = ()
     post_batch: tuple[tuple[Entry, PostBatchPlugin], ...] = ()
     filters: tuple[tuple[Entry, FilterPlugin], ...] = ()
-    scores: tuple[tuple[Entry, ScorePlugin], ...] = ()
+    steady_filters: tuple[tuple[Entry, FilterPlugin], ...] = ()
+    """Those of `filters` that stand before the first that depends on bindings."""
+    steady_scores: tuple[tuple[Entry, ScorePlugin], ...] = ()
+    moving_scores: tuple[tuple[Entry, ScorePlugin], ...] = ()
     key: str = ""
     fault: str | None = None
 
@@ -70,11 +74,15 @@ class Profile:
 def make_profile(entries: Iterable[Entry]) -> Profile:
     """A profile of ready plug-ins."""
     ordered = tuple(entries)
+    filters = tuple((e, cast(FilterPlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "filter"))
+    scores = tuple((e, cast(ScorePlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "score"))
     return Profile(
         entries=ordered,
         post_batch=tuple((e, cast(PostBatchPlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "post_batch")),
-        filters=tuple((e, cast(FilterPlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "filter")),
-        scores=tuple((e, cast(ScorePlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "score")),
+        filters=filters,
+        steady_filters=tuple(takewhile(lambda pair: not depends_on_bindings(pair[1]), filters)),
+        steady_scores=tuple(pair for pair in scores if not depends_on_bindings(pair[1])),
+        moving_scores=tuple(pair for pair in scores if depends_on_bindings(pair[1])),
         key=digest_of([[e.name, e.weight, e.key, depends_on_bindings(e.plugin)] for e in ordered]),
     )
 

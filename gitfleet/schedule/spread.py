@@ -88,8 +88,8 @@ class SpreadTally:
         """Bring the counts up to date with the clusters that hold a placement now."""
         if self.counts is not None and present == self.seen:
             return
-        gained = present & ~self.seen
-        if self.counts is None or self.seen & ~present or gained.bit_count() > _FEW:
+        gained = present ^ self.seen
+        if self.counts is None or gained & self.seen or gained.bit_count() > _FEW:
             self.counts = {text: (self.column.members(text) & present).bit_count() for text in self.column.positions}
             self.levels = {}
             for text, count in self.counts.items():
@@ -142,5 +142,5 @@ class SpreadTally:
         for count, level in (self.levels or {}).items():
             violated, change = effect_of(count, self.special, self.constraint.max_skew)
             points = VIOLATION_POINTS if violated else -change
-            given[points] = given.get(points, 0) | level
+            given[points] = given[points] | level if points in given else level
         return given

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import TypeAlias, cast
 
 from gitfleet.schedule.bits import positions, set_of
 from gitfleet.schedule.partitions import Partition, add_scores
@@ -18,7 +18,6 @@ from gitfleet.schedule.plugins import (
     FleetFilterPlugin,
     FleetRefusal,
     FleetScorePlugin,
-    Plugin,
     PreFilterPlugin,
     PreScorePlugin,
     Score,
@@ -28,11 +27,11 @@ from gitfleet.schedule.plugins import (
 )
 from gitfleet.schedule.profile import Entry, Profile
 
-T = TypeVar("T")
-Deadline = Callable[[], bool]
+Deadline: TypeAlias = Callable[[], bool]
 """True once the caller's time budget is used up."""
-ScoreGroup = tuple[Score, int]
-_ALL_ACCEPTED = FleetRefusal(0)
+ScoreGroup: TypeAlias = tuple[Score, int]
+Filters: TypeAlias = tuple[tuple[Entry, FilterPlugin], ...]
+Scores: TypeAlias = tuple[tuple[Entry, ScorePlugin], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,121 +52,127 @@ class Filtered:
 
 @dataclass(slots=True)
 class Stages:
-    """Runs the plug-in stages for one placement, cycle after cycle."""
+    """Runs the plug-in stages for one placement, cycle after cycle.
+
+    `asking` is the plug-in that is being asked, so that whoever catches its exception can name it.
+    """
 
     profile: Profile
     deadline: Deadline | None = None
-    _refusals: dict[int, tuple[int, FleetRefusal]] = field(default_factory=dict)
-    _needed: dict[tuple[str, int], bool] = field(default_factory=dict)
-    _steady_scores: tuple[int, list[ScoreGroup]] | None = None
+    asking: Entry | None = None
+    _first: Filtered | None = None
+    _judged: dict[int, tuple[int, FleetRefusal]] = field(default_factory=dict)
+    _scored: int = 0
+    _steady_scores: Partition[Score] = field(default_factory=dict)
+    _ranked: list[ScoreGroup] = field(default_factory=list)
 
     def post_batch(self, cycle: Cycle, size: int) -> int:
         """The smallest limit of all plug-ins, at most `size`; a negative limit is none."""
         limit = size
         for entry, plugin in self.profile.post_batch:
-            asked = self._ask(entry, lambda plugin=plugin: plugin.post_batch(cycle, size))  # type: ignore[misc]
+            self._turn_to(entry)
+            asked = plugin.post_batch(cycle, size)
             limit = asked if 0 <= asked < limit else limit
+        self.asking = None
         return limit
 
     def filter(self, cycle: Cycle) -> Filtered:
         """Pre-filter and filter: the first plug-in that refuses a cluster counts."""
-        candidates = cycle.fleet.everyone
-        refusals: list[tuple[Entry, FleetRefusal]] = []
-        for index, (entry, plugin) in enumerate(self.profile.filters):
-            kept = self._refusals.get(index)
-            if kept is not None and kept[0] == candidates:
-                refusal = kept[1]
-            else:
-                refusal = self._refusal(index, entry, plugin, cycle, candidates)
-                if not depends_on_bindings(plugin):
-                    self._refusals[index] = (candidates, refusal)
-            if refusal.refused:
-                refusals.append((entry, refusal))
-                candidates ^= refusal.refused
-        return Filtered(candidates, tuple(refusals))
+        steady = self.profile.steady_filters
+        if self._first is None:
+            self._first = self._filter(cycle, steady, Filtered(cycle.fleet.everyone, ()))
+        return self._filter(cycle, self.profile.filters[len(steady) :], self._first)
 
     def rank(self, cycle: Cycle, filtered: Filtered) -> Iterator[ScoreGroup]:
         """Pre-score, score and sort: the candidates by score, best first; a group may be empty."""
-        steady = self._steady(cycle, filtered)
-        moving: Partition[Score] = {Score(): filtered.candidates}
-        for index, (entry, plugin) in enumerate(self.profile.scores):
-            if depends_on_bindings(plugin) and self._needs_score(index, entry, plugin, cycle):
-                given = self._scores(entry, plugin, cycle, filtered.candidates)
-                moving = add_scores(moving, given, entry.weight)
-        return _merged(steady, moving)
+        unknown = filtered.candidates & ~self._scored
+        if unknown or not self._ranked:
+            for score, members in self._score(cycle, self.profile.steady_scores, unknown).items():
+                self._steady_scores[score] = self._steady_scores.get(score, 0) | members
+            self._scored |= unknown
+            self._ranked = sorted(self._steady_scores.items(), reverse=True)
+        moving = self._score(cycle, self.profile.moving_scores, filtered.candidates)
+        return _merged(self._ranked, moving)
 
-    def _refusal(self, index: int, entry: Entry, plugin: FilterPlugin, cycle: Cycle, candidates: int) -> FleetRefusal:
-        if hasattr(plugin, "pre_filter"):
-            needed = cast(PreFilterPlugin, plugin).pre_filter
-            if not self._once(("filter", index), plugin, lambda: self._ask(entry, lambda: needed(cycle))):
-                return _ALL_ACCEPTED
+    def _filter(self, cycle: Cycle, filters: Filters, before: Filtered) -> Filtered:
+        candidates = before.candidates
+        refusals: list[tuple[Entry, FleetRefusal]] = []
+        for entry, plugin in filters:
+            self._turn_to(entry)
+            if hasattr(plugin, "pre_filter") and not cast(PreFilterPlugin, plugin).pre_filter(cycle):
+                continue
+            refusal = self._judge(cycle, entry, plugin, candidates)
+            if refusal.refused:
+                refusals.append((entry, refusal))
+                candidates ^= refusal.refused
+        self.asking = None
+        return Filtered(candidates, (*before.refusals, *refusals))
+
+    def _judge(self, cycle: Cycle, entry: Entry, plugin: FilterPlugin, candidates: int) -> FleetRefusal:
+        """What a plug-in says about the candidates; a steady one is asked about new ones only."""
+        if depends_on_bindings(plugin):
+            return self._filter_all(cycle, entry, plugin, candidates)
+        asked, known = self._judged.get(id(plugin), (0, FleetRefusal(0)))
+        unknown = candidates & ~asked
+        if unknown:
+            more = self._filter_all(cycle, entry, plugin, unknown)
+            known = FleetRefusal(known.refused | more.refused, known.silent | more.silent)
+            self._judged[id(plugin)] = (asked | unknown, known)
+        return FleetRefusal(known.refused & candidates, known.silent & candidates)
+
+    def _filter_all(self, cycle: Cycle, entry: Entry, plugin: FilterPlugin, candidates: int) -> FleetRefusal:
         if hasattr(plugin, "filter_fleet"):
-            whole = cast(FleetFilterPlugin, plugin)
-            refused, silent = self._ask(entry, lambda: whole.filter_fleet(cycle, candidates))
-            return FleetRefusal(refused & candidates, silent & refused & candidates)
-        refused_at: list[int] = []
-        silent_at: list[int] = []
+            all_refused, all_silent = cast(FleetFilterPlugin, plugin).filter_fleet(cycle, candidates)
+            return FleetRefusal(all_refused & candidates, all_silent & all_refused & candidates)
+        refused: list[int] = []
+        silent: list[int] = []
         for i in positions(candidates):
-            cluster = cycle.fleet.clusters[i]
-            refusal = self._ask(entry, lambda cluster=cluster: plugin.filter(cycle, cluster))  # type: ignore[misc]
+            self._turn_to(entry)
+            refusal = plugin.filter(cycle, cycle.fleet.clusters[i])
             if refusal is not None:
-                refused_at.append(i)
+                refused.append(i)
                 if refusal.silent:
-                    silent_at.append(i)
+                    silent.append(i)
         size = len(cycle.fleet.names)
-        return FleetRefusal(set_of(refused_at, size), set_of(silent_at, size))
+        return FleetRefusal(set_of(refused, size), set_of(silent, size))
 
-    def _steady(self, cycle: Cycle, filtered: Filtered) -> list[ScoreGroup]:
-        """Scores that no cycle changes, best first, of all clusters that the steady filters let through."""
-        base = cycle.fleet.everyone
-        for entry, refusal in filtered.refusals:
-            if not depends_on_bindings(entry.plugin):
-                base ^= refusal.refused
-        if self._steady_scores is not None and self._steady_scores[0] == base:
-            return self._steady_scores[1]
-        totals: Partition[Score] = {Score(): base}
-        for index, (entry, plugin) in enumerate(self.profile.scores):
-            if not depends_on_bindings(plugin) and self._needs_score(index, entry, plugin, cycle):
-                totals = add_scores(totals, self._scores(entry, plugin, cycle, base), entry.weight)
-        ordered = sorted(totals.items(), reverse=True)
-        self._steady_scores = (base, ordered)
-        return ordered
+    def _score(self, cycle: Cycle, scores: Scores, candidates: int) -> Partition[Score]:
+        totals: Partition[Score] = {Score(): candidates}
+        for entry, plugin in scores:
+            self._turn_to(entry)
+            if hasattr(plugin, "pre_score") and not cast(PreScorePlugin, plugin).pre_score(cycle):
+                continue
+            if hasattr(plugin, "score_fleet"):
+                given = cast(FleetScorePlugin, plugin).score_fleet(cycle, candidates)
+            else:
+                given = self._score_each(cycle, entry, plugin, candidates)
+            totals = add_scores(totals, given, entry.weight)
+        self.asking = None
+        return totals
 
-    def _needs_score(self, index: int, entry: Entry, plugin: ScorePlugin, cycle: Cycle) -> bool:
-        if not hasattr(plugin, "pre_score"):
-            return True
-        needed = cast(PreScorePlugin, plugin).pre_score
-        return self._once(("score", index), plugin, lambda: self._ask(entry, lambda: needed(cycle)))
-
-    def _scores(self, entry: Entry, plugin: ScorePlugin, cycle: Cycle, candidates: int) -> Mapping[Score, int]:
-        if hasattr(plugin, "score_fleet"):
-            whole = cast(FleetScorePlugin, plugin)
-            return self._ask(entry, lambda: whole.score_fleet(cycle, candidates))
+    def _score_each(self, cycle: Cycle, entry: Entry, plugin: ScorePlugin, candidates: int) -> Mapping[Score, int]:
         by_score: dict[Score, list[int]] = {}
         for i in positions(candidates):
-            cluster = cycle.fleet.clusters[i]
-            score = self._ask(entry, lambda cluster=cluster: Score(*plugin.score(cycle, cluster)))  # type: ignore[misc]
-            by_score.setdefault(score, []).append(i)
+            self._turn_to(entry)
+            by_score.setdefault(Score(*plugin.score(cycle, cycle.fleet.clusters[i])), []).append(i)
         return {score: set_of(where, len(cycle.fleet.names)) for score, where in by_score.items()}
 
-    def _once(self, question: tuple[str, int], plugin: Plugin, ask: Callable[[], bool]) -> bool:
-        """The answer of an earlier cycle, where the plug-in says that cycles do not matter."""
-        if depends_on_bindings(plugin):
-            return ask()
-        if question not in self._needed:
-            self._needed[question] = ask()
-        return self._needed[question]
-
-    def _ask(self, entry: Entry, question: Callable[[], T]) -> T:
-        """Call a plug-in: whatever it raises becomes a sentence that names it."""
+    def _turn_to(self, entry: Entry) -> None:
+        """Before each call of a plug-in: note whose turn it is, and look whether there is time for it."""
         if self.deadline is not None and self.deadline():
+            self.asking = None
             raise Unschedulable(f"the time for scheduling was used up before the plug-in {entry.name} was asked")
-        try:
-            return question()
-        except Unschedulable as error:
-            raise Unschedulable(f"{entry.name}: {error}") from error
-        except Exception as error:  # a plug-in may be anybody's code; its failure is this placement's answer
-            raise Unschedulable(f"the plug-in {entry.name} failed with {type(error).__name__}: {error}") from error
+        self.asking = entry
+
+
+def failure_of(stages: Stages, error: Exception) -> str | None:
+    """One sentence about what stopped the stages; None when it was no plug-in and nothing foreseen, but our own
+    fault.
+    """
+    who = stages.asking
+    if isinstance(error, Unschedulable):
+        return str(error) if who is None else f"{who.name}: {error}"
+    return None if who is None else f"the plug-in {who.name} failed with {type(error).__name__}: {error}"
 
 
 def _merged(steady: list[ScoreGroup], moving: Partition[Score]) -> Iterator[ScoreGroup]:

@@ -60,7 +60,7 @@ def spec_of(content: JsonObject) -> dict[str, Any]:
 
 
 def stored_form(key: ObjectKey, content: JsonObject, *, granular: bool) -> JsonObject:
-    """The content as the server keeps it: typed, with default replicas, a Secret's stringData (written only) as data."""
+    """The content as the server keeps it: typed, with default replicas, and a Secret's stringData as data."""
     content = as_typed(content, granular=granular)
     if key.group == "apps" and key.kind in ("Deployment", "ReplicaSet", "StatefulSet"):
         return {**content, "spec": {"replicas": 1, **(content.get("spec") or {})}}
@@ -104,5 +104,8 @@ def patched(body: JsonObject, patch: Sequence[JsonObject], what: str) -> dict[st
     try:
         steps = jsonpatch.JsonPatch(cast(Any, [dict(step) for step in patch]))
         return cast(dict[str, Any], steps.apply(copy.deepcopy(dict(body))))
+    except jsonpatch.JsonPatchTestFailed as error:
+        # Its own words repeat the value, which may be a Secret's.
+        raise BadInput(f"the patch does not fit {what}: one of its tests fails") from error
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
         raise BadInput(f"the patch does not fit {what}: {error}") from error

@@ -83,7 +83,7 @@ def without_nulls(value: JsonValue) -> JsonValue:
 
 def as_typed(content: JsonObject, *, granular: bool) -> JsonObject:
     """The content as Go's types keep it: without the empty lists and maps that they omit; custom kinds keep theirs."""
-    typed = _without_empties(content) if granular else dict(content)
+    typed: dict[str, Any] = _without_empties(content) if granular else dict(content)
     metadata = _without_empties(content.get("metadata") or {})
     if metadata:
         return {**typed, "metadata": metadata}
@@ -91,7 +91,7 @@ def as_typed(content: JsonObject, *, granular: bool) -> JsonObject:
     return typed
 
 
-def _without_empties(value: JsonObject) -> JsonObject:
+def _without_empties(value: JsonObject) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, item in value.items():
         if isinstance(item, dict):
@@ -170,9 +170,9 @@ def union(one: FieldTree, other: FieldTree) -> FieldTree:
 
 
 def minus(one: FieldTree, other: FieldTree, *, whole_items: bool = False) -> dict[str, Any]:
-    """The leaves of `one` that `other` does not have; `whole_items`: an item of which `other` has any part keeps existing.
+    """The leaves of `one` that `other` does not have.
 
-    (Existing is a leaf of its own, which `other` need not have.)
+    With `whole_items`, an item of which `other` has any part keeps existing, though existing is a leaf of its own.
     """
     out: dict[str, Any] = {}
     for key, below in one.items():

@@ -40,6 +40,11 @@ class Author:
         }
 
 
+def owners_of(body: JsonObject) -> Sequence[JsonObject]:
+    """An object's managedFields; a real server leaves them out when nobody owns anything."""
+    return (body.get("metadata") or {}).get("managedFields") or ()
+
+
 class OwnershipConflict(Exception):
     """Fields are owned by others and the apply was not forced: `message` is one sentence that names both."""
 
@@ -79,7 +84,8 @@ def applied(
         merged = remove(merged, gone)
     if merged is live and old == ours and not any(lost):
         return live, managed
-    return merged, [*_without(others, lost), author.entry(ours)]
+    kept = _without(others, lost)
+    return merged, [*kept, author.entry(ours)] if ours else kept
 
 
 def edited(

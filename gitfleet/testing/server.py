@@ -7,7 +7,7 @@ deletion of a namespace or a CRD with all that is in it. Time passes only by `pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
 from typing import Any, Final
@@ -29,7 +29,7 @@ from gitfleet.testing.bodies import (
     stored_form,
 )
 from gitfleet.testing.fields import content_of
-from gitfleet.testing.ownership import APPLY, UPDATE, Author, OwnershipConflict, applied, edited
+from gitfleet.testing.ownership import APPLY, UPDATE, Author, OwnershipConflict, applied, edited, owners_of
 from gitfleet.testing.rules import ClusterRule, rule_for
 
 FIELD_MANAGER: Final = "gitfleet"
@@ -55,7 +55,7 @@ class MemoryServer:
         self.version = 0
         self.objects: dict[Identity, Stored] = {}
         self._custom: dict[GroupKind, kinds.Kind] = {}
-        self._due: list[tuple[datetime, int, Identity]] = []
+        self._due: list[tuple[datetime, Identity]] = []
         self._leaving: set[Identity] = set()  # namespaces and CRDs that wait for the last of their objects to go
         self._namespaces: dict[str, str] | None = None
 
@@ -93,9 +93,9 @@ class MemoryServer:
             self._namespaces = dict.fromkeys(names, "")
         return self._namespaces
 
-    def unsettled(self) -> Iterator[ObjectKey]:
-        """The objects whose controllers are not done: what is not available now, whoever looks at it."""
-        return (stored.live.key for stored in self.objects.values() if not stored.done)
+    def unsettled(self) -> list[ObjectKey]:
+        """The objects whose controllers are not done, in order: what is not available now, whoever looks at it."""
+        return sorted(stored.live.key for stored in self.objects.values() if not stored.done)
 
     def next_change(self) -> datetime | None:
         """When the next object becomes available by itself; None when nothing is on its way."""
@@ -108,7 +108,7 @@ class MemoryServer:
         while self._due and self._due[0][0] <= now:
             entry = heappop(self._due)
             if not self._is_stale(entry):
-                self._settle(self.objects[entry[2]], entry[0])
+                self._settle(self.objects[entry[1]], entry[0])
 
     def apply(
         self,
@@ -129,7 +129,7 @@ class MemoryServer:
         if rule is not None and rule.apply_fails:
             raise Refused("Invalid", f"the API server of {self.cluster} refuses {key}", retry=False)
         live = owned_content(stored) if stored else {}
-        managed = stored.live.body["metadata"]["managedFields"] if stored else ()
+        managed = owners_of(stored.live.body) if stored else ()
         author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
         try:
             content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
@@ -149,9 +149,7 @@ class MemoryServer:
         new = patched(old, patch, f"{key} on {self.cluster}")
         author = Author(manager=HAND, operation=UPDATE, api_version=key.api_version, now=now)
         content = content_of(new)
-        owners = edited(
-            owned_content(stored), content, old["metadata"]["managedFields"], author, granular=not kind.custom
-        )
+        owners = edited(owned_content(stored), content, owners_of(old), author, granular=not kind.custom)
         try:
             live = self._write(key, kind, content, owners, now, status=new.get("status"))
         except Refused as refused:
@@ -191,7 +189,7 @@ class MemoryServer:
         self._namespaces = None
         for identity, stored in self.objects.items():
             if stored.due is not None:
-                heappush(self._due, (stored.due, version, identity))
+                heappush(self._due, (stored.due, identity))
             if stored.live.body["metadata"].get("deletionTimestamp"):
                 self._leaving.add(identity)
             self._define(stored.live)
@@ -231,7 +229,7 @@ class MemoryServer:
         status = old.get("status") if status is None else status
         if stored is not None:
             same_status = status is old.get("status") or status == old.get("status")
-            if (before is content or before == content) and same_status and owners is old["metadata"]["managedFields"]:
+            if (before is content or before == content) and same_status and list(owners) == list(owners_of(old)):
                 return stored.live
             field = kinds.immutable_field(key.group_kind, old, content)
             if field is not None:
@@ -241,7 +239,8 @@ class MemoryServer:
         metadata = next_metadata(key, old.get("metadata") or {}, content, version=self.version, uid=uid, now=now)
         if kind.generations:
             metadata["generation"] = int((old.get("metadata") or {}).get("generation") or 0) + int(spec_changed)
-        metadata["managedFields"] = owners
+        if owners:
+            metadata["managedFields"] = list(owners)
         body: JsonObject = {"apiVersion": key.api_version, "kind": key.kind, "metadata": metadata, **spec_of(content)}
         if status is not None:
             body = {**body, "status": status}
@@ -267,7 +266,7 @@ class MemoryServer:
             return body
         if not stored.done and isinstance(delay, timedelta):
             stored.due = now + delay
-            heappush(self._due, (stored.due, self.version, key.identity))
+            heappush(self._due, (stored.due, key.identity))
         progress = statuses.Progress(done=stored.done, first=stored.first, at=now, nodes=self.nodes)
         return statuses.reconciled(key.group_kind, body, progress, reports=kind.custom)
 
@@ -280,8 +279,8 @@ class MemoryServer:
         if self.on_settled is not None:
             self.on_settled(key, at)
 
-    def _is_stale(self, entry: tuple[datetime, int, Identity]) -> bool:
-        stored = self.objects.get(entry[2])
+    def _is_stale(self, entry: tuple[datetime, Identity]) -> bool:
+        stored = self.objects.get(entry[1])
         return stored is None or stored.due != entry[0]
 
     def _next(self, body: JsonObject, **metadata: Any) -> JsonObject:

@@ -130,8 +130,8 @@ def test_selectors_are_for_kinds_of_the_placement_s_scope() -> None:
             "namespaced kind; select its Namespace, or use a ResourcePlacement"
         ),
         (
-            "placements/b.yaml:5: ResourcePlacement/x/web: spec.resourceSelectors[0].kind: Namespace is a cluster-scoped "
-            "kind; select it in a ClusterResourcePlacement"
+            "placements/b.yaml:5: ResourcePlacement/x/web: spec.resourceSelectors[0].kind: Namespace is "
+            "a cluster-scoped kind; select it in a ClusterResourcePlacement"
         ),
     ]
 
@@ -249,8 +249,8 @@ def test_kustomize_folders_are_built_not_read() -> None:
     unbuilt = read_desired(request)
     assert [str(fault) for fault in unbuilt.faults] == [
         (
-            "resources/app/kustomization.yaml:1: the kustomize folder was not built; commit the built manifests, or ignore "
-            "it in .gitfleetignore"
+            "resources/app/kustomization.yaml:1: the kustomize folder was not built; commit the built manifests, or "
+            "ignore it in .gitfleetignore"
         )
     ]
     assert unbuilt.holds_removals

@@ -58,7 +58,9 @@ def cluster(name: str, *, healthy: str = "True", message: str = "", **labels: st
         status=ClusterStatus(
             conditions=(condition("ReadyToJoin"), condition("Joined")),
             properties={"kubernetes-fleet.io/node-count": PropertyValue("2", T0)},
-            resource_usage=ResourceUsage(capacity={"cpu": "40"}, available={"cpu": "2", "memory": "800Mi"}, observed=T0),
+            resource_usage=ResourceUsage(
+                capacity={"cpu": "40"}, available={"cpu": "2", "memory": "800Mi"}, observed=T0
+            ),
             agent=agent,
         ),
         body=body,
@@ -116,7 +118,9 @@ def manifest(key: ObjectKey, **data: str) -> Manifest:
     return Manifest(key=key, body=body, digest=digest_of(body), origin=Origin("resources/app", 1))
 
 
-def record(name: str = "web", *bindings: Binding, namespace: str = "", latest: int = 0, **spec: object) -> PlacementRecord:
+def record(
+    name: str = "web", *bindings: Binding, namespace: str = "", latest: int = 0, **spec: object
+) -> PlacementRecord:
     """A placement with its snapshots and bindings, its conditions told; `spec` goes to the policy."""
     key = PlacementKey(namespace, name)
     policy = PlacementPolicy(**spec) if spec else None  # type: ignore[arg-type]

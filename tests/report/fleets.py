@@ -53,7 +53,9 @@ from gitfleet.model.state import FleetState, PlacementRecord
 
 names = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
 texts = st.one_of(
-    st.sampled_from(["", "y", "NO", "1e3", "0777", "2001-01-01", "12:30:45", "true", "null", "~", ".inf", "a: b", "- x"]),
+    st.sampled_from(
+        ["", "y", "NO", "1e3", "0777", "2001-01-01", "12:30:45", "true", "null", "~", ".inf", "a: b", "- x"]
+    ),
     st.text(max_size=20),
 )
 words = st.from_regex(r"[A-Za-z]{1,12}", fullmatch=True)
@@ -61,7 +63,9 @@ counts = st.integers(0, 1000)
 times = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
 maps = st.dictionaries(texts, texts, max_size=3)
 json_values: st.SearchStrategy[Any] = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), texts),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), texts
+    ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
     max_leaves=6,
 )
@@ -99,7 +103,9 @@ policies = st.builds(
     cluster_names=tuples(names),
     number_of_clusters=st.none() | counts,
     affinity=st.builds(
-        ClusterAffinity, required=tuples(terms), preferred=tuples(st.builds(PreferredTerm, st.integers(-100, 100), terms))
+        ClusterAffinity,
+        required=tuples(terms),
+        preferred=tuples(st.builds(PreferredTerm, st.integers(-100, 100), terms)),
     ),
     topology_spread_constraints=tuples(
         st.builds(TopologySpreadConstraint, max_skew=counts, topology_key=texts, when_unsatisfiable=words)
@@ -285,7 +291,9 @@ def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnaps
         OverrideRule,
         cluster_terms=st.none() | tuples(terms),
         override_type=words,
-        patches=tuples(st.builds(JsonPatch, words, texts, json_values) | st.builds(lambda: JsonPatch("remove", "/a", None, False))),
+        patches=tuples(
+            st.builds(JsonPatch, words, texts, json_values) | st.builds(lambda: JsonPatch("remove", "/a", None, False))
+        ),
     )
     override = st.builds(
         Override,
@@ -297,7 +305,8 @@ def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnaps
         body=bodies,
     )
     return tuple(
-        OverrideSnapshot(override=draw(override), index=index, hash=draw(texts)) for index in range(draw(st.integers(1, 2)))
+        OverrideSnapshot(override=draw(override), index=index, hash=draw(texts))
+        for index in range(draw(st.integers(1, 2)))
     )
 
 
@@ -338,5 +347,5 @@ def fleets(draw: st.DrawFn) -> FleetState:
                 )
             )
         ),
-        last_good={path: "f" * 40 for path in draw(st.sets(st.sampled_from(["a.yaml", "b/c.yaml"])))},
+        last_good=dict.fromkeys(draw(st.sets(st.sampled_from(["a.yaml", "b/c.yaml"]))), "f" * 40),
     )

@@ -84,13 +84,19 @@ def test_one_binding_rewrites_its_placement_and_its_shard() -> None:
 
     assert set(change.write) == {*ALWAYS, "placements/web.yaml", "bindings/web/all.yaml"}
     assert change.subject == "web: eu-2 available and 1 more"
-    assert change.details == "web: eu-2 available\nweb: Available is True: The selected resources in 2 cluster are available now"
+    assert (
+        change.details
+        == "web: eu-2 available\nweb: Available is True: The selected resources in 2 cluster are available now"
+    )
 
 
 def test_a_new_snapshot_links_its_blobs_and_takes_the_latest_label_from_the_old() -> None:
     before = small_fleet()
     web = before.placements[WEB]
-    refs = (DocumentRef("resources/web.yaml", "c" * 40, 0, NAMESPACE), DocumentRef("snapshot.yaml", "e" * 40, 0, CONFIG))
+    refs = (
+        DocumentRef("resources/web.yaml", "c" * 40, 0, NAMESPACE),
+        DocumentRef("snapshot.yaml", "e" * 40, 0, CONFIG),
+    )
     newer = replace(web, resource_snapshots=(*web.resource_snapshots, snapshot(WEB, 1, *refs)))
 
     change = compose_state(before, with_record(before, newer), now=T0)
@@ -108,7 +114,9 @@ def test_a_dropped_snapshot_takes_its_folder_along() -> None:
     before = FleetState(placements={WEB: record("web", latest=1)})
     web = before.placements[WEB]
 
-    change = compose_state(before, with_record(before, replace(web, resource_snapshots=web.resource_snapshots[1:])), now=T0)
+    change = compose_state(
+        before, with_record(before, replace(web, resource_snapshots=web.resource_snapshots[1:])), now=T0
+    )
 
     assert (set(change.write), change.remove) == (ALWAYS, ("snapshots/resources/web/0",))
 
@@ -125,7 +133,9 @@ def test_what_was_rendered_is_written_out() -> None:
         b'apiVersion: v1\ndata:\n  flag: "y"\nkind: ConfigMap\nmetadata:\n  name: settings\n'
     )
     with pytest.raises(ValueError, match="without the manifest of Namespace/web"):
-        compose_state(FleetState(), with_record(after, replace(record("web"), resource_snapshots=(snapshot(WEB, 0, *refs),))))
+        compose_state(
+            FleetState(), with_record(after, replace(record("web"), resource_snapshots=(snapshot(WEB, 0, *refs),)))
+        )
 
 
 def test_a_placement_that_ends_leaves_nothing() -> None:

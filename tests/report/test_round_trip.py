@@ -25,9 +25,7 @@ def as_read(state: FleetState) -> FleetState:
     """A state as reading gives it: manifests are not loaded."""
 
     def unloaded(record: PlacementRecord) -> PlacementRecord:
-        return replace(
-            record, resource_snapshots=tuple(replace(s, manifests=None) for s in record.resource_snapshots)
-        )
+        return replace(record, resource_snapshots=tuple(replace(s, manifests=None) for s in record.resource_snapshots))
 
     return replace(state, placements={key: unloaded(record) for key, record in state.placements.items()})
 
@@ -46,7 +44,9 @@ def test_a_state_is_read_back_as_it_was_written(state: FleetState) -> None:
 
 @_few
 @given(fleets(), fleets())
-def test_going_from_state_to_state_leaves_the_same_tree_as_starting_there(first: FleetState, second: FleetState) -> None:
+def test_going_from_state_to_state_leaves_the_same_tree_as_starting_there(
+    first: FleetState, second: FleetState
+) -> None:
     tree = put(put({}, compose_state(FleetState(), first, now=T0)), compose_state(first, second, now=T0))
 
     assert read_state(tree) == as_read(second)

@@ -1,4 +1,4 @@
-"""A placement's conditions from its bindings (kubefleet.md §9, placement_status.go) and the status that its file shows."""
+"""A placement's conditions from its bindings (kubefleet.md §9), and the status that its file shows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gitfleet.model.placements import ApplyStrategy, PlacementKey, PlacementType
 from gitfleet.model.state import PlacementRecord
 from gitfleet.report import placement_conditions
 from gitfleet.report.placement_status import status_object
+from gitfleet.report.vocabulary import EXTERNAL_DIFFERENT, EXTERNAL_NOT_STARTED
 from tests.report.builders import CONFIG, T0, binding, condition, record, through
 
 WEB = PlacementKey("", "web")
@@ -171,12 +172,21 @@ def test_transition_times_stay_while_the_status_stays() -> None:
     )
 
     assert again is first
-    assert [(LATER - item.last_transition_time) / timedelta(hours=1) for item in healed.conditions] == [0, 0, 0, 0, 0, -2]
+    assert [(LATER - item.last_transition_time) / timedelta(hours=1) for item in healed.conditions] == [
+        0,
+        0,
+        0,
+        0,
+        0,
+        -2,
+    ]
 
 
 def test_conditions_of_others_are_kept() -> None:
     synced = condition("ClusterResourcePlacementStatusSynced")
-    base = replace(record("web", binding(WEB, "a")), conditions=(synced, condition("ClusterResourcePlacementDiffReported")))
+    base = replace(
+        record("web", binding(WEB, "a")), conditions=(synced, condition("ClusterResourcePlacementDiffReported"))
+    )
 
     told = placement_conditions(base, scheduled=FULFILLED, now=LATER)
     assert told.conditions[-1] is synced
@@ -198,14 +208,12 @@ def external(*indexes: int | None, conditions: Any = None) -> PlacementRecord:
     [
         (
             external(0, 1),
-            "Rollout is controlled by an external controller and different resource snapshot versions are observed across "
-            "clusters",
+            EXTERNAL_DIFFERENT,
             None,
         ),
         (
             external(None, None, conditions=()),
-            "Rollout is controlled by an external controller and no resource snapshot name is observed across clusters, "
-            "probably rollout has not started yet",
+            EXTERNAL_NOT_STARTED,
             None,
         ),
         (
@@ -237,7 +245,9 @@ def test_the_file_shows_each_cluster_with_the_snapshot_it_really_has() -> None:
     base = tell(
         record(
             "web",
-            binding(WEB, "a", cluster_resource_overrides=("cro-1",), resource_overrides=("ns/ro-0",), drifted=(drifted,)),
+            binding(
+                WEB, "a", cluster_resource_overrides=("cro-1",), resource_overrides=("ns/ro-0",), drifted=(drifted,)
+            ),
             binding(
                 WEB,
                 "b",
@@ -301,9 +311,7 @@ def test_missing_clusters_are_entries_without_a_name() -> None:
 
 
 def test_a_huge_placement_shows_what_is_not_through_first() -> None:
-    bound = [
-        binding(WEB, f"c-{n:04d}", conditions=through(last="False" if n >= 1495 else "True")) for n in range(1500)
-    ]
+    bound = [binding(WEB, f"c-{n:04d}", conditions=through(last="False" if n >= 1495 else "True")) for n in range(1500)]
     shown = status_object(tell(record("web", *bound)))["placementStatuses"]
 
     assert len(shown) == 1000

@@ -1,4 +1,4 @@
-"""Texts go into YAML and come out equal, for us and for every other reader; hostile bytes are refused, not survived by luck."""
+"""Texts go into YAML and come out equal, for us and for other readers; hostile bytes are refused."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from gitfleet.report.yamltext import yaml_bytes, yaml_text
 from tests.report.fleets import json_values
 
 AMBIGUOUS = [
-    "", " ", "y", "Y", "n", "N", "yes", "No", "ON", "off", "true", "False", "null", "NULL", "~", "1", "-1", "+1", "0777",
-    "0o777", "08", "0x1F", "1e3", "1.e3", "1.0", "5.", ".5", "1_000", "12:30:45", "1:30", "2001-01-01",
-    "2001-01-01T00:00:00Z", ".inf", "-.INF", ".nan", "=", "<<", "*a", "&a", "!x", "%x", "@x", "`x", "- x", "-", "? x", ": x",
-    "a: b", "a:", ":a", "a #b", "#a", "a#b", "[a]", "{a}", "a, b", "'a'", '"a"', "a'b: c", "a\\b", "---", "...", "--- a", " a",
-    "a ", "a\nb", "\n", "a\tb", "\t", "\r", "\x00", "\x7f", "\x85", "\xa0", "\u2028", "\ufeff", "\u202e", "\U0001f600", "é",
-    "x" * 5000, "crp-1", "kubernetes-fleet.io/parent-CRP", "10.0.0.1", "25%", "800Mi", "2Gi", "1k", "0b1", "0b12", "1e3%", "1/2", "12h", "1_0s", "9@", "1:2%", "4dd5a0", "1e5a", "e3", "picked by scheduling policy",
+    "", " ", "y", "Y", "n", "N", "yes", "No", "ON", "off", "true", "False", "null", "NULL", "~", "1", "-1", "+1",
+    "0777", "0o777", "08", "0x1F", "1e3", "1.e3", "1.0", "5.", ".5", "1_000", "12:30:45", "1:30", "2001-01-01",
+    "2001-01-01T00:00:00Z", ".inf", "-.INF", ".nan", "=", "<<", "*a", "&a", "!x", "%x", "@x", "`x", "- x", "-", "? x",
+    ": x", "a: b", "a:", ":a", "a #b", "#a", "a#b", "[a]", "{a}", "a, b", "'a'", '"a"', "a'b: c", "a\\b", "---",
+    "...", "--- a", " a", "a ", "a\nb", "\n", "a\tb", "\t", "\r", "\x00", "\x7f", "\x85", "\xa0", "\u2028", "\ufeff",
+    "\u202e", "\U0001f600", "é", "x" * 5000, "crp-1", "kubernetes-fleet.io/parent-CRP", "10.0.0.1", "25%", "800Mi",
+    "2Gi", "1k", "0b1", "0b12", "1e3%", "1/2", "12h", "1_0s", "9@", "1:2%", "4dd5a0", "1e5a", "e3",
+    "picked by scheduling policy",
 ]  # fmt: skip
 
 

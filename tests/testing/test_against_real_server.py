@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -58,7 +58,7 @@ class RealServer:
             auth_settings=["BearerToken"],
         )
         response = self.api.call_api(*request)
-        answer = orjson.loads(response.read())
+        answer = orjson.loads(cast(Any, response).read())
         if response.status >= 300:
             return CODES.get(response.status, f"{response.status}: {answer.get('message')}")
         assert isinstance(answer, dict)
@@ -78,7 +78,7 @@ def real(two_clusters: tuple[ApiServer, ApiServer]) -> Iterator[RealServer]:
 def owners(body: JsonObject) -> dict[str, Mapping[str, Any]]:
     return {
         entry["manager"]: entry["fieldsV1"]
-        for entry in body["metadata"]["managedFields"]
+        for entry in body["metadata"].get("managedFields") or ()
         if entry["manager"] in MANAGERS and not entry.get("subresource")
     }
 
@@ -96,7 +96,7 @@ names = st.sampled_from(["a", "b", "c"])
 values = st.sampled_from(["1", "2"])
 data = st.dictionaries(names, values, max_size=3)
 config_maps = st.builds(
-    lambda data, labels: make.an_object("v1", "ConfigMap", "x", data=data, labels=labels), data, data
+    lambda data, labels: make.an_object("v1", "ConfigMap", "x", data=data, labels=labels), st.none() | data, data
 )
 environment = st.dictionaries(names, values, max_size=3).map(
     lambda env: [{"name": name, "value": value} for name, value in sorted(env.items())]

@@ -222,4 +222,4 @@ def test_a_thousand_histories_take_seconds() -> None:
             clock.advance(5)
             for cluster in fleet.clusters.values():
                 cluster.look(keys)
-    assert time.perf_counter() - started < 2.0  # 200 of them, on a slow machine; 0.3 s on a fast one
+    assert time.perf_counter() - started < 5.0  # 200 of them, on a busy machine; 0.3 s on a quiet one

@@ -116,8 +116,7 @@ FAULTS = [
     (f"{HEAD}spec:\n  timeline:\n  - at: 1s\n", ":5: Scenario: spec.timeline.0: needs exactly one of write, remove"),
     (
         f"{HEAD}spec:\n  timeline:\n  - at: 1s\n    crash: reconciler\n    remove: {{path: a}}\n",
-        ":5: Scenario: spec.timeline.0: needs exactly one of write, remove, approve, reject, cluster, crash, mutate,"
-        " and has remove and crash",
+        "write, remove, approve, reject, cluster, crash, mutate, and has remove and crash",
     ),
     (f"{HEAD}spec:\n  timeline:\n  - crash: reconciler\n", ":5: Scenario: spec.timeline.0.at: is missing"),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, crash: cluster}}\n", "crash: must be 'reconciler'"),
@@ -127,7 +126,7 @@ FAULTS = [
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: '', content: a}}}}\n", "is not the path of a file"),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: a, content: {{b: c}}}}}}\n", "content: input should be"),
     (
-        f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, mutate: {{cluster: c, object: {{kind: A, name: b}}, patch: [{{op: x}}]}}}}",
+        f"{HEAD}spec:\n  timeline: [{{at: 1s, mutate: {{cluster: c, object: {{kind: A, name: b}}, patch: [{{}}]}}}}]",
         "patch: is not a JSON patch",
     ),
     (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -226,7 +228,7 @@ def test_drift_is_seen_and_undone(server: ApiServer, cluster: KubeClient) -> Non
 
 def test_takeover_and_conflicts(server: ApiServer, cluster: KubeClient) -> None:
     namespace = server.make_namespace()
-    body = {"metadata": {"name": "cm"}, "data": {"a": "old"}}
+    body: Any = {"metadata": {"name": "cm"}, "data": {"a": "old"}}
     with server.client() as client:
         CoreV1Api(client).create_namespaced_config_map(namespace, body, field_manager="helm")
     ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
@@ -248,14 +250,15 @@ def test_prune_spares_an_object_that_somebody_made_anew(server: ApiServer, clust
     with server.client() as client:
         core = CoreV1Api(client)
         core.delete_namespaced_config_map("cm", namespace)
-        core.create_namespaced_config_map(namespace, {"metadata": {"name": "cm"}})
+        another: Any = {"metadata": {"name": "cm"}}
+        core.create_namespaced_config_map(namespace, another)
         # Even when planned on an old look, the uid holds it back.
         delete = Delete(cluster="east", placement=WEB, key=wanted.key, uid=stale.uid or "", wave=1, reason="x")
         (outcome,) = cluster.perform([delete])
         assert (outcome.code, outcome.ok) == ("Conflict", False)
         (release,) = ticks.tick(removing="Delete")
         assert isinstance(release, Release)
-        assert core.read_namespaced_config_map("cm", namespace).metadata.name == "cm"
+        assert core.read_namespaced_config_map("cm", namespace) is not None
 
 
 def test_an_update_never_makes_or_changes_another_object(server: ApiServer, cluster: KubeClient) -> None:
@@ -436,8 +439,6 @@ def test_wrong_credentials_and_what_replaces_them(server: ApiServer, tmp_path: P
 
 def control_plane_of_another(server: ApiServer, path: Path) -> Path:
     """A kubeconfig without the server's authority."""
-    import json
-
     body = json.loads(path.read_text())
     del body["clusters"][0]["cluster"]["certificate-authority-data"]
     other = path.with_name("untrusting")
@@ -469,12 +470,12 @@ def test_a_server_that_dies_freezes_and_comes_back(control_planes: ControlPlanes
 
 
 def test_measuring(server: ApiServer, tmp_path: Path) -> None:
-    node = {
+    node: Any = {
         "metadata": {"name": "n1"},
         "status": {"capacity": {"cpu": "4", "memory": "8Gi"}, "allocatable": {"cpu": "3500m", "memory": "7Gi"}},
     }
     namespace = server.make_namespace()
-    pod = {
+    pod: Any = {
         "metadata": {"name": "p"},
         "spec": {
             "nodeName": "n1",
@@ -499,3 +500,23 @@ def test_measuring(server: ApiServer, tmp_path: Path) -> None:
             found.close()
         finally:
             core.delete_node("n1")
+
+
+def test_a_placement_that_leaves_takes_all_of_its_objects_and_its_namespace_along(
+    control_planes: ControlPlanes, tmp_path: Path
+) -> None:
+    server = control_planes.start("managed")
+    server.start_controller_manager()
+    found = directory(server, tmp_path)
+    ticks = Ticks(found.client(member(server)))
+    ticks.tick(*many("leaving"))
+    assert len(ticks.inventory) == 8
+    for _ in range(100):
+        plan = ticks.tick(removing="Delete")
+        assert all(isinstance(o, Delete | Release | Keep) for o in plan)
+        if not ticks.inventory:
+            break
+        time.sleep(0.2)
+    assert ticks.inventory == {}, "an entry leaves when the server says NotFound, and then at once"
+    assert "leaving" not in (ticks.cluster.look([]).namespaces or {})
+    found.close()

@@ -1,0 +1,154 @@
+"""Patience, limits and silence of the connection to one server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitfleet.adapters.kube.client import KubeClient
+from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.logins import FileLogin, FixedLogin, Login
+from gitfleet.adapters.kube.masking import masked, secrets_in
+from gitfleet.adapters.kube.wire import Answer, Endpoint, Patience, Wire
+from gitfleet.errors import ClusterUnreachable
+from gitfleet.model.objects import ObjectKey
+from tests.adapters.kube.stub import Stub, serving
+
+OK = (200, "{}", dict[str, str]())
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with serving() as stub:
+        yield stub
+
+
+def wire(stub: Stub, pauses: list[float] | None = None, **more: object) -> Wire:
+    login = FixedLogin(Login(headers={"Authorization": "Bearer secret-token"}))
+    return Wire("c1", Endpoint(server=stub.url), login, pause=(pauses if pauses is not None else []).append)
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_a_busy_server_is_asked_again(stub: Stub, status: int) -> None:
+    stub.replies = [(status, "busy", {}), OK]
+    pauses: list[float] = []
+    assert wire(stub, pauses).send("GET", "/x").ok
+    assert len(pauses) == 1 and 0.05 <= pauses[0] <= 0.15
+
+
+def test_it_may_say_how_long_to_wait_within_reason(stub: Stub) -> None:
+    stub.replies = [(429, "", {"Retry-After": "1"}), (429, "", {"Retry-After": "3600"}), (429, "", {})]
+    pauses: list[float] = []
+    assert wire(stub, pauses).send("GET", "/x").status == 429
+    assert pauses == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(404, ""), (409, ""), (422, ""), (500, "failed to create typed patch object (x)")]
+)
+def test_a_verdict_is_not_asked_for_twice(stub: Stub, status: int, body: str) -> None:
+    stub.replies = [(status, body, {})]
+    assert wire(stub).send("PATCH", "/x", body=b"{}").status == status
+    assert len(stub.seen) == 1
+
+
+def test_redirects_are_not_followed_and_long_answers_are_cut(stub: Stub) -> None:
+    stub.replies = [(302, "", {"Location": "http://127.0.0.1:1/steal"})]
+    assert wire(stub).send("GET", "/x").status == 302
+    stub.replies = [(200, "x" * 2000, {})]
+    assert wire(stub).send("GET", "/x", limit=1000).status == 413
+    assert wire(stub).send("GET", "/x", limit=2000).ok
+
+
+def test_a_server_that_is_not_there() -> None:
+    pauses: list[float] = []
+    gone = Wire("c1", Endpoint(server="http://127.0.0.1:1"), FixedLogin(Login()), pause=pauses.append)
+    with pytest.raises(ClusterUnreachable, match="the API server of c1 did not answer: connection refused"):
+        gone.send("GET", "/x")
+    assert len(pauses) == 2
+    with pytest.raises(ClusterUnreachable, match="cannot be resolved"):
+        Wire("c1", Endpoint(server="http://no-such-host.invalid"), FixedLogin(Login())).send("GET", "/x")
+
+
+def test_a_server_that_hangs() -> None:
+    patience = Patience(read_seconds=0.2)
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(ClusterUnreachable, match=r"no answer within 0\.2 s"):
+            Wire("c1", Endpoint(server=url), FixedLogin(Login()), patience=patience).send("GET", "/x")
+
+
+def test_a_rotated_token_is_read_again(stub: Stub, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("old\n")
+    stub.replies = [OK]
+    found = Wire("c1", Endpoint(server=stub.url), FileLogin(token))
+    assert found.send("GET", "/x").ok
+    token.write_text("new\n")
+    stub.replies = [(401, "", {}), OK]
+    assert found.send("GET", "/x").ok and not found.refused
+    assert [seen[2] for seen in stub.seen] == ["Bearer old", "Bearer old", "Bearer new"]
+    stub.replies = [(401, "", {})]
+    assert found.send("GET", "/x").status == 401 and found.refused
+
+
+def test_an_unwell_server_answers_and_says_so(stub: Stub) -> None:
+    stub.replies = [(503, "[-]etcd failed", {})]
+    answer = KubeClient("c1", wire(stub)).look([])
+    assert (answer.reachable, answer.healthy) == (True, False)
+    assert answer.error == "the API server says that it is not ready: [-]etcd failed"
+
+
+def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
+    kinds = {"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]}
+    stub.replies = [(200, json.dumps(kinds), {}), (403, json.dumps({"message": "no"}), {})]
+    key = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
+    answer = KubeClient("c1", wire(stub)).look([key], probe=False)
+    assert answer.reachable and answer.unreadable == {key: "ConfigMap/ns/cm: no"}
+    stub.replies = [(403, json.dumps({"message": "no kinds"}), {})]
+    answer = KubeClient("c1", wire(stub)).look([key], probe=False)
+    assert answer.unreadable == {key: "the kinds of /api/v1: no kinds"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (400, {"message": "strict decoding error"}, ("Invalid", False)),
+        (401, {}, ("Unauthorized", True)),
+        (403, {"message": "cannot create"}, ("Forbidden", False)),
+        (403, {"message": "ns is being terminated"}, ("Forbidden", True)),
+        (403, {"message": "exceeded quota: q"}, ("Forbidden", True)),
+        (404, {"message": "x not found"}, ("NotFound", True)),
+        (404, {"message": 'namespaces "x" not found', "details": {"kind": "namespaces"}}, ("NeedsNamespace", True)),
+        (409, {"message": "try again"}, ("Conflict", True)),
+        (409, {"details": {"causes": [{"reason": "FieldManagerConflict"}]}}, ("Conflict", False)),
+        (413, {}, ("Invalid", False)),
+        (422, {"message": "immutable"}, ("Invalid", False)),
+        (429, {}, ("TooManyRequests", True)),
+        (500, {"message": "failed calling webhook"}, ("ServerError", True)),
+        (500, {"message": "failed to create typed patch object (x)"}, ("Invalid", False)),
+        (503, {}, ("ServerError", True)),
+    ],
+)
+def test_refusals(status: int, body: dict[str, object], expected: tuple[str, bool]) -> None:
+    got = refusal_of(Answer(status, json.dumps(body).encode()), "ConfigMap/ns/cm")
+    assert (got.code, got.retry) == expected
+    assert got.message.startswith("ConfigMap/ns/cm: ")
+
+
+def test_a_page_of_a_proxy_is_a_sentence_too() -> None:
+    got = refusal_of(Answer(502, b"<html>\n bad  gateway</html>"), "x")
+    assert got.message == "x: <html> bad gateway</html>"
+
+
+def test_masking() -> None:
+    secret = {"kind": "Secret", "data": {"a": "aHVudGVyMg==", "b": "/w=="}, "stringData": {"c": "swordfish"}}
+    text = "aHVudGVyMg== hunter2 swordfish Bearer abcdefgh.ijk https://jo:pw@host eyJhbGciOi.eyJzdWIiOi.sig"
+    assert masked(text, secrets_in(secret)) == "*** *** *** *** https://***@host ***"
+    assert len(masked("x" * 2000)) == 512
+    assert secrets_in({"kind": "ConfigMap", "data": {"a": "b"}}) == ()
