@@ -1,7 +1,7 @@
 """kustomize, by the `kustomize` program or kubectl's built-in one, in an empty folder of its own.
 
-The files come from an untrusted repo: only those of the closure are laid out, no link among them, load restrictions stay
-on, no plug-in, helm or network option is given, and the environment holds nothing of ours.
+The files come from an untrusted repo: only those of the closure are laid out, no link among them, load restrictions
+stay on, no plug-in, helm or network option is given, and the environment holds nothing of ours.
 """
 
 from __future__ import annotations

@@ -14,7 +14,9 @@ from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_PATH_LISTS: Final = ("resources", "bases", "components", "crds", "configurations", "transformers", "generators", "validators")
+_PATH_LISTS: Final = (
+    "resources", "bases", "components", "crds", "configurations", "transformers", "generators", "validators",
+)  # fmt: skip
 _REGULAR: Final = ("100644", "100755")
 ReadBlobs = Callable[[list[str]], Mapping[str, bytes]]
 
@@ -120,7 +122,8 @@ def _references(kustomization: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(entry, str) and "\n" not in entry and "{" not in entry:
             yield entry
     for key in ("patches", "patchesJson6902", "replacements"):
-        yield from (entry["path"] for entry in _list(kustomization, key) if isinstance(entry, dict) and entry.get("path"))
+        entries = (entry for entry in _list(kustomization, key) if isinstance(entry, dict))
+        yield from (str(entry["path"]) for entry in entries if entry.get("path"))
     for key in ("configMapGenerator", "secretGenerator"):
         for entry in _list(kustomization, key):
             if not isinstance(entry, dict):

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gitfleet.errors import RetryLater
+from gitfleet.errors import GiveUp, RetryLater
 from gitfleet.loop.driver import Driver, TickResult
 from gitfleet.ports.clock import Clock
 
@@ -48,13 +48,15 @@ class Wake:
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
-    """Ticks a driver. `interval` is the poll interval in seconds; `watch` starts what rings the bell and gives its end."""
+    """Ticks a driver. `interval` is the poll interval in seconds; `watch` starts what rings the bell, and gives what
+    ends it."""
 
     driver: Driver
     clock: Clock
     wake: Wake
     interval: Callable[[], float]
     watch: Callable[[Wake], Callable[[], None]]
+    _quiet: int = 0
 
     def once(self) -> TickResult:
         """One tick; a lost race is tried again a few times, as somebody else's commit is no reason to do nothing."""
@@ -75,20 +77,27 @@ class Runner:
                 self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
 
     def forever(self) -> int:
-        """Tick until told to stop; exit status 0. Passing faults are tried again with growing pauses."""
+        """Tick until told to stop; exit status 0. Faults are tried again with growing pauses.
+
+        GiveUp on the very first tick is raised: then the process was started wrongly. Later it is somebody's bad push,
+        and what runs must outlive it.
+        """
         end_watch = self.watch(self.wake)
-        failures = 0
+        failures, ticks = 0, 0
         try:
             while not self.wake.stopped:
                 try:
                     result = self.driver.tick()
-                    failures = 0
-                    self.wake.wait(self._pause(result))
-                except RetryLater as error:
+                except (RetryLater, GiveUp) as error:
+                    if isinstance(error, GiveUp) and ticks == 0:
+                        raise
                     failures += 1
                     pause = min(_MAX_BACKOFF, 2.0**failures)
                     log.warning("%s; trying again in %g s", error, pause)
                     self.wake.wait(pause)
+                    continue
+                failures, ticks = 0, ticks + 1
+                self.wake.wait(self._pause(result))
         finally:
             end_watch()
         return 0
@@ -97,9 +106,12 @@ class Runner:
         if result.lost_race:
             return 0.0
         if result.settled:
+            self._quiet = 0
             return self.interval()
-        # Something is on its way: look again soon, and at the moment at which time alone may change the answer.
-        pause = 0.0 if result.changed else _BUSY_PAUSE
+        # Something is on its way: look again soon, more and more seldom while nothing comes of it (an image that never
+        # gets ready, an object that the server refuses), and at the moment at which time alone may change the answer.
+        self._quiet = 0 if result.changed else self._quiet + 1
+        pause = 0.0 if result.changed else _BUSY_PAUSE * 1.5 ** min(self._quiet - 1, 20)
         if result.wake_at is not None and not result.waiting:
             pause = max(pause, (result.wake_at - self.clock.now()).total_seconds())
         return min(pause, self.interval())

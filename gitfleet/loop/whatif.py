@@ -16,7 +16,8 @@ CORDON = Taint(key="gitfleet.dev/cordoned", value="", effect="NoSchedule")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """`without` and `cordon` hold cluster names or `label=value`; `extra` holds (file name, content) of MemberClusters."""
+    """`without` and `cordon` hold cluster names or `label=value`; `extra` holds (file name, content) of
+    MemberClusters."""
 
     without: tuple[str, ...] = ()
     cordon: tuple[str, ...] = ()

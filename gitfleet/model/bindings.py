@@ -3,7 +3,7 @@ model)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -95,3 +95,14 @@ class Binding:
         same name."""
         tail = sha256(f"{self.placement}\0{self.cluster}".encode()).hexdigest()[:8]
         return f"{self.placement.name[:26]}-{self.cluster[:27]}-{tail}"
+
+
+def raised(binding: Binding) -> Binding:
+    """The binding one generation later with what is known of it: for a change of state alone, which changes nothing on
+    the cluster, so that what was observed there still counts."""
+    generation = binding.generation + 1
+    known = tuple(
+        replace(c, observed_generation=generation) if c.observed_generation == binding.generation else c
+        for c in binding.conditions
+    )
+    return replace(binding, generation=generation, conditions=known)

@@ -13,14 +13,16 @@ from typing import TypeVar
 T = TypeVar("T")
 _FLAGS = bytes.maketrans(b"01", b"\x00\x01")
 _SPARSE = 64
+_ONE = ord("1")
 
 
 def set_of(positions: Iterable[int], size: int) -> int:
     """The set that holds the given positions below `size`."""
-    buffer = bytearray((size + 7) // 8)
+    flags = bytearray(b"0") * size
     for position in positions:
-        buffer[position >> 3] |= 1 << (position & 7)
-    return int.from_bytes(buffer, "little")
+        flags[position] = _ONE
+    flags.reverse()
+    return int(flags or b"0", 2)
 
 
 def descending(members: int, items: Sequence[T]) -> Iterable[T]:

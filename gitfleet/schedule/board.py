@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from itertools import repeat
-from operator import attrgetter, lt
+from itertools import compress, repeat
+from operator import attrgetter, lt, not_
+from typing import cast
 
-from gitfleet.model.bindings import Binding, BindingState, ClusterDecision
+from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, raised
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule.bits import set_of
 from gitfleet.schedule.eligibility import Eligibility
@@ -19,6 +20,9 @@ from gitfleet.schedule.fleet import ELIGIBILITY, FleetIndex
 _MANY = 16
 ByCluster = dict[str, Binding]
 _cluster = attrgetter("cluster")
+_state = attrgetter("state")
+_policy = attrgetter("policy_snapshot")
+_deleting = attrgetter("deleting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ class Board:
             for group in (self.scheduled, self.bound, self.obsolete):
                 if group.get(binding.cluster) is binding:
                     del group[binding.cluster]
-            self._add(self.unscheduled, _given_up(binding))
+            self.add(self.unscheduled, _given_up(binding))
             self.changed = True
 
     def bind(self, names: Sequence[str], decisions: Sequence[ClusterDecision]) -> Bound:
@@ -125,11 +129,11 @@ class Board:
         patched = replace(binding, policy_snapshot=snapshot, decision=decision)
         if binding.state is BindingState.UNSCHEDULED:
             state = binding.previous_state or BindingState.SCHEDULED
-            patched = replace(patched, state=state, previous_state=None, generation=binding.generation + 1)
-        self._add(self.scheduled if patched.state is BindingState.SCHEDULED else self.bound, patched)
+            patched = replace(raised(patched), state=state, previous_state=None)
+        self.add(self.scheduled if patched.state is BindingState.SCHEDULED else self.bound, patched)
         return patched
 
-    def _add(self, group: ByCluster, binding: Binding) -> None:
+    def add(self, group: ByCluster, binding: Binding) -> None:
         """A second binding of one kind on one cluster should not be; it is carried along rather than lost."""
         if group.setdefault(binding.cluster, binding) is not binding:
             self.carried.append(binding)
@@ -137,31 +141,54 @@ class Board:
 
 def lay_out(request: SchedulingRequest, fleet: FleetIndex) -> Board:
     """Sort the bindings; those on clusters that are gone or leaving are given up at once."""
-    in_order = _ascending(request.bindings)
-    board = Board(request, in_order=in_order)
+    names = list(map(_cluster, request.bindings))
+    board = Board(request, in_order=_strictly_ascending(names))
+    where = list(map(fleet.position.get, names))
     leaving = set(fleet.column(ELIGIBILITY).positions.get(Eligibility.LEFT, ()))
-    snapshot, position = request.policy_snapshot, fleet.position
+    size = len(fleet.names)
+    if board.in_order and _at_rest(request, where, leaving):
+        states = list(map(_state, request.bindings))
+        if states.count(BindingState.SCHEDULED) == len(states):
+            board.scheduled = dict(zip(names, request.bindings, strict=True))
+        else:
+            bound = [state is BindingState.BOUND for state in states]
+            board.bound = dict(compress(zip(names, request.bindings, strict=True), bound))
+            board.scheduled = dict(compress(zip(names, request.bindings, strict=True), map(not_, bound)))
+        board.present = set_of(cast(list[int], where), size)
+        return board
     current: list[int] = []
     older: list[int] = []
     dangling: list[Binding] = []
-    for binding in request.bindings:
-        where = position.get(binding.cluster)
+    for binding, at in zip(request.bindings, where, strict=True):
         if binding.deleting is not None:
             board.carried.append(binding)
         elif binding.state is BindingState.UNSCHEDULED:
-            board._add(board.unscheduled, binding)
-        elif where is None or where in leaving:
+            board.add(board.unscheduled, binding)
+        elif at is None or at in leaving:
             dangling.append(binding)
-        elif binding.policy_snapshot != snapshot:
-            older.append(where)
-            board._add(board.obsolete, binding)
+        elif binding.policy_snapshot != request.policy_snapshot:
+            older.append(at)
+            board.add(board.obsolete, binding)
         else:
-            current.append(where)
-            board._add(board.scheduled if binding.state is BindingState.SCHEDULED else board.bound, binding)
+            current.append(at)
+            board.add(board.scheduled if binding.state is BindingState.SCHEDULED else board.bound, binding)
     board.unschedule(dangling)
-    board.present = set_of(current, len(fleet.names))
-    board.obsolete_set = set_of(older, len(fleet.names))
+    board.present = set_of(current, size)
+    board.obsolete_set = set_of(older, size)
     return board
+
+
+def _at_rest(request: SchedulingRequest, where: list[int | None], leaving: set[int]) -> bool:
+    """Whether every binding is held by the current policy on a cluster that stays: the usual case, quickly told."""
+    count = len(where)
+    states = list(map(_state, request.bindings))
+    return (
+        None not in where
+        and leaving.isdisjoint(where)
+        and not any(map(_deleting, request.bindings))
+        and states.count(BindingState.SCHEDULED) + states.count(BindingState.BOUND) == count
+        and list(map(_policy, request.bindings)).count(request.policy_snapshot) == count
+    )
 
 
 def new_bindings(
@@ -199,17 +226,15 @@ def _new_binding(request: SchedulingRequest, name: str, decision: ClusterDecisio
 
 
 def _given_up(binding: Binding) -> Binding:
-    return replace(
-        binding,
-        state=BindingState.UNSCHEDULED,
-        previous_state=binding.state,
-        generation=binding.generation + 1,
-    )
+    return replace(raised(binding), state=BindingState.UNSCHEDULED, previous_state=binding.state)
 
 
 def _ascending(bindings: Sequence[Binding]) -> bool:
     """Whether the clusters are in order, each but once."""
-    names = list(map(_cluster, bindings))
+    return _strictly_ascending(list(map(_cluster, bindings)))
+
+
+def _strictly_ascending(names: list[str]) -> bool:
     return all(map(lt, names, names[1:]))
 
 

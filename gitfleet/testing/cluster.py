@@ -86,6 +86,8 @@ class SimulatedCluster:
         self.name = name
         self.reachable = True
         """False: nothing gets through, and everything on the cluster goes on by itself."""
+        self.on_performed: Callable[[], None] = lambda: None
+        """Called once operations were carried out, before their outcomes are told."""
         self._clock = clock
         self._rules = tuple(rules)
         self._labels: Mapping[str, str] = dict(labels or {})
@@ -133,6 +135,7 @@ class SimulatedCluster:
             self._crash.before_operation()
             outcomes[place] = self._perform_one(operations[place])
             self._crash.after_operation()
+        self.on_performed()
         return [outcomes[place] for place in range(len(operations))]
 
     def close(self) -> None:
@@ -140,7 +143,7 @@ class SimulatedCluster:
 
     # Faults and questions, for scenarios and tests
 
-    def fail_next(self, count: int, code: str = "InternalError") -> None:
+    def fail_next(self, count: int, code: str = "ServerError") -> None:
         """Let the next `count` operations fail in a way that may pass."""
         self._failing = (count, code)
 
@@ -259,9 +262,12 @@ class SimulatedCluster:
     def _apply(self, operation: Create | Update, now: datetime) -> Outcome:
         for need in operation.needs:
             self._require(need)
-        version = operation.resource_version if isinstance(operation, Update) else None
-        body = operation.manifest.body
-        live = self._server.apply(body, now=now, force=operation.force, resource_version=version)
+        body, force = operation.manifest.body, operation.force
+        if isinstance(operation, Update):
+            version, uid = operation.resource_version, operation.live.uid or None
+            live = self._server.apply(body, now=now, force=force, uid=uid, resource_version=version)
+        else:
+            live = self._server.apply(body, now=now, force=force)
         return Outcome(operation=operation, ok=True, code="Applied", live=live)
 
     def _delete(self, operation: Delete, now: datetime) -> Outcome:
@@ -271,7 +277,7 @@ class SimulatedCluster:
             if refused.code != "NotFound":
                 raise
             return Outcome(operation=operation, ok=True, code="NotFound", message=refused.message)
-        return Outcome(operation=operation, ok=True, code="Deleted", live=left)
+        return Outcome(operation=operation, ok=True, code="Deleting" if left else "Deleted", live=left)
 
     def _require(self, need: ObjectKey) -> None:
         """Refused when an object that another one needs is not there, or is not ready to be used."""

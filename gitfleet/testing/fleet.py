@@ -79,12 +79,17 @@ class SimulatedFleet:
 
     def save(self, folder: Path) -> None:
         """Write each cluster that changed since it was saved last to a file of its own; never leaves half a file."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, cluster in sorted(self._clusters.items()):
-            path = folder / _file_name(name)
-            if cluster.server.changed or not path.exists():
-                _write_whole(path, orjson.dumps(_dump(cluster), option=orjson.OPT_INDENT_2))
-                cluster.server.changed = False
+        for name in sorted(self._clusters):
+            self.save_cluster(folder, name)
+
+    def save_cluster(self, folder: Path, name: str) -> None:
+        """Write one cluster if it changed; for the thread that is using it, the others may be busy meanwhile."""
+        cluster = self.cluster(name)
+        path = folder / _file_name(name)
+        if cluster.server.changed or not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            _write_whole(path, orjson.dumps(_dump(cluster), option=orjson.OPT_INDENT_2))
+            cluster.server.changed = False
 
     @classmethod
     def load(
@@ -109,9 +114,11 @@ class SimulatedFleet:
 class SimulatedDirectory:
     """ClusterDirectory of a simulated fleet: every MemberCluster has its own, whatever its connection says."""
 
-    def __init__(self, fleet: SimulatedFleet) -> None:
-        """Find the clusters in `fleet`."""
+    def __init__(self, fleet: SimulatedFleet, *, keep_in: Path | None = None) -> None:
+        """Find the clusters in `fleet`; with `keep_in` each is saved there as soon as it was changed, so that what was
+        done outlives a kill, as on a real cluster."""
         self._fleet = fleet
+        self._keep_in = keep_in
 
     def reader(self, cluster: MemberCluster) -> SimulatedCluster:
         """ClusterDirectory.reader."""
@@ -121,6 +128,9 @@ class SimulatedDirectory:
         """ClusterDirectory.client: labels, properties and resources of the cluster are those of the MemberCluster."""
         found = self._fleet.cluster(cluster.name)
         found.describe(cluster.scheduling_labels, cluster.status)
+        folder = self._keep_in
+        if folder is not None:
+            found.on_performed = lambda: self._fleet.save_cluster(folder, cluster.name)
         return found
 
 

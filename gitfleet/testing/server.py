@@ -77,7 +77,7 @@ class MemoryServer:
         if kind is None and key.group not in kinds.BUILT_IN_GROUPS:
             return None
         if kind is None or key.version not in kind.versions:
-            raise Refused("NotFound", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
+            raise Refused("NeedsCRD", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
         if stored is None:
             return None
         return LiveObject(key, {**stored.live.body, "apiVersion": key.api_version})
@@ -117,12 +117,18 @@ class MemoryServer:
         now: datetime,
         manager: str = FIELD_MANAGER,
         force: bool = True,
+        uid: str | None = None,
         resource_version: str | None = None,
     ) -> LiveObject:
-        """Server-side apply: the object as it is afterwards. Refused with NotFound, Conflict, Invalid or Forbidden."""
+        """Server-side apply: the object as it is afterwards; with `uid` only over that very object, never a new one.
+
+        Refused with NeedsCRD, NeedsNamespace, Conflict, Invalid or Forbidden.
+        """
         key = key_of(body)
         kind = self._admit(key)
         stored = self.objects.get(key.identity)
+        if uid is not None and (stored is None or stored.live.uid != uid):
+            raise Refused("Conflict", f"{key} on {self.cluster} is gone, or is another object by now")
         if resource_version is not None and (stored is None or stored.live.resource_version != resource_version):
             raise Refused("Conflict", f"{key} has been modified; look at the newest version and try again")
         rule = rule_for(self.rules, key, body)
@@ -134,7 +140,7 @@ class MemoryServer:
         try:
             content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
         except OwnershipConflict as conflict:
-            raise Refused("Conflict", f"{key}: {conflict.message}") from conflict
+            raise Refused("Conflict", f"{key}: {conflict.message}", retry=False) from conflict
         if content is not live:
             content = stored_form(key, content, granular=not kind.custom)
         return self._write(key, kind, content, owners, now)
@@ -198,7 +204,7 @@ class MemoryServer:
         """The kind of an object that may be written, after the checks that every write goes through."""
         kind = self.kind_of(key.group_kind)
         if kind is None or key.version not in kind.versions:
-            raise Refused("NotFound", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
+            raise Refused("NeedsCRD", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
         if not key.name:
             raise Refused("Invalid", f"a {key.kind} has no name", retry=False)
         if bool(key.namespace) != kind.namespaced:
@@ -207,7 +213,7 @@ class MemoryServer:
         if kind.namespaced:
             home = self.objects.get(("", "Namespace", "", key.namespace))
             if home is None:
-                raise Refused("NotFound", f'namespaces "{key.namespace}" not found')
+                raise Refused("NeedsNamespace", f'namespaces "{key.namespace}" not found')
             if home.live.body["metadata"].get("deletionTimestamp") and key.identity not in self.objects:
                 raise Refused("Forbidden", f"namespace {key.namespace} is being deleted; nothing can be created in it")
         return kind

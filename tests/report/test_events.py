@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -65,7 +66,7 @@ def test_the_life_of_a_binding() -> None:
     unpicked = replace(moved, state=BindingState.UNSCHEDULED)
     steps = [fleet(b, latest=1) for b in (scheduled("a"), bound, ready, moving, moved, unpicked)] + [fleet(latest=1)]
 
-    told = [lines(before, after) for before, after in zip(steps, steps[1:], strict=False)]
+    told = [lines(before, after) for before, after in pairwise(steps)]
 
     assert told == [
         [of("bound", state="Bound", snapshot="0")],

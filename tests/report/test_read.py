@@ -53,8 +53,8 @@ def test_only_what_has_to_be_read_is_asked_for() -> None:
     [
         "README.md", "notes.yaml", "runs/a.yaml", "lastgood/placements/web.yaml", "lastgood/fleet.yaml",
         "snapshots/resources/web/0/resources/web.yaml", "snapshots/resources/web/0/_snapshot.yaml",
-        "snapshots/resources/web/0/1/snapshot.yaml", "snapshots/resources/web/0/rendered/0.yaml", "bindings/web/zz.yaml",
-        "bindings/a/b/all.yaml", "placements/a/b/c.yaml",
+        "snapshots/resources/web/0/1/snapshot.yaml", "snapshots/resources/web/0/rendered/0.yaml",
+        "bindings/web/zz.yaml", "bindings/a/b/all.yaml", "placements/a/b/c.yaml",
     ],
 )  # fmt: skip
 def test_other_files_are_left_alone(path: str) -> None:
@@ -72,7 +72,8 @@ def test_other_files_are_left_alone(path: str) -> None:
          "`state` must be one of Scheduled, Bound, Unscheduled"),
         (edited("bindings/web/all.yaml", "  generation: 1", "  generation: one"), "bindings/web/all.yaml",
          "`generation` must be a whole number"),
-        (edited("bindings/web/all.yaml", "generation: 1", "generation: [1"), "bindings/web/all.yaml", "is not valid YAML"),
+        (edited("bindings/web/all.yaml", "generation: 1", "generation: [1"), "bindings/web/all.yaml",
+         "is not valid YAML"),
         (edited("bindings/web/all.yaml", "  targetCluster: eu-1\n", ""), "bindings/web/all.yaml",
          "`targetCluster` must be text"),
         (edited("bindings/web/all.yaml", "  conditions:\n", "  conditions: 1\n  others:\n"), "bindings/web/all.yaml",

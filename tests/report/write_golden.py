@@ -1,4 +1,4 @@
-"""`python -m tests.report.write_golden` writes the golden tree of the small fleet anew; look at the diff, then keep it."""
+"""`python -m tests.report.write_golden` writes the golden tree of the small fleet anew; look at the diff."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.realparts.api_server import ApiServer
 pytestmark = pytest.mark.real
 
 MANAGERS = ("gitfleet", "other")
-CODES = {409: "Conflict", 422: "Invalid", 404: "NotFound", 403: "Forbidden"}
+CODES = {409: "Conflict", 422: "Invalid"}
 PLURALS = {"ConfigMap": "/api/v1", "Deployment": "/apis/apps/v1", "Gadget": "/apis/simulated.example.com/v1"}
 TEXT = {"type": "string"}
 ITEM = {"type": "object", "properties": {"name": TEXT}}

@@ -283,7 +283,7 @@ def test_the_next_operations_fail() -> None:
     lab.cluster.fail_next(2)
     bodies = [make.config_map("app", f"cm-{number}") for number in range(3)]
     outcomes = lab.cluster.perform([lab.bench.create(body) for body in bodies])
-    assert short(outcomes) == [(False, "InternalError"), (False, "InternalError"), (True, "Applied")]
+    assert short(outcomes) == [(False, "ServerError"), (False, "ServerError"), (True, "Applied")]
     assert outcomes[0].retry
 
 
@@ -329,7 +329,7 @@ def test_a_namespace_goes_with_all_that_is_in_it() -> None:
     lab.bench.have(make.config_map("app", "cm"), held)
     home = lab.bench.must_see(key_of(make.namespace("app")))
     (outcome,) = lab.cluster.perform([lab.bench.delete(home.key, home.uid)])
-    assert (outcome.ok, outcome.code) == (True, "Deleted")
+    assert (outcome.ok, outcome.code) == (True, "Deleting")
     assert outcome.live is not None and outcome.live.body["status"] == {"phase": "Terminating"}
     assert lab.bench.see(key_of(make.config_map("app", "cm"))) is None
     assert lab.apply(make.config_map("app", "late")) == (False, "Forbidden")
@@ -345,7 +345,7 @@ def test_a_definition_goes_with_its_objects() -> None:
     live, _ = lab.bench.have(definition, widget)
     lab.cluster.perform([lab.bench.delete(live.key, live.uid)])
     assert lab.bench.see(key_of(widget)) is None
-    assert lab.apply(widget) == (False, "NotFound")
+    assert lab.apply(widget) == (False, "NeedsCRD")
 
 
 def test_a_definition_that_is_never_established() -> None:
@@ -388,9 +388,9 @@ def test_an_object_is_shown_in_the_version_asked_for() -> None:
         (make.an_object("v1", "ConfigMap", "cm"), "Invalid"),
         (make.an_object("v1", "ConfigMap", "", namespace="app"), "Invalid"),
         (make.an_object("v1", "Namespace", "n", namespace="app"), "Invalid"),
-        (make.an_object("example.com/v1", "Widget", "w", namespace="app"), "NotFound"),
-        (make.an_object("apps/v1beta1", "Deployment", "d", namespace="app"), "NotFound"),
-        (make.config_map("nowhere", "cm"), "NotFound"),
+        (make.an_object("example.com/v1", "Widget", "w", namespace="app"), "NeedsCRD"),
+        (make.an_object("apps/v1beta1", "Deployment", "d", namespace="app"), "NeedsCRD"),
+        (make.config_map("nowhere", "cm"), "NeedsNamespace"),
     ],
 )
 def test_what_the_server_does_not_take(body: dict[str, Any], code: str) -> None:

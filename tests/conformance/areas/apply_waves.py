@@ -8,7 +8,51 @@ from typing import Any
 from gitfleet.apply import wave_of
 from gitfleet.model.objects import GroupKind
 
-KINDS = ["Namespace", "PriorityClass", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy", "PodDisruptionBudget", "ServiceAccount", "Secret", "ConfigMap", "StorageClass", "PersistentVolume", "PersistentVolumeClaim", "CustomResourceDefinition", "IngressClass", "ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding", "Service", "DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "HorizontalPodAutoscaler", "StatefulSet", "Job", "CronJob", "Ingress", "APIService", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration", "CSIDriver", "CSINode", "CSIStorageCapacity", "Endpoints", "EndpointSlice", "ControllerRevision", "Event", "Lease", "RuntimeClass", "Node"]
+KINDS = [
+    "Namespace",
+    "PriorityClass",
+    "NetworkPolicy",
+    "ResourceQuota",
+    "LimitRange",
+    "PodSecurityPolicy",
+    "PodDisruptionBudget",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CustomResourceDefinition",
+    "IngressClass",
+    "ClusterRole",
+    "Role",
+    "ClusterRoleBinding",
+    "RoleBinding",
+    "Service",
+    "DaemonSet",
+    "Pod",
+    "ReplicationController",
+    "ReplicaSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+    "Ingress",
+    "APIService",
+    "ValidatingWebhookConfiguration",
+    "MutatingWebhookConfiguration",
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+    "Endpoints",
+    "EndpointSlice",
+    "ControllerRevision",
+    "Event",
+    "Lease",
+    "RuntimeClass",
+    "Node",
+]
 """Names of kinds for resource names; a resource that is none of these keeps its name and is of no known kind."""
 
 

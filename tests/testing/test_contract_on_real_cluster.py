@@ -1,0 +1,59 @@
+"""The cluster contract on the real adapter and a real API server: the fake and the real part keep the same promises."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import pytest
+from kubernetes.client import ApiClient
+
+from gitfleet.adapters.kube import KubeDirectory
+from gitfleet.adapters.kube.wire import Patience
+from gitfleet.model.clusters import Connection, MemberCluster
+from gitfleet.model.objects import JsonObject, ObjectKey
+from tests.realparts.api_server import ApiServer
+from tests.testing.cluster_contract import ClusterBench, ClusterContract
+
+_PREFIXES = {"ConfigMap": "/api/v1", "Deployment": "/apis/apps/v1"}
+
+
+def _edit(api: ApiClient, key: ObjectKey, patch: Sequence[JsonObject]) -> None:
+    path = f"{_PREFIXES[key.kind]}/namespaces/{key.namespace}/{key.kind.lower()}s/{key.name}"
+    request = api.param_serialize(
+        "PATCH",
+        path,
+        query_params=[("fieldManager", "kubectl-edit")],
+        header_params={"Content-Type": "application/json-patch+json", "Accept": "application/json"},
+        body=cast(Any, [dict(step) for step in patch]),
+        auth_settings=["BearerToken"],
+    )
+    response = api.call_api(*request)
+    text = cast(Any, response).read()
+    assert response.status == 200, text
+
+
+@pytest.mark.real
+class TestContractOnRealCluster(ClusterContract):
+    """The same tests as for the simulated cluster."""
+
+    @pytest.fixture
+    def bench(self, two_clusters: tuple[ApiServer, ApiServer], tmp_path: Path) -> Iterator[ClusterBench]:
+        server = two_clusters[0]
+        kubeconfig = server.write_kubeconfig(tmp_path / "kubeconfig")
+        patience = Patience(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
+        directory = KubeDirectory(kubeconfig, patience=patience)
+        numbers, run = count(), uuid4().hex[:8]
+        with server.client() as api:
+            yield ClusterBench(
+                cluster=server.name,
+                client=directory.client(MemberCluster(name=server.name, connection=Connection(context=server.name))),
+                fresh=lambda: f"ns-{run}-{next(numbers)}",
+                by_hand=lambda key, patch: _edit(api, key, patch),
+                wait=lambda: time.sleep(0.1),
+            )
+        directory.close()
