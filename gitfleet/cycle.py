@@ -64,7 +64,7 @@ class Corridor:
                     concerned = works.overrides_by_cluster(key, latest, current, clusters.values()) if latest else {}
                     plans[key] = plan = rollout.plan_rollout(rollout.request_for(record, concerned, now))
                     record = replace(record, bindings=plan.bindings)
-                    wakes.append(now + plan.wait if plan.wait is not None else None)
+                    wakes.append(now + plan.clock if plan.clock is not None else None)
             records[key] = report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now)
         after = replace(
             before,

@@ -52,10 +52,12 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     clock = SystemClock()
     remote = GitRemote(settings.repo, settings.cache_dir / "mirror", use_git_config=True)
     cache = SqliteBlobCache(settings.cache_dir / "parsed.sqlite3")
-    simulated = SimulatedFleet.load(settings.simulated_dir or settings.cache_dir / "simulated", clock)
+    kept = settings.simulated_dir or settings.cache_dir / "simulated"
+    simulated = SimulatedFleet.load(kept, clock)
+    simulation = SimulatedDirectory(simulated, keep_in=kept if clusters == "live" else None)
     wake = Wake()
     with ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster") as executor:
-        directory = _directory(settings, SimulatedDirectory(simulated), all_simulated=clusters == "simulated")
+        directory = _directory(settings, simulation, all_simulated=clusters == "simulated")
         trees = DesiredTrees(remote, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
         reader: RepoReader = remote
         writer: RepoWriter = remote
@@ -79,7 +81,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
         finally:
             directory.close()
             if clusters == "live":
-                simulated.save(settings.simulated_dir or settings.cache_dir / "simulated")
+                simulated.save(kept)
 
 
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:

@@ -58,10 +58,10 @@ class RolloutRequest:
 class RolloutPlan:
     """`moves` in the order in which they are made; `held` in candidate order; `up_to_date` clusters need nothing.
 
-    `wait` is when to look again although nothing else happens: None when nothing is waiting on time.
+    `wait` is how long KubeFleet would sleep before it looks again, None when nothing is waiting.
     `bindings` are all bindings after the moves (generation raised where the spec changed, RolloutStarted set, a
     removed one
-    marked deleting).
+    marked deleting). `clock` is how long until time alone may change the plan, None when only a change elsewhere can.
     """
 
     moves: tuple[Move, ...]
@@ -70,3 +70,4 @@ class RolloutPlan:
     need_roll: bool
     wait: timedelta | None
     bindings: tuple[Binding, ...]
+    clock: timedelta | None = None

@@ -14,7 +14,7 @@ from gitfleet.rollout.readiness import has_failed, in_progress, is_diff_reported
 @dataclass(slots=True)
 class Classes:
     """Positions in the request's list of bindings, each list in listing order; `waits` are times that end by
-    themselves. Built once and read only."""
+    themselves, `clocks` those after which a binding counts for something else. Built once and read only."""
 
     targeted: list[int] = field(default_factory=list)
     ready: set[int] = field(default_factory=set)
@@ -28,6 +28,7 @@ class Classes:
     removes: list[int] = field(default_factory=list)
     up_to_date: list[int] = field(default_factory=list)
     waits: list[timedelta] = field(default_factory=list)
+    clocks: list[timedelta] = field(default_factory=list)
     all_ready: bool = True
 
     @property
@@ -96,7 +97,9 @@ def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Bindin
             out.leaving.append(position)
     else:
         out.all_ready = False
+        patience = in_progress(binding, request.now)
         if readiness.wait is not None:
             out.waits.append(readiness.wait)
+        out.clocks += [clock for clock in (readiness.wait, patience) if clock is not None]
     if not is_diff_reported(binding) and not has_failed(binding, request.now):
         out.can_be_ready.append(position)

@@ -37,6 +37,7 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
         need_roll=classes.need_roll,
         wait=_wait(request, classes),
         bindings=_after(request, classes, moving, {i for i, _ in held}),
+        clock=min(classes.clocks, default=None) if classes.need_roll else None,
     )
 
 

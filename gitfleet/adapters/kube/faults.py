@@ -48,6 +48,9 @@ def _judge(http_status: int, reason: str, told: str, status: JsonObject) -> tupl
             causes = (status.get("details") or {}).get("causes") or ()
             ours_to_solve = any(isinstance(c, Mapping) and c.get("reason") == "FieldManagerConflict" for c in causes)
             return "Conflict", not ours_to_solve
+        case 422 if "metadata.uid" in told:
+            # The object was deleted and made anew between the look and the write: the next look sees the new one.
+            return "Conflict", True
         case 429:
             return "TooManyRequests", True
         case 500 if TYPED_PATCH in told or reason == "Invalid":

@@ -1,0 +1,105 @@
+"""gitfleet that kills itself, as `kill -9` would, at a named step of a named tick.
+
+    python -m tests.e2e.killable SETTINGS_JSON STEP TICK
+
+SETTINGS_JSON holds the texts of `Settings` (repo, cache_dir, kubeconfig, simulated_dir). STEP is a checkpoint of the
+driver, or a point in the middle of performing: "performing: nothing" before the first write, "performing: half" after
+half of the writes of the first cluster, "performing: one cluster" when one cluster is done and no other begun.
+Everything but the kill is the program as it is (`wiring.open_workspace`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+from gitfleet import wiring
+from gitfleet.loop.driver import Driver
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
+from gitfleet.settings import Settings
+
+CHECKPOINTS = ("gathered", "decided", "intent published", "performed", "reported")
+IN_BETWEEN = ("performing: nothing", "performing: half", "performing: one cluster")
+STEPS = (*CHECKPOINTS[:3], *IN_BETWEEN, *CHECKPOINTS[3:])
+
+
+def die() -> NoReturn:
+    """End as by kill -9: no handler, no finally, no flush."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("still alive")
+
+
+@dataclass(frozen=True)
+class Fatal:
+    """A ClusterDirectory whose clients kill the process while they perform."""
+
+    inner: ClusterDirectory
+    step: str
+    lock: threading.Lock
+
+    def reader(self, cluster: MemberCluster) -> ClusterReader:
+        return self.inner.reader(cluster)
+
+    def client(self, cluster: MemberCluster) -> ClusterClient:
+        return FatalClient(self.inner.client(cluster), self.step, self.lock)
+
+
+@dataclass(frozen=True)
+class FatalClient:
+    inner: ClusterClient
+    step: str
+    lock: threading.Lock
+
+    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+        return self.inner.look(keys, probe=probe)
+
+    def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
+        with self.lock:  # nobody gets further than the first one here
+            if self.step == "performing: half":
+                self.inner.perform(operations[: (len(operations) + 1) // 2])
+            elif self.step == "performing: one cluster":
+                self.inner.perform(operations)
+            die()
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def arm(driver: Driver, step: str, tick: int) -> None:
+    """Let the driver die at a step of its tick of that number (from 1)."""
+    ticks = 0
+
+    def checkpoint(reached: str) -> None:
+        nonlocal ticks
+        if reached == "gathered":
+            ticks += 1
+            if ticks == tick and step in IN_BETWEEN:
+                driver.fanout = replace(driver.fanout, directory=Fatal(driver.fanout.directory, step, threading.Lock()))
+        if reached == step and ticks == tick:
+            die()
+
+    driver.checkpoint = checkpoint
+
+
+def main(settings_json: str, step: str, tick: int) -> None:
+    """Run until settled, or until death."""
+    given = json.loads(settings_json)
+    paths = {name: Path(value) for name, value in given.items() if name != "repo"}
+    with wiring.open_workspace(Settings(repo=given["repo"], **paths)) as workspace:  # type: ignore[arg-type]
+        arm(workspace.driver, step, tick)
+        workspace.runner(lambda event: None).until_settled(60.0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

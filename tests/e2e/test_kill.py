@@ -1,0 +1,177 @@
+"""kill -9 at every point of a tick is harmless: started again, the program ends where it would have ended anyway."""
+
+from __future__ import annotations
+
+import json
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.killable import STEPS
+from tests.e2e.manifests import config_map, deployment, member, namespace_file, override, placement
+from tests.e2e.members import Members
+from tests.e2e.programs import Program, ended, eventually
+from tests.e2e.repos import ConfigRepo
+from tests.realparts.git_http import GitHttpServer
+
+pytestmark = pytest.mark.real
+
+SIMULATED = {"simulated": True}
+NAMES = ("c1", "c2", "c3")
+
+
+def first_files() -> dict[str, str | None]:
+    return {
+        **{f"clusters/{n}.yaml": member(n, connection=SIMULATED, number=n, pool="on") for n in NAMES},
+        "placements/web.yaml": placement("web", maxUnavailable=1),
+        "placements/gone.yaml": placement("gone", name="gone"),
+        "overrides/c2.yaml": override("web", "settings", "/data/k", "two", {"number": "c2"}),
+        "resources/namespaces.yaml": namespace_file("web") + "---\n" + namespace_file("gone"),
+        "resources/settings.yaml": config_map("web", k="one"),
+        "resources/extra.yaml": config_map("web", "extra", k="v"),
+        "resources/gone.yaml": config_map("gone"),
+    }
+
+
+def second_files() -> dict[str, str | None]:
+    """An update, a prune, something new, a placement that goes and a cluster that is no longer picked."""
+    return {
+        "resources/settings.yaml": config_map("web", k="uno"),
+        "resources/extra.yaml": None,
+        "resources/new.yaml": config_map("web", "new", k="v"),
+        "placements/gone.yaml": None,
+        "clusters/c3.yaml": member("c3", connection=SIMULATED, number="c3", pool="off"),
+        "placements/web.yaml": placement("web", match={"pool": "on"}, maxUnavailable=1),
+    }
+
+
+@dataclass(frozen=True)
+class Story:
+    """One repo with simulated clusters that are kept in files, and one installation of gitfleet."""
+
+    repo: ConfigRepo
+    program: Program
+    simulated: Path
+
+    @classmethod
+    def begin(cls, folder: Path) -> Story:
+        repo = ConfigRepo.bare(folder)
+        simulated = folder / "simulated"
+        return cls(repo, Program(repo=str(repo.hub), home=folder / "home", simulated=simulated), simulated)
+
+    def kill(self, step: str, tick: int = 1) -> None:
+        """Run until death at that step."""
+        settings = {
+            "repo": self.program.repo,
+            "cache_dir": str(self.program.home / "cache"),
+            "simulated_dir": str(self.simulated),
+        }
+        process = self.program.start_script("tests.e2e.killable", json.dumps(settings), step, str(tick))
+        ended(process, expect=-signal.SIGKILL)
+
+    def clusters(self) -> dict[str, Any]:
+        """What is on the clusters, less uids, versions and times."""
+        found = {}
+        for path in sorted(self.simulated.glob("*.json")):
+            bodies = [item["object"] for item in json.loads(path.read_text())["objects"]]
+            found[path.stem] = [
+                {
+                    "kind": body["kind"],
+                    "name": body["metadata"]["name"],
+                    "namespace": body["metadata"].get("namespace"),
+                    "data": body.get("data"),
+                }
+                for body in bodies
+            ]
+        return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], dict[str, Any]]:
+    """Where the story ends when nobody is killed: the state branch and the clusters."""
+    story = Story.begin(tmp_path_factory.mktemp("undisturbed"))
+    story.repo.commit(first_files())
+    story.program.settle()
+    story.repo.commit(second_files())
+    story.program.settle()
+    assert "faults.yaml" not in story.repo.paths()
+    assert "new" in str(story.clusters()["c1"]) and "settings" not in str(story.clusters()["c3"])
+    return story.repo.end_state(), story.clusters()
+
+
+def test_kill_at_every_step_of_the_first_and_of_the_second_commit(
+    tmp_path: Path, undisturbed: tuple[dict[str, str], dict[str, Any]]
+) -> None:
+    def play(step: str) -> tuple[dict[str, str], dict[str, Any], list[int]]:
+        story = Story.begin(tmp_path / step.replace(" ", "-").replace(":", ""))
+        story.repo.commit(first_files())
+        story.kill(step)
+        story.program.settle()
+        story.repo.commit(second_files())
+        story.kill(step)
+        story.program.settle()
+        return story.repo.end_state(), story.clusters(), story.repo.parents()
+
+    with ThreadPoolExecutor(2) as pool:
+        ends = dict(zip(STEPS, pool.map(play, STEPS), strict=True))
+    for step, (state, clusters, parents) in ends.items():
+        assert clusters == undisturbed[1], step
+        assert state == undisturbed[0], step
+        assert parents == [0] + [1] * (len(parents) - 1), step
+
+
+def test_kill_on_real_clusters_keeps_the_budget(
+    config: ConfigRepo, program: Program, git_http: GitHttpServer, members: Members, tmp_path: Path
+) -> None:
+    namespace = members.namespace("killed")
+    three = members.all[:3]
+
+    def payload(image: str) -> dict[str, str | None]:
+        return {"resources/web.yaml": namespace_file(namespace) + "---\n" + deployment(namespace, image)}
+
+    def images() -> list[str | None]:
+        return sorted(str(m.image(namespace)) for m in three)
+
+    def kill(step: str) -> None:
+        settings = {
+            "repo": git_http.url("fleet"),
+            "cache_dir": str(program.home / "cache"),
+            "kubeconfig": str(program.kubeconfig),
+        }
+        process = program.start_script("tests.e2e.killable", json.dumps(settings), step, "1")
+        ended(process, expect=-signal.SIGKILL)
+
+    config.commit(
+        {f"clusters/{m.name}.yaml": member(m.name) for m in three}
+        | {"placements/web.yaml": placement(namespace, maxUnavailable=1)}
+        | payload("web:1")
+    )
+    kill("performing: one cluster")
+    program.settle()
+    assert images() == ["web:1"] * 3
+
+    with members.sampled(lambda m: m.image(namespace)) as seen:
+        # A bad image: whoever dies and comes back must remember that one cluster is already taken.
+        config.commit(payload("web:bad"))
+        kill("intent published")
+        program.run("--until-settled", "--timeout", "3", expect=1)
+        assert images() == ["web:1", "web:1", "web:bad"]
+        config.commit(payload("web:2"))
+        kill("performing: half")
+        program.settle()
+        assert images() == ["web:2"] * 3
+        # Nothing but the git remote is left after this death, not even the cache.
+        config.commit(payload("web:2:bad"))
+        kill("performed")
+        elsewhere = Program(repo=program.repo, home=tmp_path / "elsewhere", kubeconfig=program.kubeconfig)
+        elsewhere.run("--until-settled", "--timeout", "3", expect=1)
+        assert images() == ["web:2", "web:2", "web:2:bad"]
+    assert all(sum(str(image).endswith("bad") for image in sample.values()) <= 1 for sample in seen)
+    config.commit({"placements/web.yaml": None} | payload("web:3"))
+    elsewhere.settle()
+    eventually(lambda: not any(m.has_namespace(namespace) for m in three), 10)
+    assert config.parents() == [0] + [1] * (len(config.parents()) - 1)

@@ -1,0 +1,47 @@
+"""The questions that commands ask, put to a world in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gitfleet import cycle
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.runner import Wake
+from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.workspace import Workspace
+from gitfleet.settings import Limits
+from gitfleet.testing.clock import ManualClock
+from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.testing.memory_cache import MemoryCache
+from gitfleet.testing.memory_repo import MemoryRepo
+
+
+def open_workspace(
+    repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock, clusters: str = "recorded"
+) -> Workspace:
+    """A workspace on a remote in memory."""
+    trees = DesiredTrees(repo, MemoryCache(), Limits())
+    driver = Driver(
+        reader=repo,
+        writer=repo,
+        desired_trees=trees,
+        state_trees=StateTrees(repo, trees, Limits()),
+        fanout=Fanout(directory=SimulatedDirectory(fleet), executor=None),
+        clock=clock,
+        corridor=cycle.Corridor(),
+        version="test",
+    )
+    return Workspace(driver=driver, clock=clock, wake=Wake(), clusters=clusters, watch=lambda wake: lambda: None)
+
+
+def explain(repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock, placement: str) -> list[dict[str, Any]]:
+    """The rows of `gitfleet explain`."""
+    return open_workspace(repo, fleet, clock).explain(placement, None)
+
+
+def waiting(repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock) -> tuple[str, ...]:
+    """What a tick that changes nothing says it is waiting for."""
+    result = open_workspace(repo, fleet, clock, "live").driver.tick()
+    assert not result.changed
+    return result.waiting

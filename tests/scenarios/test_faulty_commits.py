@@ -1,0 +1,280 @@
+"""Law 2: a commit with faults takes nothing away, lets its sound changes through, and says what is wrong where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+import yaml
+
+from gitfleet.testing import builders
+from gitfleet.testing.builders import to_yaml
+from tests.scenarios.world import World
+
+CLUSTERS = ("c1", "c2", "c3")
+WEB_DEPLOYMENT = "resources/web/deployment-web.yaml"
+WEB_PLACEMENT = "placements/web.yaml"
+OVERRIDE = "overrides/web-greeting.yaml"
+
+
+def override(name: str, path: str = "/data/greeting") -> dict[str, object]:
+    """A ResourceOverride of the ConfigMap `settings` in `web`, for every cluster."""
+    patch = {"op": "replace", "path": path, "value": "hello from ${MEMBER-CLUSTER-NAME}"}
+    rule = {"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [patch]}
+    selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}
+    spec = {"placement": {"name": "web"}, "resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
+    return builders.an_object(
+        "placement.kubernetes-fleet.io/v1beta1", "ResourceOverride", name, namespace="web", spec=spec
+    )
+
+
+PLACEMENT = builders.placement("web", policy=builders.pick_n(2), strategy=builders.rolling_update(maxUnavailable=1))
+
+
+def settled_world() -> World:
+    """Three clusters; `web` with an override on two of them, `other` on all."""
+    world = World()
+    world.commit(
+        *(builders.member_cluster(name) for name in CLUSTERS),
+        builders.namespace("web"),
+        builders.deployment("web", "web"),
+        builders.config_map("web", "settings", {"greeting": "hello"}),
+        PLACEMENT,
+        override("greeting"),
+        builders.namespace("other"),
+        builders.config_map("other", "settings", {"version": "1"}),
+        builders.placement("other"),
+    )
+    world.settle()
+    assert world.state().faults == ()
+    return world
+
+
+def sound_change(version: str) -> dict[str, str]:
+    """A change of something else, to be let through."""
+    return {
+        "resources/other/configmap-settings.yaml": to_yaml(
+            builders.config_map("other", "settings", {"version": version})
+        )
+    }
+
+
+@dataclass(frozen=True)
+class Case:
+    """A faulty commit: its files (None: removed), the fault's place, and the commit that mends it."""
+
+    files: Mapping[str, str | None]
+    path: str
+    line: int
+    field: str
+    says: str
+    healing: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def yaml_lines(text: str, needle: str) -> int:
+    """The 1-based line on which something stands first."""
+    return next(number for number, line in enumerate(text.splitlines(), 1) if needle in line)
+
+
+_DEPLOYMENT_2 = to_yaml(builders.deployment("web", "web", image="web:2"))
+_BAD_YAML = _DEPLOYMENT_2.replace("spec:\n  replicas: 1", "spec:\n  replicas: [1", 1)
+_UNKNOWN = to_yaml(PLACEMENT).replace("    numberOfClusters: 2", "    numberOfClusters: 2\n    numberOfClustrs: 3")
+_FORBIDDEN = to_yaml(override("greeting", path="/metadata/name"))
+_SECOND = to_yaml(override("second"))
+_HOMELESS = to_yaml(builders.an_object("v1", "ConfigMap", "homeless", data={"a": "b"}))
+_TWICE = to_yaml(builders.deployment("web", "web", image="web:9"))
+_FIXED = to_yaml(builders.placement("web", policy=builders.pick_fixed("c3")))
+_GOOD_PLACEMENT = to_yaml(PLACEMENT)
+
+CASES = {
+    "bad YAML": Case(
+        files={WEB_DEPLOYMENT: _BAD_YAML},
+        path=WEB_DEPLOYMENT,
+        line=0,
+        field="",
+        says="",
+        healing={WEB_DEPLOYMENT: _DEPLOYMENT_2},
+    ),
+    "unknown field": Case(
+        files={WEB_PLACEMENT: _UNKNOWN},
+        path=WEB_PLACEMENT,
+        line=yaml_lines(_UNKNOWN, "numberOfClustrs"),
+        field="spec.policy.numberOfClustrs",
+        says="numberOfClusters",
+        healing={WEB_PLACEMENT: _GOOD_PLACEMENT},
+    ),
+    "forbidden patch path": Case(
+        files={"overrides/web-greeting.yaml": _FORBIDDEN},
+        path=OVERRIDE,
+        line=yaml_lines(_FORBIDDEN, "/metadata/name"),
+        field="spec.policy.overrideRules[0].jsonPatchOverrides[0].path",
+        says="",
+        healing={OVERRIDE: to_yaml(override("greeting"))},
+    ),
+    "two overrides on one resource": Case(
+        files={"overrides/web-second.yaml": _SECOND},
+        path="overrides/web-second.yaml",
+        line=yaml_lines(_SECOND, "- group:"),
+        field="spec.resourceSelectors[0]",
+        says="greeting",
+        healing={"overrides/web-second.yaml": None},
+    ),
+    "namespaced object without namespace": Case(
+        files={"resources/web/homeless.yaml": _HOMELESS},
+        path="resources/web/homeless.yaml",
+        line=yaml_lines(_HOMELESS, "metadata"),
+        field="metadata.namespace",
+        says="namespace",
+        healing={"resources/web/homeless.yaml": None},
+    ),
+    "duplicate objects": Case(
+        files={"resources/web/again.yaml": _TWICE},
+        path="resources/web/again.yaml",
+        line=1,
+        field="",
+        says=WEB_DEPLOYMENT,
+        healing={"resources/web/again.yaml": None},
+    ),
+    "placementType changed": Case(
+        files={WEB_PLACEMENT: _FIXED},
+        path=WEB_PLACEMENT,
+        line=yaml_lines(_FIXED, "placementType"),
+        field="spec.policy.placementType",
+        says="PickN",
+        healing={WEB_PLACEMENT: _GOOD_PLACEMENT},
+    ),
+    "a faulty file that is new": Case(
+        files={"placements/new.yaml": "kind: ClusterResourcePlacement\nmetadata: {name: new\n"},
+        path="placements/new.yaml",
+        line=0,
+        field="",
+        says="",
+        healing={"placements/new.yaml": to_yaml(builders.placement("new", "other"))},
+    ),
+    "a file renamed into a broken one": Case(
+        files={WEB_DEPLOYMENT: None, "resources/web/renamed.yaml": _BAD_YAML},
+        path="resources/web/renamed.yaml",
+        line=0,
+        field="",
+        says="",
+        healing={"resources/web/renamed.yaml": _DEPLOYMENT_2},
+    ),
+    "a placement renamed into a broken one": Case(
+        files={WEB_PLACEMENT: None, "placements/renamed.yaml": "a: [1\n" + _GOOD_PLACEMENT},
+        path="placements/renamed.yaml",
+        line=0,
+        field="",
+        says="",
+        healing={"placements/renamed.yaml": _GOOD_PLACEMENT},
+    ),
+    "a cluster that cannot be read": Case(
+        files={
+            "clusters/c1.yaml": "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata:\n\tname: c1\n"
+        },
+        path="clusters/c1.yaml",
+        line=4,
+        field="",
+        says="",
+        healing={"clusters/c1.yaml": to_yaml(builders.member_cluster("c1"))},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_faulty_commit_takes_nothing_away_and_its_sound_part_goes_on(name: str) -> None:
+    case, world = CASES[name], settled_world()
+    before = {cluster: world.live(cluster, "Deployment", "web") for cluster in CLUSTERS}
+    placed = world.bindings("web")
+    with world.nothing_deleted():
+        world.write({**case.files, **sound_change("2")})
+        world.settle()
+    faults = [fault for fault in world.state().faults if fault.severity == "error"]
+    assert [fault.path for fault in faults] == [case.path], faults
+    (fault,) = faults
+    assert fault.line == case.line if case.line else fault.line >= 1, fault
+    assert fault.field == case.field, fault
+    assert case.says in fault.message, fault
+    assert str(fault).startswith(f"{case.path}:{fault.line}: ")
+    for cluster in CLUSTERS:
+        assert world.live(cluster, "ConfigMap", "settings") is not None
+        after = world.live(cluster, "Deployment", "web")
+        assert (after or {}).get("spec") == (before[cluster] or {}).get("spec")
+        other = [
+            o.body
+            for o in world.fleet.cluster(cluster).objects()
+            if o.key.namespace == "other" and o.key.name == "settings"
+        ]
+        assert [body["data"] for body in other] == [{"version": "2"}]
+    assert {c: b.state for c, b in world.bindings("web").items()} == {c: b.state for c, b in placed.items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_mending_the_fault_goes_on_where_it_stopped(name: str) -> None:
+    case, world = CASES[name], settled_world()
+    world.write({**case.files, **sound_change("2")})
+    world.settle()
+    with world.nothing_deleted():
+        world.write(dict(case.healing))
+        world.settle()
+    assert world.state().faults == ()
+    assert world.state_text("faults.yaml") == ""
+    wanted = "web:2" if _DEPLOYMENT_2 in case.healing.values() else "web:1"
+    assert [world.image(c) for c in CLUSTERS if world.image(c) is not None] == [wanted] * 2
+    assert all(b.applied_snapshot == b.resource_snapshot for b in world.bindings("web").values())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_faults_stand_on_the_state_branch_for_people_and_programs(name: str) -> None:
+    case, world = CASES[name], settled_world()
+    world.write(dict(case.files))
+    world.settle()
+    document = yaml.safe_load(world.state_text("faults.yaml"))
+    told = document["faults"] if isinstance(document, dict) else document
+    assert [entry["path"] for entry in told if entry.get("severity", "error") == "error"] == [case.path]
+    readme = world.state_text("README.md")
+    assert f"{case.path}:" in readme and "Faults" in readme
+    assert [e for e in world.events if e.type == "fault" and e.fields["path"] == case.path]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fault_is_held_through_a_restart_and_through_later_commits(name: str) -> None:
+    """The last good version is found by a process that never saw the commit that had it."""
+    case, world = CASES[name], settled_world()
+    with world.nothing_deleted():
+        for version in ("2", "3"):
+            world.write({**(case.files if version == "2" else {}), **sound_change(version)})
+            world.restart()
+            world.settle()
+    assert [fault.path for fault in world.state().faults if fault.severity == "error"] == [case.path]
+    assert [world.image(c) for c in CLUSTERS if world.image(c) is not None] == ["web:1"] * 2
+    commits = world.state_commits()
+    world.restart()
+    world.settle()
+    assert world.state_commits() == commits
+
+
+def test_a_fault_in_the_very_first_commit_lets_the_rest_through() -> None:
+    world = World()
+    world.commit(
+        builders.member_cluster("c1"),
+        builders.namespace("web"),
+        builders.deployment("web", "web"),
+        builders.placement("web"),
+    )
+    world.write({"placements/broken.yaml": "a: [1\n"})
+    world.settle()
+    assert world.image("c1") == "web:1"
+    assert [fault.path for fault in world.state().faults] == ["placements/broken.yaml"]
+
+
+def test_removing_a_broken_file_removes_what_it_held() -> None:
+    """A fault protects; a removal that is written down as one is obeyed."""
+    world = settled_world()
+    world.write({WEB_PLACEMENT: "a: [1\n"})
+    world.settle()
+    assert set(world.bindings("web"))
+    world.write({WEB_PLACEMENT: None})
+    world.settle()
+    assert not world.bindings("web")
+    assert [world.image(c) for c in CLUSTERS] == [None] * 3

@@ -1,0 +1,208 @@
+"""A whole small world for scenario tests: a git remote, member clusters and a clock, all in memory, and drivers on them.
+
+Nothing of gitfleet is replaced: the driver, the rooms and the state branch are the real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from gitfleet import cycle
+from gitfleet.loop.driver import Driver, TickResult
+from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.model.bindings import Binding
+from gitfleet.model.events import Event
+from gitfleet.model.objects import JsonObject
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.state import FleetState
+from gitfleet.settings import Limits
+from gitfleet.testing.builders import path_of, repo_files_for
+from gitfleet.testing.clock import ManualClock
+from gitfleet.testing.cluster import Happening, SimulatedCrash
+from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.testing.memory_cache import MemoryCache
+from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.testing.rules import ClusterRule
+
+STATE: Final = "gitfleet/state"
+MOST_TICKS: Final = 60
+"""At one moment; a world that still changes after so many ticks goes in circles."""
+_CACHE: Final = MemoryCache()
+"""Parsed files by blob: what a process keeps on disk, shared by all tests."""
+
+Checkpoint = Callable[[str], None]
+
+
+def nothing(_: str) -> None:
+    """A checkpoint where nothing happens."""
+
+
+@dataclass(slots=True)
+class World:
+    """One world. `driver` is the process that is alive; `happenings` is what happened on clusters, `events` what
+    gitfleet told of."""
+
+    rules: tuple[ClusterRule, ...] = ()
+    clock: ManualClock = field(default_factory=ManualClock)
+    repo: MemoryRepo = field(default_factory=MemoryRepo)
+    happenings: list[Happening] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    fleet: SimulatedFleet = field(init=False)
+    driver: Driver = field(init=False)
+    crashes: int = 0
+
+    def __post_init__(self) -> None:
+        self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self.happenings.append)
+        self.driver = self.start()
+
+    # What people do
+
+    def commit(self, *bodies: JsonObject, remove: Iterable[JsonObject | str] = (), subject: str = "Change") -> str:
+        """A person writes objects into their conventional files and removes others (or paths) in one commit."""
+        files: dict[str, str | None] = dict(repo_files_for(*bodies))
+        files |= {one if isinstance(one, str) else path_of(one): None for one in remove}
+        return self.repo.commit_files("main", files, self.clock.now(), subject)
+
+    def write(self, files: Mapping[str, str | None]) -> str:
+        """A person commits texts; None removes a file."""
+        return self.repo.commit_files("main", files, self.clock.now(), "Change")
+
+    # What processes do
+
+    def start(self, checkpoint: Checkpoint = nothing) -> Driver:
+        """A process that knows nothing but the remote."""
+        trees = DesiredTrees(self.repo, _CACHE, Limits())
+        return Driver(
+            reader=self.repo,
+            writer=self.repo,
+            desired_trees=trees,
+            state_trees=StateTrees(self.repo, trees, Limits()),
+            fanout=Fanout(directory=SimulatedDirectory(self.fleet), executor=None),
+            clock=self.clock,
+            corridor=cycle.Corridor(),
+            version="test",
+            listen=self.events.append,
+            checkpoint=checkpoint,
+        )
+
+    def restart(self) -> None:
+        """The process dies, and another one begins."""
+        self.driver = self.start()
+
+    def tick(self) -> TickResult | None:
+        """One tick of the living process; None when it died in it (then another one lives)."""
+        try:
+            return self.driver.tick()
+        except SimulatedCrash:
+            self.crashes += 1
+            self.restart()
+            return None
+
+    def rest(self) -> datetime | None:
+        """Tick until nothing changes at this moment; when time alone may change something."""
+        for _ in range(MOST_TICKS):
+            result = self.tick()
+            if result is not None and not result.changed and not result.lost_race:
+                return result.wake_at
+        raise AssertionError(f"still changing after {MOST_TICKS} ticks at {self.clock.now()}")
+
+    def settle(self, limit: timedelta = timedelta(hours=2), each: Callable[[], None] = lambda: None) -> None:
+        """Let time pass until nothing moves any more, or the limit is over; `each` is called at every rest."""
+        end = self.clock.now() + limit
+        while True:
+            wake_at = self.rest()
+            each()
+            moments = [m for m in (wake_at, self.fleet.next_change()) if m is not None and m > self.clock.now()]
+            if not moments or min(moments) > end:
+                return
+            self.clock.move_to(min(moments))
+
+    def advance(self, **delta: float) -> None:
+        """Let time pass without a tick."""
+        self.clock.advance(timedelta(**delta).total_seconds())
+
+    # What is to be seen
+
+    def state(self) -> FleetState:
+        """The state branch, read by somebody who knows nothing."""
+        trees = DesiredTrees(self.repo, _CACHE, Limits())
+        return StateTrees(self.repo, trees, Limits()).at(self.repo.fetch().get(STATE))
+
+    def state_text(self, path: str) -> str:
+        """One file of the state branch, "" when it is not there."""
+        return self.repo.files(STATE).get(path, b"").decode()
+
+    def state_commits(self) -> int:
+        """How many commits the state branch has."""
+        return len(self.repo.log(STATE))
+
+    def bindings(self, placement: str) -> dict[str, Binding]:
+        """A placement's bindings by cluster."""
+        namespace, _, name = placement.rpartition("/")
+        record = self.state().placements.get(PlacementKey(namespace, name))
+        return {binding.cluster: binding for binding in record.bindings} if record else {}
+
+    def live(self, cluster: str, kind: str, name: str) -> JsonObject | None:
+        """A live object, None when it is not there."""
+        for found in self.fleet.cluster(cluster).objects():
+            if (found.key.kind, found.key.name) == (kind, name):
+                return found.body
+        return None
+
+    def image(self, cluster: str, name: str = "web") -> str | None:
+        """The image of a Deployment, None when it is not there."""
+        body = self.live(cluster, "Deployment", name)
+        return body["spec"]["template"]["spec"]["containers"][0]["image"] if body else None
+
+    @contextmanager
+    def nothing_deleted(self) -> Iterator[None]:
+        """Fails when gitfleet deletes anything meanwhile."""
+        start = len(self.happenings)
+        yield
+        deleted = [f"{h.key} on {h.cluster}" for h in self.happenings[start:] if h.what == "delete"]
+        assert not deleted, deleted
+
+
+def end_of(world: World) -> dict[str, Any]:
+    """What has to be the same whatever happened on the way: cluster objects, inventory, bindings, waiting faults."""
+    state = world.state()
+    return {
+        "objects": {
+            name: {str(live.key): _timeless(live.body) for live in cluster.objects()}
+            for name, cluster in sorted(world.fleet.clusters.items())
+        },
+        "inventory": {
+            name: {
+                str(key): (str(entry.placement), entry.applied_digest, entry.shape_digest, entry.uid is not None)
+                for key, entry in sorted(entries.items())
+            }
+            for name, entries in sorted(state.inventory.items())
+            if entries
+        },
+        "bindings": {
+            str(key): [
+                (b.cluster, b.state, b.resource_snapshot, b.applied_snapshot, b.cluster_resource_overrides, b.deleting)
+                for b in record.bindings
+            ]
+            for key, record in state.placements.items()
+        },
+        "clusters": sorted(state.clusters),
+        "faults": [str(fault) for fault in state.faults],
+    }
+
+
+_TIMES: Final = ("Time", "Timestamp", "time")
+_OWN: Final = ("uid", "resourceVersion")
+
+
+def _timeless(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _timeless(v) for k, v in value.items() if k not in _OWN and not k.endswith(_TIMES)}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_timeless(item) for item in value]
+    return value
