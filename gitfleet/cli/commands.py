@@ -1,22 +1,67 @@
-"""The list of commands, written by hand: one line a command, in the order in which people meet them."""
+"""The list of commands, written by hand: one line a command, in the order in which people meet them.
+
+A command's module is imported when it runs or shows its own help, so that `gitfleet --help` stays quick.
+"""
 
 from __future__ import annotations
 
-import typer
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Final, NamedTuple
 
-from gitfleet.cli import demo, explain, get, init, plan, render, run, schema, simulate, validate
+import click
 
 
-def register(app: typer.Typer) -> None:
-    """Put every command on the application."""
-    app.command("demo")(demo.demo)
-    app.command("init")(init.init)
-    app.command("validate")(validate.validate)
-    app.command("plan")(plan.plan)
-    app.command("simulate")(simulate.simulate)
-    app.command("run")(run.run)
-    app.command("get")(get.get)
-    app.command("describe")(get.describe)
-    app.command("explain")(explain.explain)
-    app.command("render")(render.render)
-    app.command("schema")(schema.schema)
+class Listed(NamedTuple):
+    """Where a command is, and what it does in a few words."""
+
+    module: str
+    short_help: str
+
+
+COMMANDS: Final[Mapping[str, Listed]] = {
+    "demo": Listed("demo", "Run the main job on simulated clusters and show the result."),
+    "init": Listed("init", "Lay out a config repo that already works."),
+    "validate": Listed("validate", "Show every fault of a commit with path:line."),
+    "plan": Listed("plan", "Show what a reconcile would do, and why."),
+    "simulate": Listed("simulate", "Play a whole rollout in virtual time."),
+    "run": Listed("run", "Reconcile: once, until settled, or for good."),
+    "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),
+    "describe": Listed("get", "Show one object with its conditions."),
+    "explain": Listed("explain", "Say why each cluster was picked, refused or waits."),
+    "render": Listed("render", "Write each cluster's final manifests as files."),
+    "schema": Listed("schema", "Print JSON Schemas for editors."),
+}
+
+
+class Commands(click.Group):
+    """The group of all commands, each loaded when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every name, in the order of the list."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; None when there is none."""
+        listed = COMMANDS.get(cmd_name)
+        if listed is None:
+            return None
+        command = getattr(import_module(f"gitfleet.cli.{listed.module}"), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with; UsageError names the nearest one."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            meant = f'; did you mean "{near[0]}"?' if near else ""
+            raise click.UsageError(f'there is no command "{args[0]}"{meant}', ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list as `gitfleet --help` shows it, without loading a command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, listed.short_help) for name, listed in COMMANDS.items()])

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
+from gitfleet.cli import options
 from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
 
 
-def init(
-    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="The folder to lay out.")] = Path(),
-    force: Annotated[bool, typer.Option("--force", help="Write even where files of the same name are.")] = False,
-) -> None:
-    """Lay out a config repo that already works.
-
-    Example: gitfleet init my-fleet && cd my-fleet && git init && git add . && git commit -m "My fleet"
-    """
+@click.command(
+    epilog=options.example('gitfleet init my-fleet', 'cd my-fleet', 'git init -b main && git add . && git commit -m "My fleet"')
+)
+@click.argument("directory", metavar="[DIR]", default=Path(), type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Write even where files of the same name are.")
+def init(directory: Path, force: bool) -> None:
+    """Lay out a config repo that already works in DIR (default: this folder)."""
     files = dict(layout_files())
-    existing = sorted(path for path in files if (directory / path).exists())
-    if existing and not force:
-        raise BadInput(
-            f"{directory} already has {existing[0]}" + (f" and {len(existing) - 1} more" if len(existing) > 1 else ""),
-            hint="choose an empty folder, or write over these files with --force",
-        )
-    for path, content in files.items():
-        target = directory / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-    say(f"{len(files)} files are in {directory.resolve()}; commit them, then try `gitfleet plan --clusters simulated`")
+    try:
+        existing = sorted(path for path in files if (directory / path).exists())
+        if existing and not force:
+            more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+            raise BadInput(
+                f"{directory.resolve()} already has {existing[0]}{more}",
+                hint="choose an empty folder, or write over these files with --force",
+            )
+        for path, content in files.items():
+            target = directory / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    except OSError as error:
+        raise BadInput(f"{error.filename} cannot be written: {error.strerror}") from error
+    say(f"{len(files)} files are in {directory.resolve()}. Next:")
+    if directory.resolve() != Path.cwd():
+        say(f"  cd {shlex.quote(str(directory))}")
+    say('  git init -b main && git add . && git commit -m "My fleet"')
+    say("  gitfleet plan --clusters simulated")
 
 
 def layout_files() -> list[tuple[str, bytes]]:

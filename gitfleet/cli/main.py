@@ -1,4 +1,4 @@
-"""The entry point: every command is registered here, and every ending becomes an exit code (contracts.md §3).
+"""The entry point: runs one command and turns every ending into an exit code (contracts.md §3).
 
 0 done, 1 a known fault, 2 changes pending (`--detailed-exitcode`), 3 an unexpected error (a report is saved), 64 wrong
 usage, 130 interrupted. Commands import what they need when they run, so that `--help` stays quick.
@@ -6,55 +6,58 @@ usage, 130 interrupted. Commands import what they need when they run, so that `-
 
 from __future__ import annotations
 
+import os
 import sys
-import tempfile
-import traceback
 from pathlib import Path
 
 import click
-import typer
 
 from gitfleet import __version__
-from gitfleet.cli import commands
+from gitfleet.cli.commands import Commands
 from gitfleet.cli.talk import say
 from gitfleet.errors import GitfleetError
 
 EXIT_FAULT, EXIT_CHANGES, EXIT_UNEXPECTED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 3, 64, 130
 
-app = typer.Typer(
+app = Commands(
     name="gitfleet",
     help="The git repository is the hub of a fleet of Kubernetes clusters.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    epilog="`gitfleet COMMAND --help` shows the options of a command and an example.",
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-commands.register(app)
+app = click.version_option(__version__, message="gitfleet %(version)s")(app)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_stdout_go()
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; its exit code."""
     try:
-        outcome = app(args=arguments, standalone_mode=False, prog_name="gitfleet")
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        outcome = app.main(args=arguments, prog_name="gitfleet", standalone_mode=False)
+    except click.UsageError as error:
+        say(f"error: {_sentence(error.format_message())}")
+        say(f"hint: `{error.ctx.command_path if error.ctx else 'gitfleet'} --help` shows what there is")
         return EXIT_USAGE
-    except click.exceptions.UsageError as error:
-        error.show(file=sys.stderr)
-        return EXIT_USAGE
+    except click.ClickException as error:
+        say(f"error: {_sentence(error.format_message())}")
+        return EXIT_FAULT
     except click.exceptions.Exit as error:
         return error.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, click.Abort):
         say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (`| head`) has gone: there is nobody left to tell.
-        sys.stderr.close()
+        _let_stdout_go()
         return 0
     except GitfleetError as error:
         say(f"error: {error}")
@@ -71,6 +74,19 @@ def run(arguments: list[str]) -> int:
 def saved_report(arguments: list[str]) -> Path:
     """Write the traceback to a private file; only the command's name of the arguments is kept, they may hold
     secrets."""
+    import tempfile
+    import traceback
+
     with tempfile.NamedTemporaryFile("w", prefix="gitfleet-report-", suffix=".txt", delete=False) as file:
         file.write(f"gitfleet {__version__} {arguments[:1]}\n\n{traceback.format_exc()}")
     return Path(file.name)
+
+
+def _sentence(text: str) -> str:
+    """click's sentences in the form of ours: small first letter, no full stop."""
+    return (text[:1].lower() + text[1:]).rstrip(".")
+
+
+def _let_stdout_go() -> None:
+    """Nothing that is still buffered for a closed pipe may fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

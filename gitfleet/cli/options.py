@@ -1,45 +1,101 @@
-"""Options that several commands share, and the settings that follow from them."""
+"""Arguments and options that several commands share, and the settings that follow from them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Any, TypeVar
 
-import typer
+import click
 
-from gitfleet.settings import Settings
+from gitfleet.settings import GitLogin, Settings
 
-Repo = Annotated[str, typer.Argument(metavar="[REPO]", help="Path or URL of the config repo.", show_default=True)]
-Rev = Annotated[str | None, typer.Option("--rev", help="Commit, branch or tag to read instead of the watched branch.")]
-Kubeconfig = Annotated[
-    Path | None, typer.Option("--kubeconfig", envvar="KUBECONFIG", help="Where `connection.context` is looked up.")
-]
-KubeconfigDir = Annotated[
-    Path | None, typer.Option("--kubeconfig-dir", help="Folder where `connection.kubeconfig.file` is looked up.")
-]
-AllowExec = Annotated[
-    list[str] | None, typer.Option("--allow-exec", help="An exec plug-in that kubeconfigs may run (repeatable).")
-]
-CacheDir = Annotated[
-    Path | None,
-    typer.Option("--cache-dir", envvar="GITFLEET_CACHE_DIR", help="Mirror and parse cache; losing it costs time only."),
-]
-SimulatedDir = Annotated[
-    Path | None, typer.Option("--simulated-dir", help="Where simulated clusters keep their state between runs.")
-]
-Branch = Annotated[str | None, typer.Option("--branch", help="Branch to watch instead of the FleetConfig's.")]
-Format = Annotated["str | None", typer.Option("--output", "-o", help="table, json, yaml or wide where it applies.")]
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[F], F]
+
+_PATH = click.Path(path_type=Path)
+
+repo = click.argument("repo", metavar="[REPO]", default=".")
+in_repo = click.option(
+    "-C", "--repo", metavar="REPO", default=".", help="Path or URL of the config repo (default: this folder)."
+)
+rev = click.option("--rev", metavar="REV", help="Commit, branch or tag to read instead of the watched branch.")
+branch = click.option("--branch", metavar="NAME", help="Branch to watch instead of the FleetConfig's (main).")
+kubeconfig = click.option(
+    "--kubeconfig", type=_PATH, metavar="FILE", envvar="KUBECONFIG", help="Where connection.context is looked up."
+)
+kubeconfig_dir = click.option(
+    "--kubeconfig-dir", type=_PATH, metavar="DIR", help="Where connection.kubeconfig.file is looked up."
+)
+allow_exec = click.option(
+    "--allow-exec", multiple=True, metavar="PROGRAM", help="A login plug-in that kubeconfigs may run (repeatable)."
+)
+cache_dir = click.option(
+    "--cache-dir",
+    type=_PATH,
+    metavar="DIR",
+    envvar="GITFLEET_CACHE_DIR",
+    help="Mirror and parse cache; losing it costs time only.",
+)
+simulated_dir = click.option(
+    "--simulated-dir", type=_PATH, metavar="DIR", help="Where simulated clusters are kept between runs."
+)
 
 
-class Clusters(StrEnum):
-    """Whose answers `plan` counts with."""
+def clusters_of(*options: Decorator[F]) -> Decorator[F]:
+    """Several options as one decorator, shown in this order."""
 
-    LIVE = "live"
-    SIMULATED = "simulated"
-    NONE = "none"
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def connections(command: F) -> F:
+    """How member clusters are reached."""
+    return clusters_of(kubeconfig, kubeconfig_dir, allow_exec, simulated_dir)(command)
+
+
+def what_if(verb: str) -> Decorator[F]:
+    """--without, --with and --cordon of `plan` and `simulate`."""
+    return clusters_of(
+        click.option(
+            "--without", multiple=True, metavar="CLUSTER", help=f"{verb} without a cluster, or LABEL=VALUE (repeatable)."
+        ),
+        click.option(
+            "--with",
+            "with_file",
+            multiple=True,
+            type=_PATH,
+            metavar="FILE",
+            help=f"{verb} with a file's MemberClusters as well (repeatable).",
+        ),
+        click.option(
+            "--cordon", multiple=True, metavar="CLUSTER", help=f"{verb} with a cluster that takes nothing new (repeatable)."
+        ),
+    )
+
+
+def output(*formats: str) -> Decorator[F]:
+    """-o with the formats that a command has; the first is the default."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(formats),
+        default=formats[0],
+        metavar="FORMAT",
+        help=f"{'|'.join(formats)} (default: {formats[0]}).",
+    )
+
+
+def example(*lines: str) -> str:
+    """The end of a command's help: examples, each on its line."""
+    title = "Example:" if len(lines) == 1 else "Examples:"
+    return "\n".join(("\b", title, *(f"  {line}" for line in lines)))
 
 
 def cache_dir_for(repo: str, chosen: Path | None) -> Path:
@@ -51,6 +107,21 @@ def cache_dir_for(repo: str, chosen: Path | None) -> Path:
     return base / "gitfleet" / "repos" / hashlib.sha256(where.encode()).hexdigest()[:16]
 
 
+def git_login() -> GitLogin:
+    """How to prove who we are to the git remote, from the environment; never from an argument that others can see."""
+
+    def file(name: str) -> Path | None:
+        return Path(os.environ[name]) if os.environ.get(name) else None
+
+    return GitLogin(
+        username=os.environ.get("GITFLEET_GIT_USERNAME") or None,
+        password=os.environ.get("GITFLEET_GIT_PASSWORD") or None,
+        ssh_key_file=file("GITFLEET_SSH_KEY_FILE"),
+        known_hosts_file=file("GITFLEET_KNOWN_HOSTS_FILE"),
+        ca_file=file("GITFLEET_GIT_CA_FILE"),
+    )
+
+
 def settings_for(
     repo: str,
     *,
@@ -58,12 +129,12 @@ def settings_for(
     state_dir: Path | None = None,
     kubeconfig: Path | None = None,
     kubeconfig_dir: Path | None = None,
-    allow_exec: list[str] | None = None,
+    allow_exec: tuple[str, ...] = (),
     simulated_dir: Path | None = None,
     simulate_unconnected: bool = False,
     branch: str | None = None,
 ) -> Settings:
-    """The settings of one process from its options."""
+    """The settings of one process from its options and environment."""
     chosen_cache = cache_dir_for(repo, cache_dir)
     return Settings(
         repo=repo,
@@ -71,8 +142,9 @@ def settings_for(
         state_dir=state_dir,
         kubeconfig=kubeconfig,
         kubeconfig_dir=kubeconfig_dir,
-        allowed_exec=tuple(allow_exec or ()),
+        allowed_exec=tuple(allow_exec),
         simulated_dir=simulated_dir or chosen_cache / "simulated",
         simulate_unconnected=simulate_unconnected,
         watch_branch=branch,
+        git_login=git_login(),
     )

@@ -1,51 +1,81 @@
-"""How commands print: data on stdout (tables as kubectl prints them, JSON, YAML), talk on stderr."""
+"""How commands print data: tables as kubectl prints them, JSON, YAML, lines; always on stdout."""
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
-import orjson
-import yaml
 
-from gitfleet.errors import BadInput
+_BREAKING = str.maketrans({"\x7f": " ", "\x85": " ", "\u2028": " ", "\u2029": " "})
+_NARROWEST = 20
 
 
 def print_json(document: Any) -> None:
     """One JSON document, stable and complete."""
+    import orjson
+
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
 
 
 def print_json_line(document: Any) -> None:
     """One JSON object on a line of its own, at once."""
+    import orjson
+
     click.echo(orjson.dumps(document).decode())
     sys.stdout.flush()
 
 
 def print_yaml(document: Any) -> None:
     """One YAML document."""
+    import yaml
+
     click.echo(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).rstrip())
 
 
+def show(line: str) -> None:
+    """One line of text: what untrusted texts hold besides letters does not reach the terminal, indentation stays."""
+    click.echo("".join(c if c.isprintable() else " " for c in line.translate(_BREAKING)))
+
+
+def show_wrapped(line: str, indent: str) -> None:
+    """One line that is folded to the terminal's width, its further lines behind `indent`; never folded in a pipe."""
+    width = terminal_width()
+    clean = "".join(c if c.isprintable() else " " for c in line.translate(_BREAKING))
+    if width is None or len(clean) <= width:
+        click.echo(clean)
+        return
+    start = clean[: len(clean) - len(clean.lstrip(" "))]
+    for part in textwrap.wrap(
+        clean.strip(), max(width, _NARROWEST), initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
+    ):
+        click.echo(part)
+
+
+def terminal_width() -> int | None:
+    """The columns of the terminal that reads stdout; None when a file or another program does."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as they need, three spaces apart, no lines: what `kubectl get` prints."""
-    shown = [[_plain(cell) for cell in row] for row in rows]
+    """Columns as wide as they need, three spaces apart, no lines: what `kubectl get` prints.
+
+    On a terminal that is too narrow the last column is folded.
+    """
+    shown = [["".join(c if c.isprintable() else " " for c in cell) for cell in row] for row in rows]
     widths = [max(len(c), *(len(row[i]) for row in shown)) if shown else len(c) for i, c in enumerate(columns)]
+    before_last = sum(widths[:-1]) + 3 * (len(columns) - 1)
+    terminal = terminal_width()
+    room = None if terminal is None else terminal - before_last
     for line in [list(columns), *shown]:
-        click.echo("   ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def chosen_format(output: str | None, allowed: Sequence[str]) -> str:
-    """The format asked for, the first allowed one when none was; BadInput names what there is."""
-    if output is None:
-        return allowed[0]
-    if output not in allowed:
-        raise BadInput(f'there is no output format "{output}" here', hint=f"use -o {'|'.join(allowed)}")
-    return output
-
-
-def _plain(text: str) -> str:
-    """Control characters of untrusted texts must not reach the terminal."""
-    return "".join(c if c.isprintable() else " " for c in text)
+        first = "   ".join(cell.ljust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
+        last = [line[-1]]
+        if room is not None and room >= _NARROWEST and len(line[-1]) > room:
+            last = textwrap.wrap(line[-1], room, break_on_hyphens=False)
+        head = f"{first}   " if len(columns) > 1 else ""
+        click.echo(f"{head}{last[0]}".rstrip())
+        for part in last[1:]:
+            click.echo(" " * before_last + part)

@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from gitfleet.cli import options
 from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
 
 
-def render(
-    repo: options.Repo = ".",
-    out: Annotated[Path, typer.Option("--out", help="The folder to write to; must be empty or absent.")] = Path(
-        "rendered"
-    ),
-    rev: options.Rev = None,
-    branch: options.Branch = None,
-    cache_dir: options.CacheDir = None,
-) -> None:
+@click.command(epilog=options.example("gitfleet render . --out rendered", "gitfleet render . --rev my-change --out after"))
+@options.repo
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=Path("rendered"),
+    help="The folder to write to, empty or absent (default: rendered).",
+)
+@options.rev
+@options.branch
+@options.cache_dir
+def render(repo: str, out: Path, rev: str | None, branch: str | None, cache_dir: Path | None) -> None:
     """Write the manifests that each cluster is to have, overrides applied, as OUT/CLUSTER/PLACEMENT/*.yaml.
 
-    Every picked cluster is rendered with the newest snapshot, as if the rollout were done.
-    Example: gitfleet render . --out rendered
+    Every picked cluster is rendered with the newest snapshot, as if the rollout were done. Secrets are written as they
+    stand in the repo.
     """
     from gitfleet import wiring
 
-    if out.exists() and any(out.iterdir()):
-        raise BadInput(f"{out} is not empty", hint="name an empty or absent folder with --out")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(f"{out} is not an empty folder", hint="name an empty or absent folder with --out")
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     with wiring.open_workspace(settings, clusters="recorded") as workspace:
         files = workspace.rendered_files(rev)
-    for path, content in files.items():
-        target = out / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
+    try:
+        for path, content in files.items():
+            target = out / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    except OSError as error:
+        raise BadInput(f"{error.filename} cannot be written: {error.strerror}") from error
     clusters = {path.split("/")[0] for path in files}
     say(f"{len(files)} files for {len(clusters)} clusters are in {out}")

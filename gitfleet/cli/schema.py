@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from difflib import get_close_matches
 
 import click
-import typer
 
-from gitfleet.cli.output import print_json
+from gitfleet.cli import options
+from gitfleet.cli.output import print_json, show
 from gitfleet.errors import BadInput
 
 
-def schema(
-    kind: Annotated[
-        str | None, typer.Argument(metavar="[KIND]", help="A kind such as ClusterResourcePlacement.")
-    ] = None,
-) -> None:
-    """Print the JSON Schema of a kind, or the list of kinds.
-
-    Example: gitfleet schema ClusterResourcePlacement > crp.schema.json
-    """
+@click.command(
+    epilog=options.example("gitfleet schema", "gitfleet schema ClusterResourcePlacement > crp.schema.json")
+)
+@click.argument("kind", metavar="[KIND]", required=False)
+@options.output("text", "json")
+def schema(kind: str | None, output: str) -> None:
+    """Print the JSON Schema of a KIND such as ClusterResourcePlacement, or the list of kinds."""
     from gitfleet import desired
 
     known = desired.kinds()
+    if kind is None and output == "json":
+        print_json({"apiVersion": "gitfleet.dev/v1alpha1", "kind": "SchemaList", "items": list(known)})
+        return
     if kind is None:
         for name in known:
-            click.echo(name)
+            show(name)
         return
     by_name = {name.lower(): name for name in known}
     if kind.lower() not in by_name:
-        raise BadInput(f'there is no schema for "{kind}"', hint="`gitfleet schema` lists the kinds")
+        near = get_close_matches(kind.lower(), by_name, n=1)
+        meant = f'did you mean {by_name[near[0]]}? ' if near else ""
+        raise BadInput(f'there is no schema for "{kind}"', hint=f"{meant}`gitfleet schema` lists the kinds")
     print_json(desired.schema_for(by_name[kind.lower()]))

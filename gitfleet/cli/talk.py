@@ -1,10 +1,29 @@
-"""Talk goes to stderr."""
+"""What people read: one line at a time, free of control characters, whoever wrote the text."""
 
 from __future__ import annotations
 
 import click
 
+from gitfleet.report.story import one_line
 
-def say(sentence: str) -> None:
-    """One line to the person at the terminal; never data."""
-    click.echo(sentence, err=True)
+LONGEST_LINE = 2000
+MOST_LINES = 20
+
+
+def plain(text: str) -> str:
+    """A text of unknown origin on one line, without anything that could steer a terminal."""
+    return one_line(text, LONGEST_LINE)
+
+
+def say(text: str) -> None:
+    """Talk goes to stderr, never data; a text may have several lines."""
+    for line in text.splitlines() or [""]:
+        click.echo(plain(line), err=True)
+
+
+def say_some(title: str, sentences: list[str], more: str) -> None:
+    """The first sentences of a list, and how many there are besides (`more` says where to look)."""
+    for sentence in sentences[:MOST_LINES]:
+        say(f"{title}: {sentence}")
+    if len(sentences) > MOST_LINES:
+        say(f"{title}: and {len(sentences) - MOST_LINES} more; {more}")

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gitfleet.cli import options
-from gitfleet.cli.output import chosen_format, print_json
-from gitfleet.cli.talk import say
-from gitfleet.model.faults import Fault, Severity
+from gitfleet.cli.output import print_json, show
+from gitfleet.cli.talk import plain, say
+
+if TYPE_CHECKING:
+    from gitfleet.model.faults import Fault
 
 
-def validate(
-    repo: options.Repo = ".",
-    rev: options.Rev = None,
-    branch: options.Branch = None,
-    cache_dir: options.CacheDir = None,
-    output: options.Format = None,
-) -> int:
+@click.command(epilog=options.example("gitfleet validate", "gitfleet validate . --rev my-change -o github"))
+@options.repo
+@options.rev
+@options.branch
+@options.cache_dir
+@options.output("text", "json", "github", "sarif")
+def validate(repo: str, rev: str | None, branch: str | None, cache_dir: Path | None, output: str) -> int:
     """Show every fault of a commit as path:line: Kind/name: field: message.
 
-    Formats: -o text|json|github|sarif. Exit code 1 when there is an error (warnings alone give 0).
-    Example: gitfleet validate . --rev my-change -o github
+    The committed tree is read, never the files as they are in your folder. Exit code 1 when there is an error;
+    warnings alone give 0.
     """
     from gitfleet import wiring
 
-    shape = chosen_format(output, ("text", "json", "github", "sarif"))
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
-    with wiring.open_workspace(settings) as workspace:
+    with wiring.open_workspace(settings, clusters="none") as workspace:
         commit = workspace.commit_of(rev)
         faults = workspace.desired_at(commit).faults
-    errors = [fault for fault in faults if fault.severity is Severity.ERROR]
-    match shape:
+    errors = sum(fault.severity == "error" for fault in faults)
+    match output:
         case "json":
             print_json(faults_document(commit, faults))
         case "sarif":
@@ -42,9 +45,14 @@ def validate(
                 click.echo(github_line(fault))
         case _:
             for fault in faults:
-                click.echo(str(fault) if fault.severity is Severity.ERROR else f"{fault} (warning)")
-    say(f"{len(errors)} errors, {len(faults) - len(errors)} warnings in commit {commit[:12]}")
+                show(str(fault) if fault.severity == "error" else f"{fault} (warning)")
+    say(f"commit {commit[:12]} has {counted(errors, 'error')} and {counted(len(faults) - errors, 'warning')}")
     return 1 if errors else 0
+
+
+def counted(number: int, word: str) -> str:
+    """`no errors`, `1 error`, `2 errors`."""
+    return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
 
 
 def faults_document(commit: str, faults: Sequence[Fault]) -> dict[str, object]:
@@ -61,23 +69,26 @@ def faults_document(commit: str, faults: Sequence[Fault]) -> dict[str, object]:
 
 def github_line(fault: Fault) -> str:
     """A workflow command of GitHub Actions, escaped as its documentation says."""
-    level = "error" if fault.severity is Severity.ERROR else "warning"
-    text = ": ".join(part for part in (fault.object, fault.field, fault.message) if part)
+    level = "error" if fault.severity == "error" else "warning"
     path = _escaped(fault.path).replace(":", "%3A").replace(",", "%2C")
-    return f"::{level} file={path},line={fault.line}::{_escaped(text)}"
+    return f"::{level} file={path},line={fault.line}::{_escaped(plain(_sentence(fault)))}"
 
 
 def sarif_document(faults: Sequence[Fault]) -> dict[str, object]:
     """SARIF 2.1.0 (OASIS), as code-scanning pages read it."""
+    from urllib.parse import quote
+
+    from gitfleet import __version__
+
     results = [
         {
             "ruleId": "gitfleet",
-            "level": "error" if fault.severity is Severity.ERROR else "warning",
-            "message": {"text": ": ".join(part for part in (fault.object, fault.field, fault.message) if part)},
+            "level": "error" if fault.severity == "error" else "warning",
+            "message": {"text": _sentence(fault)},
             "locations": [
                 {
                     "physicalLocation": {
-                        "artifactLocation": {"uri": fault.path},
+                        "artifactLocation": {"uri": quote(fault.path), "uriBaseId": "%SRCROOT%"},
                         "region": {"startLine": max(1, fault.line)},
                     }
                 }
@@ -85,12 +96,17 @@ def sarif_document(faults: Sequence[Fault]) -> dict[str, object]:
         }
         for fault in faults
     ]
-    driver = {"name": "gitfleet", "rules": [{"id": "gitfleet"}]}
+    rule = {"id": "gitfleet", "shortDescription": {"text": "A fault in the fleet's config repo"}}
+    driver = {"name": "gitfleet", "version": __version__, "rules": [rule]}
     return {
         "version": "2.1.0",
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "runs": [{"tool": {"driver": driver}, "results": results}],
     }
+
+
+def _sentence(fault: Fault) -> str:
+    return ": ".join(part for part in (fault.object, fault.field, fault.message) if part)
 
 
 def _escaped(text: str) -> str:

@@ -109,6 +109,8 @@ class Driver:
             head = self.publish(inputs.before, decision.after, heads.get(self.branches.state), inputs.desired, "intent")
             self.checkpoint("intent published")
             self._tell(report.tell_events(inputs.before, decision.after))
+            if head == heads.get(self.branches.state):
+                self._still_ours(head, operations)
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
             self._tell(report.events_of_outcomes(outcomes, decision.after))
@@ -189,6 +191,15 @@ class Driver:
             if isinstance(operation, Create | Update | Delete):
                 writes.setdefault(operation.cluster, []).append(operation)
         return self.fanout.perform(decision.after.clusters, writes) if writes else ()
+
+    def _still_ours(self, head: str | None, operations: tuple[Operation, ...]) -> None:
+        """LostRace when another process has moved the state branch while this one decided that no state changes.
+
+        What looks like drift to a process that lagged behind may be the newer commit that the other one rolled out.
+        """
+        writes = any(isinstance(operation, Create | Update | Delete) for operation in operations)
+        if writes and self.reader.fetch().get(self.branches.state) != head:
+            raise LostRace(f"{self.branches.state} was moved by another process")
 
     def _tell(self, events: Iterable[Event]) -> None:
         for event in events:

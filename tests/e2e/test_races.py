@@ -1,0 +1,119 @@
+"""Races of two reconcilers, made on purpose: in memory, step by step, because luck would seldom show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from gitfleet import cycle
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.ports.clusters import ClusterClient, ClusterReader
+from gitfleet.settings import Limits
+from gitfleet.testing.clock import ManualClock
+from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.testing.memory_cache import MemoryCache
+from gitfleet.testing.memory_repo import MemoryRepo
+from tests.e2e.manifests import config_map, member, namespace_file, placement
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+SETTINGS = ObjectKey("", "v1", "ConfigMap", "web", "settings")
+
+
+@dataclass
+class Slow:
+    """A ClusterDirectory that lets something else happen before each look of its owner."""
+
+    inner: SimulatedDirectory
+    before_look: Callable[[], None] = field(default=lambda: None)
+
+    def reader(self, cluster: MemberCluster) -> ClusterReader:
+        return SlowReader(self, self.inner.reader(cluster))
+
+    def client(self, cluster: MemberCluster) -> ClusterClient:
+        return self.inner.client(cluster)
+
+
+@dataclass
+class SlowReader:
+    owner: Slow
+    inner: ClusterReader
+
+    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+        self.owner.before_look()
+        return self.inner.look(keys, probe=probe)
+
+
+class Duel:
+    """Two drivers on one repo and one fleet; the second one is the slow one."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock(START)
+        self.repo = MemoryRepo()
+        self.fleet = SimulatedFleet(self.clock)
+        self.slow = Slow(SimulatedDirectory(self.fleet))
+        self.quick_driver = self._driver(Slow(SimulatedDirectory(self.fleet)))
+        self.slow_driver = self._driver(self.slow)
+        self.written: list[tuple[datetime, str]] = []
+
+    def _driver(self, directory: Slow) -> Driver:
+        trees = DesiredTrees(self.repo, MemoryCache(), Limits())
+        return Driver(
+            reader=self.repo,
+            writer=self.repo,
+            desired_trees=trees,
+            state_trees=StateTrees(self.repo, trees, Limits()),
+            fanout=Fanout(directory=directory, executor=None),
+            clock=self.clock,
+            corridor=cycle.Corridor(),
+            version="test",
+        )
+
+    def commit(self, files: dict[str, str]) -> None:
+        self.repo.commit_files("main", {p: t.encode() for p, t in files.items()}, self.clock.now(), "Edit")
+
+    def settle(self, driver: Driver) -> None:
+        for _ in range(30):
+            if driver.tick().settled:
+                return
+            self.clock.advance(5)
+        raise AssertionError("never settled")
+
+    def value(self, cluster: str = "c1") -> str | None:
+        live = self.fleet.cluster(cluster).get(SETTINGS)
+        return None if live is None else str(live.body["data"]["k"])
+
+
+def files(value: str) -> dict[str, str]:
+    return {
+        **{f"clusters/{n}.yaml": member(n, connection={"simulated": True}) for n in ("c1", "c2")},
+        "placements/web.yaml": placement("web"),
+        "resources/web.yaml": namespace_file("web") + "---\n" + config_map("web", k=value),
+    }
+
+
+def test_a_process_that_lagged_behind_never_takes_clusters_back_to_the_old_commit() -> None:
+    duel = Duel()
+    duel.commit(files("old"))
+    duel.settle(duel.quick_driver)
+    duel.settle(duel.slow_driver)
+    assert duel.value() == "old"
+
+    def overtake() -> None:
+        duel.slow.before_look = lambda: None
+        duel.commit(files("new"))
+        duel.settle(duel.quick_driver)
+
+    # The slow one has read the old commit and the old state; what it finds on the clusters is new already.
+    duel.slow.before_look = overtake
+    result = duel.slow_driver.tick()
+    assert result.lost_race
+    assert duel.value() == "new"
+    duel.settle(duel.slow_driver)
+    assert duel.value("c1") == duel.value("c2") == "new"
