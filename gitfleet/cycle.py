@@ -41,7 +41,7 @@ class Corridor:
         wanted, before, now = inputs.desired, inputs.before, inputs.now
         accepted = desired.accept(wanted, before, now)
         clusters = observe.observe_clusters(accepted.clusters, inputs.answers, now)
-        known = replace(before, clusters=clusters)
+        known = replace(before, clusters=clusters, left_behind={})
         rendered = self._renderer.works_of(known)
         seen_operations = self._plan(known, rendered, inputs.answers)
         seen = observe.observe_bindings(before.placements, rendered, seen_operations, (), inputs.answers, now)
@@ -52,7 +52,7 @@ class Corridor:
         profile, faults = schedule.profile_for(wanted.config, self._plugins)
         records: dict[PlacementKey, PlacementRecord] = {}
         plans: dict[PlacementKey, RolloutPlan] = {}
-        wakes = [fleet.wake_at]
+        wakes = [fleet.wake_at, apply.next_forced_leave(clusters)]
         for key, placement in accepted.placements.items():
             old = before.placements.get(key) or PlacementRecord(placement=placement)
             record = replace(old, placement=placement, bindings=seen.get(key, ()))
@@ -67,9 +67,8 @@ class Corridor:
                     wakes.append(now + plan.clock if plan.clock is not None else None)
             records[key] = report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now)
         after = replace(
-            before,
+            known,
             observed_commit=wanted.commit,
-            clusters=clusters,
             placements=records,
             overrides=overrides,
             faults=wanted.faults + faults,
@@ -95,6 +94,7 @@ class Corridor:
         after, answers = decision.after, decision.inputs.answers
         inventory = apply.settle_all(after.inventory, operations, outcomes)
         inventory = apply.release_left(inventory, after.clusters, now)
+        left_behind = apply.left_behind(after.inventory, inventory, outcomes, answers)
         seen = observe.observe_bindings(after.placements, decision.works, operations, outcomes, answers, now)
         records: dict[PlacementKey, PlacementRecord] = {}
         for key, record in after.placements.items():
@@ -102,7 +102,7 @@ class Corridor:
             if record.placement.deleting is None or bindings:
                 records[key] = report.with_conditions(replace(record, bindings=bindings), None, now)
         clusters = {name: c for name, c in after.clusters.items() if not rollout.has_left(c, records, inventory)}
-        return replace(after, placements=records, inventory=inventory, clusters=clusters)
+        return replace(after, placements=records, inventory=inventory, clusters=clusters, left_behind=left_behind)
 
     def explain(self, decision: Decision, key: PlacementKey) -> tuple[ClusterVerdict, ...]:
         """Every cluster's story in the scheduling of one placement."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -12,6 +12,23 @@ class Limits:
 
     file_bytes: int = 4 * 1024 * 1024
     files: int = 200_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitLogin:
+    """How this process proves who it is to the git remote; what is None is not used, and then the user's own git
+    settings and ssh agent count. A token is a password; many hosts ignore the name that goes with it."""
+
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ssh_key_file: Path | None = None
+    known_hosts_file: Path | None = None
+    ca_file: Path | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything is there."""
+        return self != GitLogin()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +52,4 @@ class Settings:
     simulate_unconnected: bool = False
     watch_branch: str | None = None
     limits: Limits = Limits()
+    git_login: GitLogin = GitLogin()

@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from gitfleet import __version__, cycle, schedule
+from gitfleet import __version__, cycle, rollout, schedule
 from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git import GitCredentials, GitRemote
 from gitfleet.adapters.git_setup import local_git_dir, make_repository
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.state_dir import StateDirectory
-from gitfleet.errors import BadInput
+from gitfleet.errors import BadInput, MissingPart
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
@@ -31,7 +31,7 @@ from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.repos import RepoReader, RepoWriter
-from gitfleet.settings import Settings
+from gitfleet.settings import GitLogin, Settings
 from gitfleet.testing.clock import ManualClock
 from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
 from gitfleet.testing.memory_cache import MemoryCache
@@ -48,9 +48,19 @@ __all__ = ["WhatIf", "make_repository", "open_workspace", "scheduler_plugins", "
 @contextmanager
 def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Workspace]:
     """Open a repository for questions and for running; `clusters` is live, simulated, none or recorded."""
-    settings.cache_dir.mkdir(parents=True, exist_ok=True)
+    try:
+        settings.cache_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "name a folder that can be written with --cache-dir"
+        why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
+        raise MissingPart(why, hint=hint) from error
     clock = SystemClock()
-    remote = GitRemote(settings.repo, settings.cache_dir / "mirror", use_git_config=True)
+    remote = GitRemote(
+        settings.repo,
+        settings.cache_dir / "mirror",
+        credentials=_credentials(settings.git_login),
+        use_git_config=True,
+    )
     cache = SqliteBlobCache(settings.cache_dir / "parsed.sqlite3")
     kept = settings.simulated_dir or settings.cache_dir / "simulated"
     simulated = SimulatedFleet.load(kept, clock)
@@ -112,8 +122,9 @@ def simulate(
     revision: str | None,
     what_if: WhatIf,
     listen: Callable[[Event, float], None],
-) -> None:
-    """Play a scenario on a copy of a commit, in memory and in virtual time."""
+) -> tuple[str, ...]:
+    """Play a scenario on a copy of a commit, in memory and in virtual time; what is still waiting at the end, in
+    sentences."""
     try:
         content = scenario.read_bytes() if scenario else DEFAULT_SCENARIO
     except OSError as error:
@@ -125,7 +136,8 @@ def simulate(
         blobs = workspace.driver.reader.read_blobs(entries.values(), limit=settings.limits.file_bytes)
         files = {path: blobs[oid] for path, oid in entries.items() if oid in blobs}
         branch = workspace.driver.branches.watch
-    play_files(script, files, listen, what_if=what_if, branch=branch, settings=settings)
+    play = play_files(script, files, listen, what_if=what_if, branch=branch, settings=settings)
+    return tuple(sentence for record in play.state.placements.values() for sentence in rollout.waiting_for(record))
 
 
 def play_files(
@@ -165,6 +177,18 @@ def play_files(
     )
     play.run()
     return play
+
+
+def _credentials(login: GitLogin) -> GitCredentials | None:
+    if not login.given:
+        return None
+    return GitCredentials(
+        username=login.username,
+        password=login.password,
+        ssh_key_file=login.ssh_key_file,
+        known_hosts_file=login.known_hosts_file,
+        ca_file=login.ca_file,
+    )
 
 
 def _directory(settings: Settings, simulated: ClusterDirectory, *, all_simulated: bool) -> ByConnection:

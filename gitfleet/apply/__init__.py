@@ -12,7 +12,15 @@ Source: kubefleet.md §6; decisions D7, D15.
 """
 
 from gitfleet.apply.differences import find_differences
-from gitfleet.apply.fleet import Planner, merge_looks, pledge_all, release_left, settle_all
+from gitfleet.apply.fleet import (
+    Planner,
+    left_behind,
+    merge_looks,
+    next_forced_leave,
+    pledge_all,
+    release_left,
+    settle_all,
+)
 from gitfleet.apply.ledgers import pledge_inventory, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
@@ -23,7 +31,9 @@ __all__ = [
     "Planner",
     "ShapeCache",
     "find_differences",
+    "left_behind",
     "merge_looks",
+    "next_forced_leave",
     "plan_apply",
     "pledge_all",
     "pledge_inventory",

@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.apply.ledgers import pledge_inventory, settle_inventory
+from gitfleet.apply.ledgers import by_identity, pledge_inventory, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
 from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.observations import ClusterAnswer
-from gitfleet.model.operations import Operation, Outcome
+from gitfleet.model.operations import Delete, Operation, Outcome
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
@@ -20,6 +21,7 @@ from gitfleet.model.works import Work
 FORCED_LEAVE: Final = timedelta(minutes=15)
 """KubeFleet's force-delete-wait-time."""
 _MOST_SHAPES = 500_000
+_TICK = timedelta.resolution
 _Question = tuple[tuple[Work, ...], Mapping[PlacementKey, str], Inventory, ClusterAnswer]
 
 
@@ -121,6 +123,44 @@ def release_left(
         and (cluster.delete_propagation_policy == "Abandon" or now - cluster.deleting > FORCED_LEAVE)
     }
     return _with(inventory, gone)
+
+
+def next_forced_leave(clusters: Mapping[str, MemberCluster]) -> datetime | None:
+    """The first moment at which `release_left` will let a leaving cluster go by the clock alone; None when none."""
+    waiting = (c.deleting for c in clusters.values() if c.delete_propagation_policy != "Abandon")
+    return min((since + FORCED_LEAVE + _TICK for since in waiting if since is not None), default=None)
+
+
+def left_behind(
+    before: Mapping[str, Inventory],
+    after: Mapping[str, Inventory],
+    outcomes: Iterable[Outcome],
+    answers: Mapping[str, ClusterAnswer],
+) -> dict[str, dict[PlacementKey, int]]:
+    """How many objects stay on their clusters although the inventory no longer names them, by cluster and placement.
+
+    On a cluster that was not seen, every object that was once applied counts.
+    """
+    deleted = {(o.operation.cluster, o.operation.key) for o in outcomes if isinstance(o.operation, Delete) and o.ok}
+    found: dict[str, dict[PlacementKey, int]] = {}
+    for name, had in before.items():
+        has = after.get(name, {})
+        if has is had:
+            continue
+        kept = by_identity(has)
+        for key, entry in had.items():
+            gone = key.identity in kept or (name, key) in deleted
+            if not gone and _is_there(entry, answers.get(name)):
+                counts = found.setdefault(name, {})
+                counts[entry.placement] = counts.get(entry.placement, 0) + 1
+    return found
+
+
+def _is_there(entry: InventoryEntry, answer: ClusterAnswer | None) -> bool:
+    if answer is None or entry.key not in answer.live:
+        return entry.uid is not None
+    live = answer.live[entry.key]
+    return live is not None and entry.uid in (None, live.uid)
 
 
 def _with(inventory: Mapping[str, Inventory], changed: Mapping[str, Inventory]) -> Mapping[str, Inventory]:

@@ -2,42 +2,80 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
+import sys
 from pathlib import Path
-from typing import Annotated
 
 import click
-import typer
 
+from gitfleet.cli import options
 from gitfleet.cli.init import layout_files
-from gitfleet.cli.progress import Progress
+from gitfleet.cli.progress import progress_for
 from gitfleet.cli.talk import say
+from gitfleet.errors import BadInput
+
+_MARK = ".gitfleet-demo"
 
 
-def demo(
-    directory: Annotated[Path, typer.Option("--dir", help="Where the demo's repo is made (replaced).")] = Path(".demo"),
-) -> int:
-    """Make a config repo with simulated clusters, reconcile it, and show the status that was written back.
-
-    Example: gitfleet demo
-    """
+@click.command(epilog=options.example("gitfleet demo", "gitfleet demo --dir /tmp/demo"))
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=Path(".demo"),
+    help="Where the demo is made; an earlier demo there is replaced (default: .demo).",
+)
+def demo(directory: Path) -> int:
+    """Make a config repo with simulated clusters, reconcile it, and show the status that was written back."""
     from gitfleet import wiring
-    from gitfleet.cli import options
 
-    if directory.exists():
-        shutil.rmtree(directory)
+    _clear(directory)
     repo = directory / "fleet"
     wiring.make_repository(repo, dict(layout_files()), "A fleet of simulated clusters")
-    say(f"The config repo is {repo}: a commit on main with clusters, placements, overrides and resources.\n")
-    settings = options.settings_for(
-        str(repo), cache_dir=directory / "cache", simulated_dir=directory / "clusters", simulate_unconnected=True
-    )
-    progress = Progress("text")
+    say(f"The config repo is {repo}: one commit on main with clusters, placements, overrides and resources.")
+    cache = directory / "cache"
+    settings = options.settings_for(str(repo), cache_dir=cache, simulate_unconnected=True)
     with wiring.open_workspace(settings) as workspace:
-        result = workspace.runner(progress.hear).until_settled(120.0)
+        with progress_for("text", live=True) as progress:
+            result = workspace.runner(progress.hear).until_settled(120.0)
         readme = workspace.state_file("README.md")
     click.echo("")
-    click.echo(readme)
-    say(f"Where to look: git -C {repo} log gitfleet/state; gitfleet get crp --repo {repo};")
-    say(f"gitfleet explain web --repo {repo}. Edit {repo}, commit, and run `gitfleet run --until-settled {repo}`.")
+    _print_markdown(readme)
+    where = shlex.quote(str(repo))
+    say("What gitfleet wrote on the branch gitfleet/state stands above. Now look at it and change it:")
+    say(f"  gitfleet get crp -C {where}")
+    say(f"  gitfleet explain web -C {where}")
+    say(f"  git -C {where} log gitfleet/state")
+    say(f"Edit and commit a file in {where}, then:")
+    say(f"  gitfleet run --until-settled {where} --cache-dir {shlex.quote(str(cache))}")
     return 0 if result.settled else 1
+
+
+def _clear(directory: Path) -> None:
+    """Make room for the demo; a folder that is not an earlier demo's is nobody's to delete."""
+    try:
+        if directory.exists():
+            if any(directory.iterdir()) and not (directory / _MARK).exists():
+                raise BadInput(
+                    f"{directory} is not empty and not an earlier demo", hint="name another folder with --dir"
+                )
+            shutil.rmtree(directory)
+        directory.mkdir(parents=True)
+        (directory / _MARK).write_text("`gitfleet demo` made this folder and replaces it when it runs again.\n")
+    except OSError as error:
+        raise BadInput(
+            f"{directory} cannot be used: {error.strerror}", hint="name another folder with --dir"
+        ) from error
+
+
+def _print_markdown(text: str) -> None:
+    """The page as it stands in a file, or laid out for a terminal."""
+    if not sys.stdout.isatty():
+        click.echo(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text, hyperlinks=False))

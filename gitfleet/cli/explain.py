@@ -2,78 +2,120 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
 
 import click
-import typer
 
 from gitfleet.cli import options
-from gitfleet.cli.output import chosen_format, print_json, print_table
+from gitfleet.cli.output import print_json, print_table, show_wrapped
 from gitfleet.errors import BadInput
 
 
+@click.command(
+    epilog=options.example(
+        "gitfleet explain web", "gitfleet explain web eu-1", "gitfleet explain team-a/cart -C my-fleet"
+    )
+)
+@click.argument("placement", metavar="PLACEMENT")
+@click.argument("cluster", metavar="[CLUSTER]", required=False)
+@options.in_repo
+@options.rev
+@options.branch
+@options.cache_dir
+@options.output("table", "wide", "json")
 def explain(
-    placement: Annotated[str, typer.Argument(metavar="PLACEMENT", help="NAME, or NAMESPACE/NAME.")],
-    cluster: Annotated[str | None, typer.Argument(metavar="[CLUSTER]")] = None,
-    repo: Annotated[str, typer.Option("--repo", "-C", help="Path or URL of the config repo.")] = ".",
-    rev: options.Rev = None,
-    branch: options.Branch = None,
-    cache_dir: options.CacheDir = None,
-    output: options.Format = None,
+    placement: str,
+    cluster: str | None,
+    repo: str,
+    rev: str | None,
+    branch: str | None,
+    cache_dir: Path | None,
+    output: str,
 ) -> None:
-    """Explain a placement: a table of all clusters, or one cluster as a story.
+    """Explain a PLACEMENT (NAME, or NAMESPACE/NAME): a table of all clusters, or one CLUSTER as a story.
 
-    Formats: -o table|json. Example: gitfleet explain web cluster-2 --repo my-fleet
+    It reads the commit and the state branch and nothing else: no cluster is asked.
     """
     from gitfleet import wiring
 
-    shape = chosen_format(output, ("table", "json"))
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     with wiring.open_workspace(settings, clusters="recorded") as workspace:
         rows = workspace.explain(placement, rev)
     if cluster is not None:
+        names = [row["clusterName"] for row in rows]
         rows = [row for row in rows if row["clusterName"] == cluster]
         if not rows:
-            raise BadInput(f'there is no cluster "{cluster}"', hint="`gitfleet get clusters` lists what there is")
-    if shape == "json":
+            near = get_close_matches(cluster, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else "`gitfleet get clusters` lists what there is"
+            raise BadInput(f'there is no cluster "{cluster}"', hint=hint)
+    if output == "json":
         print_json(
             {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "Explanation", "placement": placement, "clusters": rows}
         )
     elif cluster is not None:
         for line in story(placement, rows[0]):
-            click.echo(line)
+            show_wrapped(line, "  ")
     else:
-        print_table(
-            ("CLUSTER", "PICKED", "STATE", "SPREAD", "AFFINITY", "WHY"),
-            [
-                (
-                    row["clusterName"],
-                    "yes" if row["selected"] else "no",
-                    row["state"] or "-",
-                    str(row["clusterScore"]["topologySpreadScore"]) if row["clusterScore"] else "-",
-                    str(row["clusterScore"]["affinityScore"]) if row["clusterScore"] else "-",
-                    row["why"],
-                )
-                for row in rows
-            ],
-        )
+        wide = output == "wide"
+        columns = ("CLUSTER", "PICKED", "STATE", "SNAPSHOT", *(("SPREAD", "AFFINITY") if wide else ()), "WHY")
+        print_table(columns, [_cells(placement, row, wide) for row in rows])
 
 
-def story(placement: str, row: dict[str, object]) -> list[str]:
+def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:
+    score = row["clusterScore"]
+    scores = (str(score["topologySpreadScore"]), str(score["affinityScore"])) if score else ("-", "-")
+    return (
+        row["clusterName"],
+        "yes" if row["selected"] else "no",
+        row["state"] or "-",
+        _index(row["appliedSnapshot"]),
+        *(scores if wide else ()),
+        why(placement, row),
+    )
+
+
+def why(placement: str, row: Mapping[str, Any]) -> str:
+    """The one sentence that matters most about a cluster: what it waits for, else what happens next, else why it was
+    picked or not."""
+    name = row["clusterName"]
+    if row["selected"] and row["waiting"]:
+        return str(row["waiting"][0]).removeprefix(f"{placement}: {name} ")
+    if row["selected"] and row["next"]:
+        return f"next: {row['next']}"
+    if row["selected"] and row["appliedSnapshot"]:
+        return "up to date"
+    reason = str(row["reason"]).removeprefix(f'Cluster "{name}" ')
+    return f"{reason} ({row['clusterMessage']})" if row["clusterMessage"] else reason
+
+
+def story(placement: str, row: Mapping[str, Any]) -> list[str]:
     """One cluster's story in a few sentences."""
     name = row["clusterName"]
-    lines = [f"{name} is {'picked' if row['selected'] else 'not picked'} for {placement}: {row['reason']}"]
+    reason = str(row["reason"]).removeprefix(f'Cluster "{name}" ')
+    lines = [f"{name} is {'picked' if row['selected'] else 'not picked'} for {placement}: {reason}"]
     if row["refusedBy"]:
         lines.append(f"It was refused by the plug-in {row['refusedBy']}.")
-    scores = row["scoresByPlugin"]
-    if isinstance(scores, dict) and scores:
-        lines.append("Scores: " + ", ".join(f"{plugin} {score}" for plugin, score in scores.items()) + ".")
+    if row["clusterMessage"]:
+        lines.append(f"The cluster is {row['clusterState']}: {row['clusterMessage']}")
+    if row["scoresByPlugin"]:
+        scores = ", ".join(f"{plugin} {score}" for plugin, score in row["scoresByPlugin"].items())
+        lines.append(f"Scores: {scores}.")
     if row["remedy"]:
         lines.append(f"What would change that: {row['remedy']}")
     if row["state"]:
-        snapshot = row["resourceSnapshot"] or "no snapshot yet"
+        has = row["appliedSnapshot"] or "nothing yet"
         lines.append(
-            f"Its binding is {row['state']} with {snapshot}; it has {row['appliedSnapshot'] or 'nothing yet'}."
+            f"Its binding is {row['state']} with {row['resourceSnapshot'] or 'no snapshot yet'}; it has {has}."
         )
-    lines += [f"Waiting: {sentence}" for sentence in row["waiting"]] if isinstance(row["waiting"], list) else []
+    if row["next"]:
+        lines.append(f"Next: {row['next']}")
+    lines += [f"Waiting: {str(sentence).removeprefix(f'{placement}: ')}" for sentence in row["waiting"]]
     return lines
+
+
+def _index(snapshot: str | None) -> str:
+    """`web-3-snapshot` is index 3."""
+    return snapshot.removesuffix("-snapshot").rpartition("-")[2] if snapshot else "-"

@@ -2,73 +2,97 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-import typer
 
 from gitfleet.cli import options
-from gitfleet.cli.output import chosen_format, print_json, print_table, print_yaml
+from gitfleet.cli.output import print_json, print_table, print_yaml, show
+from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
 
-Kind = Annotated[str, typer.Argument(metavar="KIND", help="placements (crp), clusters (mc), bindings, snapshots, ...")]
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="One object by its name.")]
-RepoOption = Annotated[str, typer.Option("--repo", "-C", help="Path or URL of the config repo.")]
+if TYPE_CHECKING:
+    from gitfleet.loop.workspace import Workspace
 
 
-def get(
-    kind: Kind,
-    name: Name = None,
-    repo: RepoOption = ".",
-    cache_dir: options.CacheDir = None,
-    branch: options.Branch = None,
-    output: options.Format = None,
-) -> None:
-    """List objects of a kind from the state branch, as kubectl would.
+@click.command(
+    epilog=options.example(
+        "gitfleet get crp", "gitfleet get bindings -o wide", "gitfleet get mc eu-1 -o yaml -C my-fleet"
+    )
+)
+@click.argument("kind", metavar="KIND")
+@click.argument("name", metavar="[NAME]", required=False)
+@options.in_repo
+@options.branch
+@options.cache_dir
+@options.output("table", "wide", "json", "yaml", "name")
+def get(kind: str, name: str | None, repo: str, branch: str | None, cache_dir: Path | None, output: str) -> None:
+    """List the objects of a KIND, or the one of a NAME, from the state branch, as kubectl would.
 
-    Formats: -o table|wide|json|yaml|name. Example: gitfleet get crp --repo my-fleet
+    \b
+    Kinds: placements (crp, rp), clusters (mc), bindings, snapshots, policies,
+    overrides, and as people wrote them: runs, strategies, approvals,
+    evictions, budgets, rollouts. Short and long names work as in kubectl.
     """
     from gitfleet import wiring
+    from gitfleet.cli import written
     from gitfleet.report import views
 
-    shape = chosen_format(output, ("table", "wide", "json", "yaml", "name"))
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
-    with wiring.open_workspace(settings) as workspace:
-        state, now = workspace.state(), workspace.clock.now()
-    objects = views.objects_of(kind, state, name)
+    plain = written.plain_kind(kind)
+    with wiring.open_workspace(settings, clusters="none") as workspace:
+        if plain is not None:
+            objects = written.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
+            table: Any = written.table_of(plain, objects)
+        else:
+            state, now = _state(workspace, kind), workspace.clock.now()
+            objects = views.objects_of(kind, state, name)
+            table = views.table_of(kind, state, name, now=now, wide=output == "wide")
     if name is not None and not objects:
-        raise BadInput(f'{kind} "{name}" is not in the state branch', hint=f"`gitfleet get {kind}` lists what there is")
-    if shape in ("json", "yaml"):
+        raise BadInput(f'there is no {kind} "{name}"', hint=f"`gitfleet get {kind}` lists what there is")
+    if output in ("json", "yaml"):
         document = objects[0] if name is not None else {"apiVersion": "v1", "kind": "List", "items": objects}
-        print_json(document) if shape == "json" else print_yaml(document)
+        print_json(document) if output == "json" else print_yaml(document)
         return
-    if shape == "name":
+    if not objects:
+        say("No resources found")
+    elif output == "name":
         for found in objects:
-            click.echo(f"{found['kind'].lower()}/{found['metadata']['name']}")
-        return
-    table = views.table_of(kind, state, name, now=now, wide=shape == "wide")
-    print_table(table.columns, table.rows)
+            show(f"{found['kind'].lower()}/{found['metadata']['name']}")
+    else:
+        print_table(table.columns, table.rows)
 
 
-def describe(
-    kind: Kind,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
-    repo: RepoOption = ".",
-    cache_dir: options.CacheDir = None,
-    branch: options.Branch = None,
-) -> None:
-    """Show one object of the state branch with its conditions and, for a placement, each cluster's story.
-
-    Example: gitfleet describe crp web --repo my-fleet
-    """
+@click.command(epilog=options.example("gitfleet describe crp web", "gitfleet describe mc eu-1 -C my-fleet"))
+@click.argument("kind", metavar="KIND")
+@click.argument("name", metavar="NAME")
+@options.in_repo
+@options.branch
+@options.cache_dir
+def describe(kind: str, name: str, repo: str, branch: str | None, cache_dir: Path | None) -> None:
+    """Show one object of the state branch with its conditions; a placement with each cluster's status."""
     from gitfleet import wiring
+    from gitfleet.cli import written
     from gitfleet.report import views
 
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
-    with wiring.open_workspace(settings) as workspace:
-        state = workspace.state()
-    objects = views.objects_of(kind, state, name)
+    plain = written.plain_kind(kind)
+    with wiring.open_workspace(settings, clusters="none") as workspace:
+        if plain is not None:
+            objects = written.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
+        else:
+            objects = views.objects_of(kind, _state(workspace, kind), name)
     if not objects:
-        raise BadInput(f'{kind} "{name}" is not in the state branch', hint=f"`gitfleet get {kind}` lists what there is")
+        raise BadInput(f'there is no {kind} "{name}"', hint=f"`gitfleet get {kind}` lists what there is")
     for line in views.describe_lines(objects[0]):
-        click.echo(line)
+        show(line)
+
+
+def _state(workspace: Workspace, kind: str) -> Any:
+    """What the state branch holds; a wrong kind is said before a missing branch is."""
+    from gitfleet.model.state import FleetState
+    from gitfleet.report import views
+
+    views.objects_of(kind, FleetState())
+    return workspace.state()

@@ -15,7 +15,9 @@ from gitfleet.errors import BadInput
 
 
 @click.command(
-    epilog=options.example('gitfleet init my-fleet', 'cd my-fleet', 'git init -b main && git add . && git commit -m "My fleet"')
+    epilog=options.example(
+        "gitfleet init my-fleet", "cd my-fleet", 'git init -b main && git add . && git commit -m "My fleet"'
+    )
 )
 @click.argument("directory", metavar="[DIR]", default=Path(), type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Write even where files of the same name are.")

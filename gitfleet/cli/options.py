@@ -6,14 +6,21 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import click
 
 from gitfleet.settings import GitLogin, Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
-Decorator = Callable[[F], F]
+
+
+class Decorator(Protocol):
+    """What puts an option on a command."""
+
+    def __call__(self, command: F, /) -> F:
+        """The command with the option."""
+
 
 _PATH = click.Path(path_type=Path)
 
@@ -44,7 +51,7 @@ simulated_dir = click.option(
 )
 
 
-def clusters_of(*options: Decorator[F]) -> Decorator[F]:
+def together(*options: Decorator) -> Decorator:
     """Several options as one decorator, shown in this order."""
 
     def decorate(command: F) -> F:
@@ -57,14 +64,17 @@ def clusters_of(*options: Decorator[F]) -> Decorator[F]:
 
 def connections(command: F) -> F:
     """How member clusters are reached."""
-    return clusters_of(kubeconfig, kubeconfig_dir, allow_exec, simulated_dir)(command)
+    return together(kubeconfig, kubeconfig_dir, allow_exec, simulated_dir)(command)
 
 
-def what_if(verb: str) -> Decorator[F]:
+def what_if(verb: str) -> Decorator:
     """--without, --with and --cordon of `plan` and `simulate`."""
-    return clusters_of(
+    return together(
         click.option(
-            "--without", multiple=True, metavar="CLUSTER", help=f"{verb} without a cluster, or LABEL=VALUE (repeatable)."
+            "--without",
+            multiple=True,
+            metavar="CLUSTER",
+            help=f"{verb} without a cluster, or LABEL=VALUE (repeatable).",
         ),
         click.option(
             "--with",
@@ -75,12 +85,15 @@ def what_if(verb: str) -> Decorator[F]:
             help=f"{verb} with a file's MemberClusters as well (repeatable).",
         ),
         click.option(
-            "--cordon", multiple=True, metavar="CLUSTER", help=f"{verb} with a cluster that takes nothing new (repeatable)."
+            "--cordon",
+            multiple=True,
+            metavar="CLUSTER",
+            help=f"{verb} with a cluster that takes nothing new (repeatable).",
         ),
     )
 
 
-def output(*formats: str) -> Decorator[F]:
+def output(*formats: str) -> Decorator:
     """-o with the formats that a command has; the first is the default."""
     return click.option(
         "-o",

@@ -1,52 +1,205 @@
-"""Events as they happen, for a terminal or as JSON lines."""
+"""Events as they happen: as short lines for people, on a terminal with bars below them, or as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
-import click
-
-from gitfleet.cli.output import chosen_format, print_json_line
+from gitfleet.cli.output import print_json, print_json_line, show
 from gitfleet.model.events import Event
+from gitfleet.report import sentence
 
-_WORDS = {
-    "scheduled": "picked for {placement}",
-    "bound": "{placement} is rolled out to it",
-    "unscheduled": "no longer picked for {placement}",
-    "removed": "{placement} is gone from it",
-}
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+
+_UNTOLD = ("ResourceNotAvailableYet",)
 
 
-class Progress:
-    """Prints each event on one line: `text` (short, for people) or `jsonl` (contracts.md §5)."""
-
-    def __init__(self, output: str | None) -> None:
-        self._format = chosen_format(output, ("text", "jsonl"))
+class Progress(Protocol):
+    """What hears events and shows them."""
 
     def hear(self, event: Event, at: float | None = None) -> None:
-        """Print one event; `at` is in seconds since the start, where there is a start."""
-        if self._format == "jsonl":
+        """One event; `at` is in seconds since the start, where there is a start."""
+
+    def finish(self) -> None:
+        """Show what is still held back."""
+
+
+@contextmanager
+def progress_for(output: str, *, live: bool = False) -> Iterator[Progress]:
+    """What shows events as `text`, `jsonl` or `json`; with `live` bars stand below the lines on a terminal.
+
+    When the reader of stdout goes away while it is `live`, the work goes on in silence.
+    """
+    shown: Progress
+    if output in ("json", "jsonl"):
+        shown = AsJson(as_lines=output == "jsonl")
+    elif live and sys.stdout.isatty():
+        with _bars() as bars:
+            shown = Bars(bars)
+            yield shown
+            shown.finish()
+        return
+    else:
+        shown = Lines(show)
+    yield Unbreakable(shown) if live else shown
+    shown.finish()
+
+
+class AsJson:
+    """The timeline of contracts.md §5: an object a line as it happens, or one document at the end."""
+
+    def __init__(self, *, as_lines: bool) -> None:
+        self._as_lines = as_lines
+        self._events: list[dict[str, Any]] = []
+
+    def hear(self, event: Event, at: float | None = None) -> None:
+        """See Progress."""
+        if self._as_lines:
             print_json_line(event.to_json(at))
         else:
-            click.echo(line_of(event, at))
+            self._events.append(event.to_json(at))
+
+    def finish(self) -> None:
+        """See Progress."""
+        if not self._as_lines:
+            print_json({"apiVersion": "gitfleet.dev/v1alpha1", "kind": "Timeline", "events": self._events})
 
 
-def line_of(event: Event, at: float | None = None) -> str:
-    """One event as people read it."""
-    when = "" if at is None else f"{at:>7.0f}s  "
-    where = f"{event.cluster}: " if event.cluster else ""
-    if event.type in _WORDS:
-        return f"{when}{where}{_WORDS[event.type].format(placement=event.placement)}"
-    what = f"{event.placement} " if event.placement else ""
-    return f"{when}{where}{what}{event.type} {_fields(event.fields.items())}".rstrip()
+class Lines:
+    """One line an event, in the words of the state branch's commits; objects that were applied are only counted."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._applied: dict[tuple[str, str], dict[str, int]] = {}
+        self._when = ""
+
+    def hear(self, event: Event, at: float | None = None) -> None:
+        """See Progress."""
+        if event.type == "applied":
+            counts = self._applied.setdefault((event.placement or "", event.cluster or ""), {})
+            action = str(event.fields["action"])
+            counts[action] = counts.get(action, 0) + 1
+            self._when = when_of(at)
+            return
+        self.finish()
+        line = line_of(event)
+        if line:
+            self._write(f"{when_of(at)}{line}")
+
+    def finish(self) -> None:
+        """Write what was applied since the last line, a line for each placement and cluster."""
+        for (placement, cluster), counts in self._applied.items():
+            told = ", ".join(f"{number} {action}d" for action, number in counts.items())
+            self._write(f"{self._when}{placement}: {cluster}: objects {told}")
+        self._applied = {}
 
 
-def _fields(items: Iterable[tuple[str, object]]) -> str:
-    return " ".join(f"{name}={_short(value)}" for name, value in items)
+class Bars:
+    """Lines above, and below them how many of each placement's clusters are available with what they are to have."""
+
+    def __init__(self, bars: RichProgress) -> None:
+        self._bars = bars
+        self._lines = Lines(lambda line: bars.console.print(line, markup=False, highlight=False, soft_wrap=True))
+        self._tasks: dict[str, Any] = {}
+        self._available: dict[str, dict[str, bool]] = {}
+
+    def hear(self, event: Event, at: float | None = None) -> None:
+        """See Progress."""
+        self._lines.hear(event, at)
+        if event.placement is None or event.cluster is None:
+            return
+        clusters = self._available.setdefault(event.placement, {})
+        if event.type in ("scheduled", "bound", "updating"):
+            clusters[event.cluster] = False
+        elif event.type in ("unscheduled", "removed"):
+            clusters.pop(event.cluster, None)
+        elif event.type == "available":
+            clusters[event.cluster] = bool(event.fields["value"])
+        if event.placement not in self._tasks:
+            self._tasks[event.placement] = self._bars.add_task(event.placement)
+        self._bars.update(self._tasks[event.placement], total=len(clusters), completed=sum(clusters.values()))
+
+    def finish(self) -> None:
+        """See Progress."""
+        self._lines.finish()
 
 
-def _short(value: object) -> str:
-    if isinstance(value, dict) and "kind" in value and "name" in value:
-        namespace = f"{value['namespace']}/" if value.get("namespace") else ""
-        return f"{value['kind']}/{namespace}{value['name']}"
-    return str(value).replace("\n", " ")
+class Unbreakable:
+    """Goes on in silence once nobody reads any more: a closed pipe must not stop a reconcile."""
+
+    def __init__(self, inner: Progress) -> None:
+        self._inner = inner
+        self._broken = False
+
+    def hear(self, event: Event, at: float | None = None) -> None:
+        """See Progress."""
+        if self._broken:
+            return
+        try:
+            self._inner.hear(event, at)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            self._broken = True
+
+    def finish(self) -> None:
+        """See Progress."""
+        if not self._broken:
+            self._inner.finish()
+
+
+def line_of(event: Event) -> str:
+    """One event as people read it, "" for one that says nothing new to them."""
+    fields = event.fields
+    if event.type == "commit":
+        # What is written to the branches of gitfleet's own says the same as the other events.
+        branch = str(fields.get("branch", ""))
+        return "" if branch.startswith("gitfleet/") else f"commit on {branch}: {fields.get('subject', '')}"
+    if event.type == "placement":
+        if fields.get("state") == "accepted" or fields.get("status") == "Unknown" or fields.get("reason") in _UNTOLD:
+            return ""
+        if fields.get("status") == "True" and fields.get("condition") not in ("Scheduled", "Available"):
+            return ""
+    if event.type == "crash":
+        return "gitfleet crashes and starts anew; only git remains"
+    if event.type in ("commitRead", "end"):
+        return sentence(event)
+    told = sentence(event)
+    if told:
+        return told
+    where = ": ".join(part for part in (event.placement, event.cluster) if part)
+    rest = " ".join(f"{name}={value}" for name, value in fields.items())
+    return f"{where + ': ' if where else ''}{event.type} {rest}".rstrip()
+
+
+def when_of(at: float | None) -> str:
+    """The moment in front of a line, seconds up to two minutes, then as kubectl writes an age."""
+    if at is None:
+        return ""
+    seconds = int(at)
+    if seconds < 120:
+        text = f"{seconds}s"
+    elif seconds < 7200:
+        text = f"{seconds // 60}m{seconds % 60:02d}s"
+    else:
+        text = f"{seconds // 3600}h{seconds % 3600 // 60:02d}m"
+    return f"{text:>7}  "
+
+
+@contextmanager
+def _bars() -> Iterator[RichProgress]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+    from rich.text import Text
+
+    class Name(TextColumn):
+        """A placement's name as it is, never as markup."""
+
+        def render(self, task: Any) -> Text:
+            return Text(str(task.description))
+
+    columns = (Name(""), BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("clusters available"))
+    with RichProgress(*columns, transient=True) as bars:
+        yield bars

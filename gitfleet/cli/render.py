@@ -11,7 +11,9 @@ from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
 
 
-@click.command(epilog=options.example("gitfleet render . --out rendered", "gitfleet render . --rev my-change --out after"))
+@click.command(
+    epilog=options.example("gitfleet render . --out rendered", "gitfleet render . --rev my-change --out after")
+)
 @options.repo
 @click.option(
     "--out",

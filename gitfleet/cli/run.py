@@ -3,41 +3,72 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from gitfleet.cli import options
-from gitfleet.cli.progress import Progress
-from gitfleet.cli.talk import say
+from gitfleet.cli.progress import progress_for
+from gitfleet.cli.talk import say, say_some
 from gitfleet.errors import BadInput
 
+if TYPE_CHECKING:
+    from gitfleet.loop.driver import TickResult
 
+
+@click.command(
+    epilog=options.example(
+        "gitfleet run --until-settled",
+        "gitfleet run https://git.example.com/fleet.git --kubeconfig members.kubeconfig",
+    )
+)
+@options.repo
+@click.option("--once", is_flag=True, help="One tick, then stop.")
+@click.option("--until-settled", is_flag=True, help="Stop when nothing moves any more.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    default=600.0,
+    metavar="SECONDS",
+    help="How long --until-settled waits at most (default: 600).",
+)
+@click.option(
+    "--state-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write the state tree as plain files here instead of commits.",
+)
+@options.branch
+@options.connections
+@options.cache_dir
+@options.output("text", "jsonl", "json")
 def run(
-    repo: options.Repo = ".",
-    once: Annotated[bool, typer.Option("--once", help="One tick, then stop.")] = False,
-    until_settled: Annotated[bool, typer.Option("--until-settled", help="Stop when nothing moves any more.")] = False,
-    timeout: Annotated[float, typer.Option("--timeout", help="Seconds that --until-settled waits at most.")] = 600.0,
-    state_dir: Annotated[
-        Path | None, typer.Option("--state-dir", help="Write the state tree as plain files here instead of commits.")
-    ] = None,
-    branch: options.Branch = None,
-    kubeconfig: options.Kubeconfig = None,
-    kubeconfig_dir: options.KubeconfigDir = None,
-    allow_exec: options.AllowExec = None,
-    simulated_dir: options.SimulatedDir = None,
-    cache_dir: options.CacheDir = None,
-    output: options.Format = None,
+    repo: str,
+    once: bool,
+    until_settled: bool,
+    timeout: float,
+    state_dir: Path | None,
+    branch: str | None,
+    kubeconfig: Path | None,
+    kubeconfig_dir: Path | None,
+    allow_exec: tuple[str, ...],
+    simulated_dir: Path | None,
+    cache_dir: Path | None,
+    output: str,
 ) -> int:
     """Reconcile: read the repo, schedule, roll out, apply, and write status back to the state branch.
 
-    Without --once or --until-settled it runs until it is told to stop (SIGTERM, Ctrl-C). Formats: -o text|jsonl.
-    Example: gitfleet run https://git.example.com/fleet.git --kubeconfig members.kubeconfig
+    Without --once or --until-settled it runs until it is told to stop (SIGTERM, Ctrl-C). A local REPO's own git
+    directory is the remote: its work tree is never touched.
     """
     from gitfleet import wiring
 
     if once and until_settled:
-        raise BadInput("--once and --until-settled exclude each other", hint="leave one of them out")
+        raise click.UsageError("--once and --until-settled exclude each other")
+    if output == "json" and not (once or until_settled):
+        raise click.UsageError(
+            "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
+        )
     settings = options.settings_for(
         repo,
         cache_dir=cache_dir,
@@ -48,22 +79,37 @@ def run(
         simulated_dir=simulated_dir,
         branch=branch,
     )
-    progress = Progress(output)
-    with wiring.open_workspace(settings) as workspace:
+    with wiring.open_workspace(settings) as workspace, progress_for(output, live=True) as progress:
         runner = workspace.runner(progress.hear)
         if once:
             result = runner.once()
         elif until_settled:
             result = runner.until_settled(timeout)
         else:
+            say("reconciling; Ctrl-C or SIGTERM ends it")
             return runner.forever()
-    for sentence in result.waiting:
-        say(f"waiting: {sentence}")
-    for fault in result.state.faults:
-        say(f"fault: {fault}")
+    tell_result(result)
     if until_settled and not result.settled:
+        waiting = (result.waiting or ("clusters are still moving",))[0]
         raise BadInput(
-            f"nothing was settled within {timeout:g} s: {(result.waiting or ('clusters are still moving',))[0]}",
+            f"nothing was settled within {timeout:g} s: {waiting}",
             hint="look at `gitfleet get crp` and `gitfleet explain PLACEMENT`, or wait longer with --timeout",
         )
     return 0
+
+
+def tell_result(result: TickResult) -> None:
+    """What a person should know when a run ends: clusters that do not answer, what is waiting, what is faulty."""
+    from gitfleet.report.cluster_states import cluster_state, health_condition
+
+    silent = []
+    for name, cluster in sorted(result.state.clusters.items()):
+        word, condition = cluster_state(cluster), health_condition(cluster)
+        if word != "healthy":
+            silent.append(f"{name} is {word}" + (f": {condition.message}" if condition else ""))
+    say_some("cluster", silent, "`gitfleet get clusters` lists them all")
+    say_some("waiting", list(result.waiting), "`gitfleet explain PLACEMENT` says of each cluster why")
+    say_some("fault", [str(fault) for fault in result.state.faults], "`gitfleet validate` lists them all")
+    if result.settled:
+        held = sum(len(record.bindings) for record in result.state.placements.values())
+        say(f"settled at commit {result.commit[:12]}: {len(result.state.placements)} placements, {held} bindings")

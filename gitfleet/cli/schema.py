@@ -11,9 +11,7 @@ from gitfleet.cli.output import print_json, show
 from gitfleet.errors import BadInput
 
 
-@click.command(
-    epilog=options.example("gitfleet schema", "gitfleet schema ClusterResourcePlacement > crp.schema.json")
-)
+@click.command(epilog=options.example("gitfleet schema", "gitfleet schema ClusterResourcePlacement > crp.schema.json"))
 @click.argument("kind", metavar="[KIND]", required=False)
 @options.output("text", "json")
 def schema(kind: str | None, output: str) -> None:
@@ -31,6 +29,6 @@ def schema(kind: str | None, output: str) -> None:
     by_name = {name.lower(): name for name in known}
     if kind.lower() not in by_name:
         near = get_close_matches(kind.lower(), by_name, n=1)
-        meant = f'did you mean {by_name[near[0]]}? ' if near else ""
+        meant = f"did you mean {by_name[near[0]]}? " if near else ""
         raise BadInput(f'there is no schema for "{kind}"', hint=f"{meant}`gitfleet schema` lists the kinds")
     print_json(desired.schema_for(by_name[kind.lower()]))

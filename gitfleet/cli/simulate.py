@@ -3,40 +3,86 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
 from gitfleet.cli import options
-from gitfleet.cli.progress import Progress
+from gitfleet.cli.output import print_table, show
+from gitfleet.cli.progress import progress_for, when_of
+from gitfleet.cli.talk import say, say_some
+from gitfleet.errors import BadInput
+from gitfleet.model.events import Event
 
 
+@click.command(
+    epilog=options.example(
+        "gitfleet simulate",
+        "gitfleet simulate . --scenario bad-image.yaml --save timeline.html",
+        "gitfleet simulate . --rev my-change --without region=eu -o jsonl",
+    )
+)
+@options.repo
+@click.option(
+    "--scenario", type=click.Path(path_type=Path), metavar="FILE", help="What happens, and how clusters behave."
+)
+@options.rev
+@options.branch
+@options.what_if("Play")
+@click.option(
+    "--save", type=click.Path(path_type=Path), metavar="FILE.html", help="Write the timeline as an HTML page as well."
+)
+@options.cache_dir
+@options.output("text", "jsonl", "json")
 def simulate(
-    repo: options.Repo = ".",
-    scenario: Annotated[Path | None, typer.Option("--scenario", help="A Scenario file (docs/simulate.md).")] = None,
-    rev: options.Rev = None,
-    branch: options.Branch = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option("--without", help="Play without this cluster, or those with label=value (repeatable)."),
-    ] = None,
-    with_file: Annotated[
-        list[Path] | None, typer.Option("--with", help="Play with the extra MemberClusters of a file (repeatable).")
-    ] = None,
-    cordon: Annotated[
-        list[str] | None, typer.Option("--cordon", help="Play with this cluster taking nothing new (repeatable).")
-    ] = None,
-    cache_dir: options.CacheDir = None,
-    output: options.Format = None,
+    repo: str,
+    scenario: Path | None,
+    rev: str | None,
+    branch: str | None,
+    without: tuple[str, ...],
+    with_file: tuple[Path, ...],
+    cordon: tuple[str, ...],
+    save: Path | None,
+    cache_dir: Path | None,
+    output: str,
 ) -> None:
     """Play the rollout of a commit in virtual time; the repository and real clusters are never touched.
 
-    Without a scenario every object is available 5 s after it was applied. Formats: -o text|jsonl.
-    Example: gitfleet simulate . --scenario bad-image.yaml
+    Without a scenario every object is available 5 s after it was applied.
     """
     from gitfleet import wiring
 
-    progress = Progress(output)
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
-    what_if = wiring.what_if_from(tuple(without or ()), tuple(with_file or ()), tuple(cordon or ()))
-    wiring.simulate(settings, scenario, rev, what_if, progress.hear)
+    what_if = wiring.what_if_from(without, with_file, cordon)
+    heard: list[tuple[float, Event]] = []
+    with progress_for(output) as progress:
+
+        def hear(event: Event, at: float) -> None:
+            heard.append((at, event))
+            if event.type != "end" or output != "text":
+                progress.hear(event, at)
+
+        waiting = wiring.simulate(settings, scenario, rev, what_if, hear)
+    at, end = heard[-1]
+    if output == "text":
+        show("")
+        print_table(("PLACEMENT", "CLUSTER", "SNAPSHOT", "AVAILABLE"), _ending(end.fields["placements"]))
+    say_some("waiting", list(waiting), "-o json has the whole timeline")
+    settled = end.fields["reason"] == "settled"
+    say(f"{'nothing moves any more' if settled else 'stopped before everything was settled'}, at {when_of(at).strip()}")
+    if save is not None:
+        from gitfleet.cli.timeline_page import page_of
+
+        try:
+            save.write_text(page_of(heard), encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"{save} cannot be written: {error.strerror}") from error
+        say(f"the timeline is in {save}")
+
+
+def _ending(placements: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    return [
+        (name, cluster, str(has["snapshot"]), "yes" if has["available"] else "no")
+        for name, placement in placements.items()
+        for cluster, has in placement["clusters"].items()
+    ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gitfleet import cycle, report, rollout
 from gitfleet.errors import BadInput, LostRace
@@ -24,6 +24,8 @@ from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter, TreeEntry
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
+_HELD_UP = timedelta(seconds=2)
+"""Longer than this between a push and its deeds, a process was suspended or starved, and asks the remote again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +109,10 @@ class Driver:
         self.checkpoint("decided")
         try:
             head = self.publish(inputs.before, decision.after, heads.get(self.branches.state), inputs.desired, "intent")
+            pushed = self.clock.now() if head != heads.get(self.branches.state) else None
             self.checkpoint("intent published")
+            self._still_ours(head, operations, pushed)
             self._tell(report.tell_events(inputs.before, decision.after))
-            if head == heads.get(self.branches.state):
-                self._still_ours(head, operations)
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
             self._tell(report.events_of_outcomes(outcomes, decision.after))
@@ -192,13 +194,17 @@ class Driver:
                 writes.setdefault(operation.cluster, []).append(operation)
         return self.fanout.perform(decision.after.clusters, writes) if writes else ()
 
-    def _still_ours(self, head: str | None, operations: tuple[Operation, ...]) -> None:
-        """LostRace when another process has moved the state branch while this one decided that no state changes.
+    def _still_ours(self, head: str | None, operations: tuple[Operation, ...], pushed: datetime | None) -> None:
+        """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it
+        pushed its intent, None when it decided that no state changes.
 
-        What looks like drift to a process that lagged behind may be the newer commit that the other one rolled out.
+        What looks like drift to a process that lagged behind, or was held up after its push, may be the newer commit
+        that the other one rolled out.
         """
-        writes = any(isinstance(operation, Create | Update | Delete) for operation in operations)
-        if writes and self.reader.fetch().get(self.branches.state) != head:
+        if not any(isinstance(operation, Create | Update | Delete) for operation in operations):
+            return
+        sure = pushed is not None and self.clock.now() - pushed <= _HELD_UP
+        if not sure and self.reader.fetch().get(self.branches.state) != head:
             raise LostRace(f"{self.branches.state} was moved by another process")
 
     def _tell(self, events: Iterable[Event]) -> None:

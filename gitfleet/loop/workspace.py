@@ -5,7 +5,7 @@ Everything here reads; only the runner that it hands out writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from gitfleet.model.placements import PlacementKey
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.clock import Clock
+from gitfleet.report.cluster_states import cluster_state, health_condition
 from gitfleet.report.plan_document import plan_document
 
 NOTHING = WhatIf()
@@ -41,17 +42,27 @@ class Workspace:
     wake: Wake
     clusters: str
     watch: Callable[[Wake], Callable[[], None]]
+    _heads: Mapping[str, str] | None = None
 
     def commit_of(self, revision: str | None) -> str:
         """The commit that a revision names, or the head of the watched branch."""
-        heads = self.driver.reader.fetch()
+        heads = self._fetched()
         if revision is not None:
             return self.driver.reader.resolve(revision)
         return self.driver.watched_commit(heads)
 
     def state_head(self) -> str | None:
         """The head of the state branch, None when there is none yet."""
-        return self.driver.reader.fetch().get(self.driver.branches.state)
+        heads = self._fetched()
+        if self.driver.branches.watch in heads:
+            self.driver.watched_commit(heads)  # the FleetConfig there says what the state branch is called
+        return heads.get(self.driver.branches.state)
+
+    def _fetched(self) -> Mapping[str, str]:
+        """The remote's branches, asked for once: all answers of one command speak of the same moment."""
+        if self._heads is None:
+            self._heads = self.driver.reader.fetch()
+        return self._heads
 
     def state(self) -> FleetState:
         """What the state branch holds. BadInput when there is none yet."""
@@ -66,6 +77,7 @@ class Workspace:
 
     def state_file(self, path: str) -> str:
         """One file of the state branch as text, "" when it is not there."""
+        self._heads = None  # a runner may have written it since
         head = self.state_head()
         entry = self.driver.reader.list_tree(head).get(path) if head else None
         if entry is None:
@@ -93,7 +105,7 @@ class Workspace:
             before = self._decide(self.desired_at(self.driver.reader.resolve(base)), before)[0].after
         wanted = what_if.applied_to(self.desired_at(commit))
         decision, operations = self._decide(wanted, before)
-        return plan_document(
+        document = plan_document(
             commit=commit,
             state_commit=head,
             before=before,
@@ -102,6 +114,9 @@ class Workspace:
             plans=decision.plans,
             operations=operations,
         )
+        answers = sorted(decision.inputs.answers.items())
+        silent = [{"clusterName": name, "message": answer.error} for name, answer in answers if not answer.reachable]
+        return {**document, "unreachable": silent}
 
     def explain(self, name: str, revision: str | None) -> list[dict[str, Any]]:
         """Every cluster's story of one placement, chosen ones first. BadInput for a name that is not there."""
@@ -136,6 +151,7 @@ class Workspace:
     def runner(self, listen: Listener) -> Runner:
         """What ticks; events go to `listen`."""
         self.driver.listen = listen
+        self._heads = None
         return Runner(
             driver=self.driver, clock=self.clock, wake=self.wake, interval=self.driver.interval, watch=self.watch
         )
@@ -175,7 +191,11 @@ def _row(
     mine = replace(record, bindings=(binding,)) if binding else replace(record, bindings=())
     plan = decision.plans.get(record.placement.key)
     held = [h.reason for h in plan.held if h.cluster == verdict.cluster] if plan else []
-    waiting = held or list(rollout.waiting_for(mine))
+    moves = [m.reason for m in plan.moves if m.cluster == verdict.cluster] if plan else []
+    waiting = held or ([] if moves else list(rollout.waiting_for(mine)))
+    cluster = decision.after.clusters.get(verdict.cluster)
+    state = cluster_state(cluster) if cluster else None
+    health = health_condition(cluster) if cluster and state != "healthy" else None
     picked = binding is not None and binding.state is not BindingState.UNSCHEDULED and binding.deleting is None
     return {
         "clusterName": verdict.cluster,
@@ -194,5 +214,8 @@ def _row(
         "resourceSnapshot": binding.resource_snapshot if binding else None,
         "appliedSnapshot": binding.applied_snapshot if binding else None,
         "waiting": waiting,
+        "next": moves[0] if moves else None,
+        "clusterState": state,
+        "clusterMessage": health.message if health else "",
         "why": waiting[0] if picked and waiting else verdict.reason,
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.faults import Fault
+from gitfleet.model.faults import Fault, LastGood
 from gitfleet.model.fleet import FleetConfig
 from gitfleet.model.objects import GroupKind, JsonObject, Manifest, Origin
 from gitfleet.model.overrides import Override, OverrideKey
@@ -18,8 +18,9 @@ from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, Namespac
 class Desired:
     """The fleet as written at `commit`.
 
-    `namespaced` tells for every kind of the payload whether it is namespaced. `last_good` maps the path of each faulty
-    file to the blob that was used in its stead: the state branch keeps it, so that the next commits can hold it too.
+    `namespaced` tells for every kind of the payload whether it is namespaced. `last_good` tells, by path, which
+    documents of which older versions of a file are used in the stead of faulty ones: the state branch keeps it, so that
+    the next commits can hold them too.
     `holds_removals` is set when a file could not be read and had no last good version: then nothing that is missing
     from this commit counts as removed. `rollouts` (core.oam.dev) and other kinds for later rooms are kept as written.
     """
@@ -38,5 +39,5 @@ class Desired:
     payload: tuple[Manifest, ...] = ()
     namespaced: Mapping[GroupKind, bool] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
-    last_good: Mapping[str, str] = field(default_factory=dict)
+    last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     holds_removals: bool = False

@@ -1,4 +1,4 @@
-"""What is wrong with something people wrote, with its place."""
+"""What is wrong with something people wrote, with its place, and what goes on in its stead."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ class Fault:
     def __str__(self) -> str:
         middle = "".join(f"{part}: " for part in (self.object, self.field) if part)
         return f"{self.path}:{self.line}: {middle}{self.message}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LastGood:
+    """Objects that go on as an older version of their file had them (law 2): the version's blob id, and the indexes of
+    the documents in it that still count, ascending. The rest of that version is over."""
+
+    blob: str
+    documents: tuple[int, ...]

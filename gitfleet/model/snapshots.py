@@ -13,13 +13,17 @@ from gitfleet.model.placements import PlacementKey, PlacementPolicy
 
 @dataclass(frozen=True, slots=True)
 class DocumentRef:
-    """Which document of which file holds an object: path, blob id ("" when it was rendered and has no blob),
-    document index."""
+    """Which document of which file holds an object: path, blob id, document index.
+
+    A document that was rendered (a kustomization's output, say) has no blob of its own when it is selected: then `blob`
+    is "". Read back from the state branch it is `rendered`, and its blob is the file there that holds it alone.
+    """
 
     path: str
     blob: str
     document: int
     key: ObjectKey
+    rendered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gitfleet.model.bindings import Binding, ClusterDecision
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.conditions import Conditions
-from gitfleet.model.faults import Fault
+from gitfleet.model.faults import Fault, LastGood
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.overrides import OverrideKey
@@ -59,4 +59,6 @@ class FleetState:
     overrides: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]] = field(default_factory=dict)
     inventory: Mapping[str, Inventory] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
-    last_good: Mapping[str, str] = field(default_factory=dict)
+    last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
+    left_behind: Mapping[str, Mapping[PlacementKey, int]] = field(default_factory=dict, compare=False)
+    """How many objects the last step let go without deleting them, by cluster and placement: told, never stored."""

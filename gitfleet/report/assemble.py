@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from gitfleet.errors import BadInput
 from gitfleet.model.bindings import Binding
 from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.faults import Fault
+from gitfleet.model.faults import Fault, LastGood
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.overrides import OverrideKey
@@ -44,6 +44,7 @@ class _Parts:
 
     observed_commit: str | None = None
     faults: tuple[Fault, ...] = ()
+    last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     clusters: dict[str, MemberCluster] = field(default_factory=dict)
     placements: dict[PlacementKey, PlacementFile] = field(default_factory=dict)
     resources: dict[PlacementKey, list[ResourceSnapshot]] = field(default_factory=dict)
@@ -75,24 +76,18 @@ def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateF
         },
         inventory={cluster: _inventory(cluster, found) for cluster, found in sorted(parts.inventory.items())},
         faults=parts.faults,
-        last_good={
-            path.removeprefix(paths.LAST_GOOD): blob
-            for path, blob in sorted(listing.items())
-            if path.startswith(paths.LAST_GOOD)
-        },
+        last_good=parts.last_good,
     )
 
 
 def _found_in(listing: Mapping[str, str], record: PlacementRecord) -> PlacementRecord:
     """The record with its rendered documents pointing at the files of the state branch that hold them."""
-    if all(ref.blob for snapshot in record.resource_snapshots for ref in snapshot.documents):
+    if not any(ref.rendered for snapshot in record.resource_snapshots for ref in snapshot.documents):
         return record
     found = []
     for snapshot in record.resource_snapshots:
         places = zip(snapshot.documents, paths.document_paths(snapshot), strict=True)
-        documents = tuple(
-            ref if ref.blob else replace(ref, blob=listing.get(path, ""), document=0) for ref, path in places
-        )
+        documents = tuple(replace(ref, blob=listing.get(path, "")) if ref.rendered else ref for ref, path in places)
         found.append(replace(snapshot, documents=documents))
     return replace(record, resource_snapshots=tuple(found))
 
@@ -113,7 +108,7 @@ def _file(parts: _Parts, path: str, file: ParsedStateFile) -> None:
         case FleetFile():
             parts.observed_commit = file.observed_commit
         case FaultsFile():
-            parts.faults = file.faults
+            parts.faults, parts.last_good = file.faults, file.last_good
         case MemberCluster():
             parts.clusters[file.name] = file
         case PlacementFile():

@@ -201,12 +201,12 @@ def _documents(files: _Files, snapshot: ResourceSnapshot) -> None:
     """The selected manifests: by blob where they have one, written out where they were rendered."""
     bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
     for ref, path in zip(snapshot.documents, paths.document_paths(snapshot), strict=True):
-        if paths.is_rendered(path):
-            if ref.key not in bodies:
-                raise ValueError(f"{snapshot.name} was given without the manifest of {ref.key}, which has no blob")
+        if paths.is_rendered(ref) and ref.key in bodies:
             files.write[path] = yaml_bytes([bodies[ref.key]])
-        else:
+        elif ref.rendered == paths.is_rendered(ref) and ref.blob:
             files.link[path] = ref.blob
+        else:
+            raise ValueError(f"{snapshot.name} was given without the manifest of {ref.key}, which has no blob")
 
 
 def _policy_snapshots(files: _Files, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord) -> None:
@@ -264,13 +264,12 @@ def _owner_of(entry: InventoryEntry) -> str:
 
 
 def _faults(files: _Files, before: FleetState, after: FleetState) -> None:
-    if before.faults != after.faults:
-        if after.faults:
-            files.write[paths.FAULTS] = yaml_bytes([faults_object(after.faults)])
-        else:
-            files.remove.append(paths.FAULTS)
-    for path, old, new in changed(before.last_good, after.last_good):
-        if new is None:
-            files.remove.append(paths.last_good_path(path))
-        elif new != old:
-            files.link[paths.last_good_path(path)] = new
+    if (before.faults, before.last_good) == (after.faults, after.last_good):
+        return
+    if after.faults or after.last_good:
+        files.write[paths.FAULTS] = yaml_bytes([faults_object(after.faults, after.last_good)])
+    else:
+        files.remove.append(paths.FAULTS)
+    was, now = ({good.blob for versions in state.last_good.values() for good in versions} for state in (before, after))
+    files.remove.extend(paths.last_good_path(blob) for blob in was - now)
+    files.link.update({paths.last_good_path(blob): blob for blob in now - was})

@@ -1,7 +1,8 @@
 """What happened between two states, and what outcomes say was applied: the events of the timeline (contracts.md §5).
 
 Beyond the contract's types: `updating` (a bound cluster is to get another snapshot), `updated` (it has it now),
-`failed` (a condition of a binding turned False), `cluster` (a cluster joined, leaves, left, or changed its state),
+`failed` (a condition of a binding turned False), `released` (a binding is gone and so many `objects` of its resources
+stay on the cluster), `cluster` (a cluster joined, leaves, left, where so many `objects` stay, or changed its state),
 `placement` (accepted, removed, or a condition of it changed), `commitRead` (another desired commit was observed) and
 `faultsCleared`.
 """
@@ -68,7 +69,8 @@ def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
     for name, old, new in changed(before.clusters, after.clusters):
         phase = _cluster_phase(old, new)
         if phase is not None:
-            yield Event(type="cluster", cluster=name, fields={"state": phase})
+            stay = sum(after.left_behind.get(name, {}).values()) if new is None else 0
+            yield Event(type="cluster", cluster=name, fields={"state": phase, **({"objects": stay} if stay else {})})
 
 
 def _cluster_phase(old: MemberCluster | None, new: MemberCluster | None) -> str | None:
@@ -85,7 +87,7 @@ def _placement_events(before: FleetState, after: FleetState) -> Iterator[Event]:
             yield Event(type="placement", placement=name, fields={"state": "accepted"})
         if new is not None:
             yield from _snapshot_events(name, old, new)
-        yield from _bindings_events(name, old, new)
+        yield from _bindings_events(key, old, new, after.left_behind)
         if new is None:
             yield Event(type="placement", placement=name, fields={"state": "removed"})
         else:
@@ -102,7 +104,13 @@ def _snapshot_events(name: str, old: PlacementRecord | None, new: PlacementRecor
             yield Event(type="snapshot", placement=name, fields=fields)
 
 
-def _bindings_events(name: str, old: PlacementRecord | None, new: PlacementRecord | None) -> Iterator[Event]:
+def _bindings_events(
+    key: PlacementKey,
+    old: PlacementRecord | None,
+    new: PlacementRecord | None,
+    left_behind: Mapping[str, Mapping[PlacementKey, int]],
+) -> Iterator[Event]:
+    name = str(key)
     was = old.bindings if old else ()
     now = new.bindings if new else ()
     if was is now:
@@ -110,10 +118,12 @@ def _bindings_events(name: str, old: PlacementRecord | None, new: PlacementRecor
     befores, afters = ({binding.cluster: binding for binding in bindings} for bindings in (was, now))
     for cluster, earlier, later in changed(befores, afters):
         if later is None:
-            yield Event(type="removed", placement=name, cluster=cluster)
+            stay = left_behind.get(cluster, {}).get(key, 0)
+            fields: Mapping[str, int] = {"objects": stay} if stay else {}
+            yield Event(type="released" if stay else "removed", placement=name, cluster=cluster, fields=fields)
         elif new is not None and later != earlier:
-            for type_, fields in _binding_events(new, earlier, later):
-                yield Event(type=type_, placement=name, cluster=cluster, fields=fields)
+            for type_, told in _binding_events(new, earlier, later):
+                yield Event(type=type_, placement=name, cluster=cluster, fields=told)
 
 
 def _binding_events(

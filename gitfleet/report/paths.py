@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from gitfleet.errors import BadInput
 from gitfleet.model.overrides import OverrideKey
 from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import ResourceSnapshot
+from gitfleet.model.snapshots import DocumentRef, ResourceSnapshot
 
 README: Final = "README.md"
 FLEET: Final = "fleet.yaml"
@@ -24,6 +24,7 @@ FAULTS: Final = "faults.yaml"
 LAST_GOOD: Final = "lastgood/"
 SNAPSHOT_FILE: Final = "snapshot.yaml"
 RENDERED: Final = "rendered"
+VERSIONS: Final = "versions"
 
 SHARD_LIMIT: Final = 64
 """Up to so many entries stand in one file `all.yaml`; more are spread over 256 files by the first byte of a
@@ -117,35 +118,54 @@ def inventory_folder(cluster: str) -> str:
     return f"inventory/{safe_name(cluster)}"
 
 
-def last_good_path(path: str) -> str:
-    """lastgood/<path in the config repo>; BadInput for a path that would leave the folder."""
-    if not is_safe_path(path):
-        raise BadInput(f"{path[:200]!r} cannot be kept on the state branch", hint="rename the file")
-    return LAST_GOOD + path
+def last_good_path(blob: str) -> str:
+    """lastgood/<blob id>.yaml: kept alive by its id alone, so that no file's name can stand in the way."""
+    return f"{LAST_GOOD}{blob}.yaml"
 
 
 def document_paths(snapshot: ResourceSnapshot) -> tuple[str, ...]:
     """For each of the snapshot's documents, in order, the file of the state branch that holds it.
 
     A document with a blob lies in that very blob, at its own index in the file, below the snapshot's folder under its
-    original path. A rendered one, which has no blob, lies alone in `rendered/<position>.yaml`. The folder's own two
-    names are kept free: a path that begins with one of them gets an underscore in front.
+    original path. A rendered one, which has no blob, lies alone in `rendered/<position>.yaml`. Where a last good version
+    stands in for a part of a file (law 2), two blobs have one path, or a file lies where a folder is now: the later one
+    lies in `versions/<blob id>.yaml`. The folder's own three names are kept free: a path that begins with one of them
+    gets an underscore in front.
     """
     folder = resource_snapshot_folder(snapshot.placement, snapshot.index)
-    return tuple(
-        f"{folder}/{_beside_ours(ref.path)}" if ref.blob and is_safe_path(ref.path) else f"{folder}/{RENDERED}/{n}.yaml"
-        for n, ref in enumerate(snapshot.documents)
-    )
+    files: dict[str, str] = {}
+    folders: set[str] = set()
+    places: list[str] = []
+    for n, ref in enumerate(snapshot.documents):
+        if is_rendered(ref):
+            places.append(f"{folder}/{RENDERED}/{n}.yaml")
+        elif _claim(ref, files, folders):
+            places.append(f"{folder}/{_beside_ours(ref.path)}")
+        else:
+            places.append(f"{folder}/{VERSIONS}/{ref.blob}.yaml")
+    return tuple(places)
 
 
-def is_rendered(path: str) -> bool:
-    """Whether a path that `document_paths` gave is a file of ours, and not a blob of the config repo."""
-    return path.split("/")[4] == RENDERED
+def _claim(ref: DocumentRef, files: dict[str, str], folders: set[str]) -> bool:
+    """Whether a path is free for a document's blob, or has it already; it is taken then."""
+    if ref.path in files:
+        return files[ref.path] == ref.blob
+    parents = [ref.path[:at] for at, sign in enumerate(ref.path) if sign == "/"]
+    if ref.path in folders or any(parent in files for parent in parents):
+        return False
+    files[ref.path] = ref.blob
+    folders.update(parents)
+    return True
+
+
+def is_rendered(ref: DocumentRef) -> bool:
+    """Whether a document lies in a file that gitfleet wrote, and not in a blob of the config repo."""
+    return ref.rendered or not ref.blob or not is_safe_path(ref.path)
 
 
 def _beside_ours(path: str) -> str:
     first = path.split("/", 1)[0]
-    return f"_{path}" if first.lstrip("_") in (SNAPSHOT_FILE, RENDERED) else path
+    return f"_{path}" if first.lstrip("_") in (SNAPSHOT_FILE, RENDERED, VERSIONS) else path
 
 
 @lru_cache(maxsize=131072)

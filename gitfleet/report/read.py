@@ -15,7 +15,7 @@ from gitfleet.errors import BadInput
 from gitfleet.model.bindings import Binding, ClusterDecision
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.conditions import Conditions
-from gitfleet.model.faults import Fault
+from gitfleet.model.faults import Fault, LastGood
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.placements import Placement
@@ -81,6 +81,7 @@ class FaultsFile:
     """faults.yaml"""
 
     faults: tuple[Fault, ...]
+    last_good: Mapping[str, tuple[LastGood, ...]]
 
 
 ParsedStateFile: TypeAlias = (
@@ -167,7 +168,7 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
         case "overrides":
             return read_override(_only(content))
         case "faults":
-            return FaultsFile(read_faults(_only(content)))
+            return FaultsFile(*read_faults(_only(content)))
         case _:
             return FleetFile(read_fleet(_only(content)))
 

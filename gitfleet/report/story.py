@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from gitfleet.model.events import Event
+from gitfleet.model.objects import JsonValue
 
 MOST_LINES: Final = 50
 MOST_LETTERS: Final = 120
 _NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ORDER: Final = (
-    "fault", "failed", "removed", "unscheduled", "updated", "available", "updating", "bound", "scheduled", "snapshot",
+    "fault", "failed", "removed", "released", "unscheduled", "updated", "available", "updating", "bound", "scheduled", "snapshot",
     "cluster", "faultsCleared", "placement", "commitRead",
 )  # fmt: skip
 _RANK: Final = {type_: rank for rank, type_ in enumerate(_ORDER)}
@@ -28,7 +29,7 @@ def one_line(text: str, limit: int) -> str:
 def tell_story(events: Iterable[Event]) -> tuple[str, str]:
     """(subject, body): the most telling event with the number of the others, and a line for each when there are
     several."""
-    ordered = sorted(events, key=lambda event: _RANK.get(event.type, len(_RANK)))
+    ordered = sorted(events, key=_rank)
     lines = list(dict.fromkeys(line for line in map(sentence, ordered) if line))
     if not lines:
         return "state of the fleet brought up to date", ""
@@ -39,6 +40,13 @@ def tell_story(events: Iterable[Event]) -> tuple[str, str]:
     if len(lines) > MOST_LINES:
         body.append(f"and {len(lines) - MOST_LINES} more")
     return f"{subject} and {len(lines) - 1} more", "\n".join(body)
+
+
+def _rank(event: Event) -> int:
+    """A cluster that left comes first of all but faults: what stays there is nobody's from now on."""
+    if event.type == "cluster" and event.fields["state"] == "left":
+        return _RANK["failed"]
+    return _RANK.get(event.type, len(_RANK))
 
 
 def sentence(event: Event) -> str:
@@ -58,12 +66,16 @@ def sentence(event: Event) -> str:
             return f"{place}{event.cluster} no longer picked"
         case "removed":
             return f"{place}resources removed from {event.cluster}"
+        case "released":
+            return f"{place}{event.cluster} given up, {_stay(fields['objects'])}"
         case "available":
             return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
         case "failed":
             return f"{place}{event.cluster} failed: {fields['reason']}: {fields['message']}"
         case "snapshot":
             return f"{place}snapshot {fields['index']} taken from commit {str(fields['commit'])[:12]}"
+        case "cluster" if fields["state"] == "left":
+            return f"{event.cluster} left the fleet, {_stay(fields.get('objects'))}"
         case "cluster":
             return f"{event.cluster}: {fields['state']}"
         case "fault":
@@ -78,3 +90,13 @@ def sentence(event: Event) -> str:
             return f"{place}{fields['state']}"
         case _:
             return ""
+
+
+def _stay(count: JsonValue) -> str:
+    match count:
+        case None:
+            return "no object of ours stays there"
+        case 1:
+            return "1 object stays there"
+        case _:
+            return f"{count} objects stay there"

@@ -40,8 +40,9 @@ class Bound:
 
 @dataclass(slots=True)
 class Board:
-    """Bindings by cluster; `fresh` were made in this cycle. Deleting ones are only carried along; `changed` tells
-    whether anything differs from the start.
+    """Bindings by cluster: `fresh` were made in this cycle, `before` is what was given up by this board, as it was.
+
+    Deleting ones are only carried along; `changed` tells whether anything differs from the start.
     """
 
     request: SchedulingRequest
@@ -51,6 +52,7 @@ class Board:
     unscheduled: ByCluster = field(default_factory=dict)
     carried: list[Binding] = field(default_factory=list)
     fresh: list[Binding] = field(default_factory=list)
+    before: ByCluster = field(default_factory=dict)
     present: int = 0
     obsolete_set: int = 0
     in_order: bool = True
@@ -78,6 +80,7 @@ class Board:
             for group in (self.scheduled, self.bound, self.obsolete):
                 if group.get(binding.cluster) is binding:
                     del group[binding.cluster]
+            self.before[binding.cluster] = binding
             self.add(self.unscheduled, _given_up(binding))
             self.changed = True
 
@@ -124,12 +127,15 @@ class Board:
         return tuple(everything)
 
     def _patch(self, binding: Binding, decision: ClusterDecision) -> Binding:
-        """The same binding for the current policy; one that was given up takes its state up again."""
+        """The same binding for the current policy; one that was given up takes its state up again.
+
+        What an earlier cycle of this very chain gave up is as if it never had been.
+        """
         snapshot = self.request.policy_snapshot
-        patched = replace(binding, policy_snapshot=snapshot, decision=decision)
-        if binding.state is BindingState.UNSCHEDULED:
-            state = binding.previous_state or BindingState.SCHEDULED
-            patched = replace(raised(patched), state=state, previous_state=None)
+        old = self.before.pop(binding.cluster, binding)
+        patched = replace(old, policy_snapshot=snapshot, decision=decision, previous_state=None)
+        if old.state is BindingState.UNSCHEDULED:
+            patched = replace(raised(patched), state=old.previous_state or BindingState.SCHEDULED)
         self.add(self.scheduled if patched.state is BindingState.SCHEDULED else self.bound, patched)
         return patched
 

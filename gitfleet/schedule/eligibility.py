@@ -51,7 +51,7 @@ def standing_of(cluster: MemberCluster, now: datetime) -> Standing:
         return Standing(Eligibility.NOT_JOINED)
     heard = agent.last_received_heartbeat
     healthy = find_condition(agent.conditions, "Healthy")
-    vouched = healthy is not None and healthy.status is Status.TRUE and not _keeps_sending(agent)
+    vouched = healthy is not None and healthy.status is not Status.UNKNOWN and not _keeps_sending(agent)
     if heard is None or (now - heard > HEARTBEAT_TIMEOUT and not vouched):
         return Standing(Eligibility.SILENT)
     until = None if vouched else heard + HEARTBEAT_TIMEOUT + _TICK
@@ -69,7 +69,7 @@ def _keeps_sending(agent: AgentStatus) -> bool:
     """Whether the agent sends heartbeats all the time, as KubeFleet's does, so that the last one's age means something.
 
     gitfleet writes a heartbeat only together with a change of a condition (so that an unchanged fleet makes no commit),
-    and takes Healthy away as soon as a cluster stops answering: there Healthy=True vouches for the old heartbeat.
+    and makes Healthy Unknown as soon as a cluster stops answering: True and False both vouch for the old heartbeat.
     """
     heard = agent.last_received_heartbeat
     if heard is None or not agent.conditions:

@@ -70,6 +70,11 @@ class Play:
     listen: Listener
     _state: FleetState = FleetState()
 
+    @property
+    def state(self) -> FleetState:
+        """The fleet's state after the last tick."""
+        return self._state
+
     def run(self) -> FleetState:
         """Play to the end: nothing can move any more, or the scenario's time is over; the fleet's last state."""
         reconciler = self.start_reconciler(self._hear)

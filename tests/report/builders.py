@@ -11,7 +11,7 @@ from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, Clus
 from gitfleet.model.canonical import digest_of
 from gitfleet.model.clusters import AgentStatus, ClusterStatus, Connection, MemberCluster, PropertyValue, ResourceUsage
 from gitfleet.model.conditions import Condition, Conditions, Status
-from gitfleet.model.faults import Fault, Severity
+from gitfleet.model.faults import Fault, LastGood, Severity
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import Manifest, ObjectKey, Origin
 from gitfleet.model.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
@@ -184,7 +184,7 @@ def small_fleet() -> FleetState:
         placements={key: web},
         inventory={name: {NAMESPACE: entry(NAMESPACE), CONFIG: entry(CONFIG)} for name in ("eu-1", "eu-2")},
         faults=(Fault("placements/shop.yaml", 7, "ClusterResourcePlacement/shop", "spec.policy", "is odd"),),
-        last_good={"placements/shop.yaml": "d" * 40},
+        last_good={"placements/shop.yaml": (LastGood("d" * 40, (0,)),)},
     )
 
 

@@ -25,7 +25,7 @@ from gitfleet.model.clusters import (
     Taint,
 )
 from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.faults import Fault, Severity
+from gitfleet.model.faults import Fault, LastGood, Severity
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.labels import LabelRequirement, LabelSelector
 from gitfleet.model.objects import Manifest, ObjectKey, Origin
@@ -77,6 +77,17 @@ amounts = st.one_of(counts, st.sampled_from(["25%", "100%"]))
 def tuples(inner: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[tuple[Any, ...]]:
     """A short tuple."""
     return st.lists(inner, max_size=most).map(tuple)
+
+
+_last_good = st.lists(
+    st.builds(
+        LastGood,
+        blob=st.sampled_from("abc").map(lambda letter: letter * 40),
+        documents=st.lists(counts, min_size=1, max_size=3, unique=True).map(lambda found: tuple(sorted(found))),
+    ),
+    min_size=1,
+    max_size=2,
+).map(tuple)
 
 
 conditions = tuples(
@@ -347,5 +358,5 @@ def fleets(draw: st.DrawFn) -> FleetState:
                 )
             )
         ),
-        last_good=dict.fromkeys(draw(st.sets(st.sampled_from(["a.yaml", "b/c.yaml"]))), "f" * 40),
+        last_good=draw(st.dictionaries(st.sampled_from(["a.yaml", "b/c d.yaml", "e\\f\n.yaml"]), _last_good)),
     )

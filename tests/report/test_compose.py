@@ -9,6 +9,7 @@ import pytest
 from gitfleet.errors import BadInput
 from gitfleet.model.bindings import Binding
 from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.faults import LastGood
 from gitfleet.model.objects import Origin
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.snapshots import DocumentRef
@@ -146,7 +147,7 @@ def test_a_placement_that_ends_leaves_nothing() -> None:
     assert set(change.write) == ALWAYS
     assert change.remove == (
         "bindings/web", "faults.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml",
-        "lastgood/placements/shop.yaml", "placements/web.yaml", "snapshots/policies/web", "snapshots/resources/web",
+        f"lastgood/{'d' * 40}.yaml", "placements/web.yaml", "snapshots/policies/web", "snapshots/resources/web",
     )  # fmt: skip
     tree = put(put({}, compose_state(FleetState(), before, now=T0)), change)
     assert set(tree) == {*ALWAYS, "clusters/eu-1.yaml", "clusters/eu-2.yaml", "clusters/us-1.yaml"}
@@ -215,9 +216,20 @@ def test_a_namespace_with_a_dot_is_refused() -> None:
 )  # fmt: skip
 def test_paths_that_may_stand_on_the_branch(path: str, safe: bool) -> None:
     assert is_safe_path(path) is safe
-    if not safe:
-        with pytest.raises(BadInput, match="cannot be kept"):
-            compose_state(FleetState(), FleetState(last_good={path: "a" * 40}))
+
+
+@pytest.mark.parametrize("path", ["a/b.yaml", "ü x.yaml", "a\nb", "a\\b", "a:b #c", "- x"])
+def test_a_last_good_version_is_kept_whatever_its_file_is_called(path: str) -> None:
+    versions = (LastGood("a" * 40, (0, 2)), LastGood("b" * 40, (1,)))
+    held = FleetState(last_good={path: versions, "z.yaml": (LastGood("a" * 40, (0,)),)})
+    change = compose_state(FleetState(), held)
+    assert change.link == {f"lastgood/{blob * 40}.yaml": blob * 40 for blob in "ab"}
+    assert read_state(put({}, change)) == held
+    fewer = replace(held, last_good={"z.yaml": held.last_good["z.yaml"]})
+    change = compose_state(held, fewer)
+    assert (change.link, change.remove) == ({}, (f"lastgood/{'b' * 40}.yaml",))
+    change = compose_state(fewer, FleetState())
+    assert change.remove == ("faults.yaml", f"lastgood/{'a' * 40}.yaml")
 
 
 def test_two_bindings_to_one_cluster_are_never_written() -> None:

@@ -21,8 +21,8 @@ from tests.report.builders import CONFIG, T0, binding, cluster, condition, fault
 WEB = PlacementKey("", "web")
 HOSTILE = [
     "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a | b", "`code` and ``more``",
-    "[click](https://evil.example)", "![x](https://evil.example/x.png)", "https://evil.example www.evil.example", "@everyone #1",
-    "line\n\n# Heading\n- item",
+    "[click](https://evil.example)", "![x](https://evil.example/x.png)", "https://evil.example www.evil.example",
+    "@everyone #1", "line\n\n# Heading\n- item",
     "\u202egnp.exe", "\x1b[31mred", "&lt;b&gt;", "\\`", "|" * 500, "---\nfoo: bar", "a\u2028b",
 ]  # fmt: skip
 

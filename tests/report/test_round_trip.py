@@ -6,28 +6,43 @@ from dataclasses import replace
 from datetime import timedelta
 
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
+from gitfleet.model.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.report import compose_state, document_paths, is_state_file, read_state
 from gitfleet.report.paths import is_rendered
 from gitfleet.report.yamlread import read_documents
-from tests.report.builders import T0, put
+from gitfleet.report.yamltext import yaml_bytes
+from tests.report.builders import T0, blob_of, put
 from tests.report.fleets import fleets
 
 # A whole fleet is costly to draw; a few wide examples find what many narrow ones would.
 _few = settings(
-    deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate, Phase.reuse],
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 
 def as_read(state: FleetState) -> FleetState:
-    """A state as reading gives it: manifests are not loaded."""
+    """A state as reading gives it: manifests are not loaded, and what was rendered has the blob of its own file."""
 
-    def unloaded(record: PlacementRecord) -> PlacementRecord:
-        return replace(record, resource_snapshots=tuple(replace(s, manifests=None) for s in record.resource_snapshots))
+    def unloaded(snapshot: ResourceSnapshot) -> ResourceSnapshot:
+        bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
+        refs = (
+            replace(ref, blob=blob_of(yaml_bytes([bodies[ref.key]])), document=0, rendered=True)
+            if is_rendered(ref)
+            else ref
+            for ref in snapshot.documents
+        )
+        return replace(snapshot, manifests=None, documents=tuple(refs))
 
-    return replace(state, placements={key: unloaded(record) for key, record in state.placements.items()})
+    def unloaded_record(record: PlacementRecord) -> PlacementRecord:
+        return replace(record, resource_snapshots=tuple(map(unloaded, record.resource_snapshots)))
+
+    return replace(state, placements={key: unloaded_record(record) for key, record in state.placements.items()})
 
 
 @_few
@@ -40,6 +55,9 @@ def test_a_state_is_read_back_as_it_was_written(state: FleetState) -> None:
     # A fresh process, and the one that wrote, see nothing to do.
     assert compose_state(read_state(tree), as_read(state), now=T0 + timedelta(1)).empty
     assert compose_state(state, as_read(state), now=T0 + timedelta(1)).empty
+    # What was read can be written anew, from nothing but the blobs that the repository has.
+    again = put({}, compose_state(FleetState(), read_state(tree), now=T0))
+    assert {path: file.blob for path, file in again.items()} == {path: file.blob for path, file in tree.items()}
 
 
 @_few
@@ -72,4 +90,4 @@ def test_every_document_of_a_snapshot_lies_where_the_snapshot_says(state: FleetS
     for record in state.placements.values():
         for snapshot in record.resource_snapshots:
             for ref, path in zip(snapshot.documents, document_paths(snapshot), strict=True):
-                assert (path in change.write) if is_rendered(path) else (change.link[path] == ref.blob)
+                assert (path in change.write) if is_rendered(ref) else (change.link[path] == ref.blob)

@@ -45,7 +45,7 @@ def nothing(_: str) -> None:
 @dataclass(slots=True)
 class World:
     """One world. `driver` is the process that is alive; `happenings` is what happened on clusters, `events` what
-    gitfleet told of."""
+    gitfleet told of. `watch` sees each happening at once, `mourn` the moment after each crash."""
 
     rules: tuple[ClusterRule, ...] = ()
     clock: ManualClock = field(default_factory=ManualClock)
@@ -55,10 +55,16 @@ class World:
     fleet: SimulatedFleet = field(init=False)
     driver: Driver = field(init=False)
     crashes: int = 0
+    watch: Callable[[Happening], None] = lambda happening: None
+    mourn: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
-        self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self.happenings.append)
+        self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self._happened)
         self.driver = self.start()
+
+    def _happened(self, happening: Happening) -> None:
+        self.happenings.append(happening)
+        self.watch(happening)
 
     # What people do
 
@@ -100,6 +106,7 @@ class World:
             return self.driver.tick()
         except SimulatedCrash:
             self.crashes += 1
+            self.mourn()
             self.restart()
             return None
 
@@ -147,10 +154,10 @@ class World:
         record = self.state().placements.get(PlacementKey(namespace, name))
         return {binding.cluster: binding for binding in record.bindings} if record else {}
 
-    def live(self, cluster: str, kind: str, name: str) -> JsonObject | None:
-        """A live object, None when it is not there."""
+    def live(self, cluster: str, kind: str, name: str, namespace: str | None = None) -> JsonObject | None:
+        """A live object (in whatever namespace, unless one is named), None when it is not there."""
         for found in self.fleet.cluster(cluster).objects():
-            if (found.key.kind, found.key.name) == (kind, name):
+            if (found.key.kind, found.key.name) == (kind, name) and namespace in (None, found.key.namespace):
                 return found.body
         return None
 

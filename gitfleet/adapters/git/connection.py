@@ -50,6 +50,9 @@ class Connection:
     def __init__(self, settings: ConnectionSettings) -> None:
         self.address, inside = parse_address(settings.url)
         credentials = settings.credentials or inside
+        if credentials is not None and inside is not None and not credentials.password:
+            # What was given says how to reach the host; who we are stands in the address.
+            credentials = replace(credentials, username=inside.username, password=inside.password)
         self.mask = Mask(credentials)
         self.mirror = Mirror(settings.mirror_dir, lock_seconds=settings.lock_seconds)
         self._settings = replace(settings, credentials=credentials)

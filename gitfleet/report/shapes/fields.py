@@ -121,6 +121,16 @@ def texts_at(source: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def indexes_at(source: Mapping[str, Any], key: str) -> tuple[int, ...]:
+    """A list of indexes, empty where the field is absent."""
+    value = source.get(key)
+    if value is None:
+        return ()
+    if value.__class__ is not list or any(item.__class__ is not int or item < 0 for item in value):
+        raise Misshapen(f"`{key}` must be a list of whole numbers")
+    return tuple(value)
+
+
 def text_map_at(source: Mapping[str, Any], key: str) -> dict[str, str]:
     """A mapping of texts, empty where the field is absent."""
     value = mapping_at(source, key)

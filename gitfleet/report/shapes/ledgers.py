@@ -12,13 +12,14 @@ from typing import Any, Final
 import orjson
 
 from gitfleet.model.canonical import canonical_json
-from gitfleet.model.faults import Fault, Severity
+from gitfleet.model.faults import Fault, LastGood, Severity
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.placements import PlacementKey
 from gitfleet.report.shapes.fields import (
     Misshapen,
     choice_at,
+    indexes_at,
     int_at,
     key_fields,
     mapping_at,
@@ -50,8 +51,9 @@ def read_fleet(source: Mapping[str, Any]) -> str | None:
     return optional_text(mapping_at(source, "status"), "observedCommit")
 
 
-def faults_object(faults: Iterable[Fault]) -> JsonObject:
-    """faults.yaml: every fault with its place."""
+def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGood, ...]]) -> JsonObject:
+    """faults.yaml: every fault with its place, and which documents of older versions go on in the stead of what is
+    faulty."""
     return {
         "apiVersion": API_VERSION,
         "kind": "FaultList",
@@ -65,12 +67,19 @@ def faults_object(faults: Iterable[Fault]) -> JsonObject:
             }
             for fault in faults
         ],
+        **present(
+            lastGood=[
+                {"path": path, "blob": good.blob, "documents": list(good.documents)}
+                for path, versions in sorted(last_good.items())
+                for good in versions
+            ]
+        ),
     }
 
 
-def read_faults(source: Mapping[str, Any]) -> tuple[Fault, ...]:
-    """The faults back."""
-    return tuple(
+def read_faults(source: Mapping[str, Any]) -> tuple[tuple[Fault, ...], dict[str, tuple[LastGood, ...]]]:
+    """The faults and the last good versions back."""
+    faults = tuple(
         Fault(
             path=need_text(item, "path"),
             line=int_at(item, "line"),
@@ -81,6 +90,12 @@ def read_faults(source: Mapping[str, Any]) -> tuple[Fault, ...]:
         )
         for item in mappings_at(source, "items")
     )
+    last_good: dict[str, tuple[LastGood, ...]] = {}
+    for item in mappings_at(source, "lastGood"):
+        path = need_text(item, "path")
+        good = LastGood(need_text(item, "blob"), indexes_at(item, "documents"))
+        last_good[path] = (*last_good.get(path, ()), good)
+    return faults, last_good
 
 
 def inventory_bytes(cluster: str, entries: Iterable[InventoryEntry]) -> bytes:

@@ -11,6 +11,7 @@ from gitfleet.model.conditions import Condition
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
+from gitfleet.report.paths import is_rendered
 from gitfleet.report.shapes.fields import (
     LATEST_LABEL,
     PLACEMENT_LABEL,
@@ -63,7 +64,11 @@ def resource_snapshot_object(snapshot: ResourceSnapshot, *, latest: bool) -> Jso
         "spec": {
             "commit": snapshot.commit,
             "documents": [
-                {**key_fields(ref.key), "path": ref.path, "document": ref.document, **present(blob=ref.blob)}
+                {
+                    **key_fields(ref.key),
+                    "path": ref.path,
+                    **({} if is_rendered(ref) else {"blob": ref.blob, "document": ref.document}),
+                }
                 for ref in snapshot.documents
             ],
         },
@@ -81,7 +86,13 @@ def read_resource_snapshot(source: Mapping[str, Any]) -> ResourceSnapshot:
         commit=need_text(spec, "commit"),
         created=need_time(metadata, "creationTimestamp"),
         documents=tuple(
-            DocumentRef(need_text(item, "path"), text_at(item, "blob"), int_at(item, "document"), read_key(item))
+            DocumentRef(
+                need_text(item, "path"),
+                text_at(item, "blob"),
+                int_at(item, "document", 0),
+                read_key(item),
+                rendered="blob" not in item,
+            )
             for item in mappings_at(spec, "documents")
         ),
     )

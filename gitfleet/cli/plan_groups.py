@@ -1,0 +1,71 @@
+"""A plan's rows put together where they say the same of several clusters: a fleet has many, and people read few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+MOST_NAMED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One thing that is said of these clusters: a move or action, about an object ("" where there is none)."""
+
+    word: str
+    what: str
+    reason: str
+    diff: str
+    clusters: tuple[str, ...]
+
+
+def placement_name(placement: Mapping[str, Any]) -> str:
+    """NAME, or NAMESPACE/NAME."""
+    return f"{placement['namespace']}/{placement['name']}" if placement["namespace"] else str(placement["name"])
+
+
+def moves_of(placement: Mapping[str, Any]) -> list[Group]:
+    """What happens to bindings, those that stay as they are left out."""
+    rows = (row for row in placement["rollout"] if row["move"] != "none")
+    return _grouped(
+        (row["move"], "", _of_any(row["reason"], row["clusterName"]), "", row["clusterName"]) for row in rows
+    )
+
+
+def unpicked_of(placement: Mapping[str, Any]) -> list[Group]:
+    """The clusters that were not picked, by reason."""
+    rows = (row for row in placement["clusters"] if not row["selected"] and row["state"] is None)
+    return _grouped(("not", "", _of_any(row["reason"], row["clusterName"]), "", row["clusterName"]) for row in rows)
+
+
+def operations_of(placement: Mapping[str, Any]) -> list[Group]:
+    """What is done to objects, those that simply stay left out."""
+    rows = []
+    for operation in placement["operations"]:
+        if operation["action"] == "keep" and operation["reason"] in ("as applied", "no difference found"):
+            continue
+        key = operation["object"]
+        what = f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
+        reason = str(operation["reason"]).removeprefix(f"{what} ")
+        rows.append((operation["action"], what, reason, operation["diff"], operation["clusterName"]))
+    return _grouped(rows)
+
+
+def names(clusters: tuple[str, ...]) -> str:
+    """The first few names, and how many there are besides."""
+    if len(clusters) <= MOST_NAMED + 1:
+        return ", ".join(clusters)
+    return f"{', '.join(clusters[:MOST_NAMED])} and {len(clusters) - MOST_NAMED} more"
+
+
+def _of_any(reason: str, cluster: str) -> str:
+    """The reason without the cluster's own name, so that equal reasons of several clusters are equal."""
+    return reason.removeprefix("ClusterUnschedulable, ").removeprefix(f'Cluster "{cluster}" ')
+
+
+def _grouped(rows: Iterable[tuple[str, str, str, str, str]]) -> list[Group]:
+    found: dict[tuple[str, str, str, str], list[str]] = {}
+    for *said, cluster in rows:
+        found.setdefault((said[0], said[1], said[2], said[3]), []).append(cluster)
+    return [Group(*said, tuple(clusters)) for said, clusters in found.items()]

@@ -1,0 +1,104 @@
+"""A plan as a comment for a pull request. Every text of the repo stands in a code span or a code block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
+from gitfleet.cli.plan_text import summary_line
+from gitfleet.report.markdown import code, table
+
+MOST_DIFF_LETTERS: Final = 40_000
+"""Forges cut a comment at 64 KiB; the diffs are what can be long."""
+_MOST_ROWS: Final = 50
+
+
+def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a Plan document as Markdown."""
+    yield "### gitfleet plan"
+    yield ""
+    touched = {o["clusterName"] for p in document["placements"] for o in p["operations"] if o["action"] in _WRITES}
+    where = f" {len(touched)} {'cluster is' if len(touched) == 1 else 'clusters are'} touched." if touched else ""
+    yield summary_line(document) + where
+    if document["faults"] or document.get("unreachable"):
+        yield ""
+    for fault in document["faults"]:
+        middle = " ".join(code(part) for part in (fault["object"], fault["field"]) if part)
+        place = code(f"{fault['path']}:{fault['line']}")
+        yield f"- {fault['severity']} {place} {middle}: {code(fault['message'], 300)}"
+    for silent in document.get("unreachable", ()):
+        yield f"- {code(silent['clusterName'])} does not answer: {code(silent['message'], 300)}"
+    for placement in document["placements"]:
+        yield from _placement_lines(placement)
+    yield from _diff_lines(document)
+
+
+_WRITES: Final = ("create", "update", "delete")
+
+
+def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
+    snapshot = placement["resourceSnapshotIndex"]
+    yield ""
+    yield (
+        f"#### {code(placement_name(placement))} ({placement['placementType']}), "
+        f"{'no snapshot' if snapshot is None else f'snapshot {snapshot}'}"
+    )
+    scheduled = placement["scheduled"]
+    if scheduled["status"] != "True":
+        yield ""
+        yield f"Not scheduled as asked: {code(scheduled['message'] or scheduled['reason'], 300)}"
+    moves, operations = moves_of(placement), operations_of(placement)
+    yield ""
+    if not moves and not operations:
+        yield "Nothing changes."
+        return
+    rows = [(group.word, "", *_said(group)) for group in moves]
+    rows += [("not picked", "", *_said(group)) for group in unpicked_of(placement)]
+    rows += [(group.word, code(group.what), *_said(group)) for group in operations]
+    yield from table(("what", "object", "clusters", "reason"), rows[:_MOST_ROWS])
+    if len(rows) > _MOST_ROWS:
+        yield ""
+        yield f"and {len(rows) - _MOST_ROWS} more rows"
+
+
+def _said(group: Group) -> tuple[str, str]:
+    return code(names(group.clusters)), code(group.reason, 300)
+
+
+def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Every diff once, folded away, until there is no more room."""
+    diffs = [
+        (f"{placement_name(placement)}: {group.word} {group.what} on {names(group.clusters)}", group.diff)
+        for placement in document["placements"]
+        for group in operations_of(placement)
+        if group.diff
+    ]
+    room = MOST_DIFF_LETTERS
+    for shown, (title, diff) in enumerate(diffs):
+        room -= len(diff)
+        if room < 0:
+            yield ""
+            yield f"and {len(diffs) - shown} more diffs: `gitfleet plan -o json` has them all"
+            return
+        yield ""
+        yield f"<details><summary>{_html(title)}</summary>"
+        yield ""
+        yield from _fenced(diff.splitlines())
+        yield ""
+        yield "</details>"
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[str]:
+    """A code block whose fence is longer than any row of backticks inside."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}diff"
+    yield from lines
+    yield fence
+
+
+def _html(title: str) -> str:
+    """A code element that no text can leave; Markdown and mentions do nothing inside it."""
+    return f"<code>{code(title)[1:-1].replace('&', '&amp;').replace('@', '&#64;')}</code>"

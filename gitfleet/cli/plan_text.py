@@ -1,0 +1,72 @@
+"""A plan for a terminal: what is wrong, then each placement with its moves and operations, then the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
+
+_SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
+
+
+def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a Plan document; further lines of a folded one stand six to the right."""
+    for fault in document["faults"]:
+        place = f"{fault['path']}:{fault['line']}"
+        yield f"{fault['severity']}: " + ": ".join(
+            p for p in (place, fault["object"], fault["field"], fault["message"]) if p
+        )
+    if any(fault["severity"] == "error" for fault in document["faults"]):
+        yield "What is faulty keeps its last good version."
+    for silent in document.get("unreachable", ()):
+        yield f"unreachable: {silent['clusterName']}: {silent['message']}"
+    for placement in document["placements"]:
+        yield from _placement_lines(placement)
+    yield summary_line(document)
+
+
+def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
+    picked = sum(row["selected"] for row in placement["clusters"])
+    moves, operations = moves_of(placement), operations_of(placement)
+    met = placement["scheduled"]["status"] == "True"
+    still = not moves and not operations and met
+    snapshot = placement["resourceSnapshotIndex"]
+    yield (
+        f"{placement_name(placement)} ({placement['placementType']}): {'up to date on ' if still else ''}"
+        f"{_count(picked, 'cluster')}, {_count(len(placement['selectedResources']), 'object')}, "
+        f"{'no snapshot' if snapshot is None else f'snapshot {snapshot}'}"
+    )
+    if still:
+        return
+    if not met:
+        scheduled = placement["scheduled"]
+        yield f"  ! {scheduled['reason']}: {scheduled['message']}".removesuffix(": ")
+    for group in moves:
+        yield f"  {group.word:<6} {names(group.clusters)}: {group.reason}"
+    for group in unpicked_of(placement):
+        yield f"  not    {names(group.clusters)}: {group.reason}"
+    for group in operations:
+        yield f"  {_SIGNS[group.word]} {group.what} on {names(group.clusters)}: {group.reason}"
+        if group.word == "update":
+            # The first two lines of a unified diff only say live and desired.
+            yield from (f"      {line}" for line in group.diff.splitlines()[2:])
+
+
+def summary_line(document: Mapping[str, Any]) -> str:
+    """One line of counts."""
+    summary = document["summary"]
+    if not any(summary[action] for action in ("create", "update", "delete", "refuse")):
+        return f"No object changes; {_count(summary['keep'], 'object')} in place."
+    words = {
+        "create": "to create",
+        "update": "to update",
+        "delete": "to delete",
+        "keep": "in place",
+        "refuse": "refused",
+    }
+    return "Plan: " + ", ".join(f"{summary[action]} {word}" for action, word in words.items() if summary[action]) + "."
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,121 @@
+"""The timeline of a play as one HTML file: no script, nothing loaded from anywhere, every text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+from gitfleet.cli.progress import Lines, when_of
+from gitfleet.model.events import Event
+
+_PHASES: Final = {
+    "scheduled": "picked",
+    "bound": "rolling",
+    "updating": "rolling",
+    "updated": "applied",
+    "failed": "failed",
+    "unscheduled": "leaving",
+    "removed": "",
+}
+_LEGEND: Final = (
+    ("picked", "picked, waits for its turn"),
+    ("rolling", "is rolled out"),
+    ("applied", "applied, not available"),
+    ("available", "available"),
+    ("failed", "failed"),
+    ("leaving", "no longer picked"),
+)
+_STYLE: Final = """
+body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}
+h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}code,pre{font-family:ui-monospace,monospace;font-size:13px}
+.row{display:flex;align-items:center;gap:.8rem;margin:3px 0}
+.name{flex:0 0 18rem;overflow-wrap:anywhere;text-align:right}
+.bar{position:relative;flex:1;height:1.3rem;background:#eef1f4;border-radius:3px;overflow:hidden}
+.bar i{position:absolute;top:0;bottom:0;min-width:2px}
+.scale{display:flex;justify-content:space-between;margin-left:18.8rem;color:#5b6875;font-size:13px}
+.legend{display:flex;flex-wrap:wrap;gap:1.2rem;font-size:13px}.legend i{display:inline-block;width:1rem;height:.8rem}
+.picked{background:#b9c4cf}.rolling{background:#4f8fd9}.applied{background:#f2b63c}.available{background:#3f9d5f}
+.failed{background:#cf4034}.leaving{background:repeating-linear-gradient(45deg,#b9c4cf 0 4px,#eef1f4 4px 8px)}
+pre{background:#f6f8fa;padding:1rem;overflow-x:auto;border-radius:3px}
+@media (max-width:45rem){.name{flex-basis:8rem}.scale{margin-left:8.8rem}}
+@media (prefers-color-scheme:dark){
+body{background:#14191f;color:#dde4ea}.bar{background:#27303a}pre{background:#1c232b}
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One phase of one placement on one cluster, in seconds; `phase` is a word of the legend."""
+
+    begin: float
+    end: float
+    phase: str
+    told: str
+
+
+def page_of(heard: Sequence[tuple[float, Event]]) -> str:
+    """The whole page of a play: a bar for each placement on each cluster, and every line of the story."""
+    end = max((at for at, _ in heard), default=0.0)
+    return "".join(f"{line}\n" for line in _lines(heard, end))
+
+
+def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
+    yield "<!doctype html>"
+    yield '<html lang="en"><head><meta charset="utf-8"><title>gitfleet simulate</title>'
+    yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
+    yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+    yield f"<style>{_STYLE}</style></head><body>"
+    yield f"<h1>A rollout in virtual time: {escape(when_of(end).strip())}</h1>"
+    legend = "".join(f'<span><i class="{word}"></i> {escape(told)}</span>' for word, told in _LEGEND)
+    yield f'<p class="legend">{legend}</p>'
+    before = None
+    for (placement, cluster), spans in sorted(_spans(heard, end).items()):
+        if placement != before:
+            yield f"<h2>{escape(placement)}</h2>"
+            before = placement
+        bar = "".join(_bar(span, end) for span in spans)
+        yield f'<div class="row"><span class="name">{escape(cluster)}</span><span class="bar">{bar}</span></div>'
+    marks = "".join(f"<span>{escape(when_of(end * part / 4).strip())}</span>" for part in range(5))
+    yield f'<div class="scale">{marks}</div>'
+    yield "<h2>Everything that happened</h2><pre>"
+    yield from (escape(line) for line in _story(heard))
+    yield "</pre></body></html>"
+
+
+def _bar(span: Span, end: float) -> str:
+    whole = end or 1.0
+    left, width = 100 * span.begin / whole, 100 * (span.end - span.begin) / whole
+    title = f"{when_of(span.begin).strip()} to {when_of(span.end).strip()}: {span.told}"
+    return f'<i class="{span.phase}" style="left:{left:.2f}%;width:{width:.2f}%" title="{escape(title)}"></i>'
+
+
+def _spans(heard: Sequence[tuple[float, Event]], end: float) -> dict[tuple[str, str], list[Span]]:
+    told = dict(_LEGEND)
+    changes: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for at, event in heard:
+        if event.placement is None or event.cluster is None:
+            continue
+        phase = _PHASES.get(event.type)
+        if event.type == "available":
+            phase = "available" if event.fields["value"] else "applied"
+        if phase is not None:
+            changes.setdefault((event.placement, event.cluster), []).append((at, phase))
+    spans: dict[tuple[str, str], list[Span]] = {}
+    for row, steps in changes.items():
+        ends = [*(at for at, _ in steps[1:]), end]
+        found = [Span(at, until, phase, told[phase]) for (at, phase), until in zip(steps, ends, strict=True) if phase]
+        spans[row] = [span for span in found if span.end > span.begin or end == 0]
+    return spans
+
+
+def _story(heard: Sequence[tuple[float, Event]]) -> list[str]:
+    lines: list[str] = []
+    writer = Lines(lines.append)
+    for at, event in heard:
+        if event.type != "end":
+            writer.hear(event, at)
+    writer.finish()
+    return lines

@@ -1,0 +1,171 @@
+"""One cluster that cannot be used never holds the others up, and the message says which one and what to do."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from tests.e2e.manifests import config_map, deployment, member, namespace_file, placement
+from tests.e2e.members import Members
+from tests.e2e.programs import Program
+from tests.e2e.repos import ConfigRepo
+from tests.realparts.certificates import write_server_certificate
+from tests.realparts.processes import free_port
+
+pytestmark = pytest.mark.real
+
+
+def expired_token(signing_key: Path) -> str:
+    """A service account token as the API server would have made it, long out of date."""
+
+    def part(value: bytes) -> str:
+        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+    key = serialization.load_pem_private_key(signing_key.read_bytes(), None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    claims = {
+        "iss": "https://127.0.0.1",
+        "aud": ["https://127.0.0.1"],
+        "sub": "system:serviceaccount:default:default",
+        "iat": 1_600_000_000,
+        "exp": 1_600_003_600,
+    }
+    signed = ".".join(part(json.dumps(c).encode()) for c in ({"alg": "ES256", "typ": "JWT"}, claims))
+    r, s = decode_dss_signature(key.sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
+    return f"{signed}.{part(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+
+
+def kubeconfig_with_bad_contexts(members: Members, folder: Path) -> Path:
+    """cluster-1 as it is, and `wrong-token`, `expired`, `dead-port`, `wrong-authority`, each bad in its own way."""
+    path = members.kubeconfig(folder / "bad-kubeconfig")
+    config = json.loads(path.read_text())
+    first = members.all[0].server
+    good: dict[str, Any] = first.kubeconfig["clusters"][0]["cluster"]
+    token = {"token": first.token}
+    stranger = folder / "stranger"
+    stranger.mkdir()
+    other, _ = write_server_certificate(stranger, "stranger")
+    assert ssl.create_default_context(cafile=str(other))
+    strange = base64.b64encode(other.read_bytes()).decode()
+    bad: Mapping[str, tuple[dict[str, Any], dict[str, str]]] = {
+        "wrong-token": (good, {"token": "0" * 32}),
+        "expired": (good, {"token": expired_token(first.folder / "sa.key")}),
+        "dead-port": ({**good, "server": f"https://127.0.0.1:{free_port()}"}, token),
+        "wrong-authority": ({**good, "certificate-authority-data": strange}, token),
+    }
+    for name, (cluster, user) in bad.items():
+        config["clusters"].append({"name": name, "cluster": cluster})
+        config["users"].append({"name": name, "user": user})
+        config["contexts"].append({"name": name, "context": {"cluster": name, "user": name}})
+    path.write_text(json.dumps(config))
+    return path
+
+
+BAD = ("wrong-token", "expired", "dead-port", "wrong-authority", "missing-context")
+
+
+def test_bad_clusters_from_the_start(config: ConfigRepo, program: Program, members: Members, tmp_path: Path) -> None:
+    namespace = members.namespace("bad")
+    good = members.all[0]
+    program = replace(program, kubeconfig=kubeconfig_with_bad_contexts(members, tmp_path))
+    config.commit(
+        {f"clusters/{name}.yaml": member(name) for name in (good.name, *BAD)}
+        | {
+            "clusters/no-connection.yaml": member("no-connection").replace('"context": "no-connection"', ""),
+            "placements/web.yaml": placement(namespace, maxUnavailable=1),
+            "resources/namespace.yaml": namespace_file(namespace),
+            "resources/web.yaml": deployment(namespace, "web:1"),
+            "resources/settings.yaml": config_map(namespace, k="1"),
+        }
+    )
+    ended = program.settle(timeout=30)
+    assert good.is_available(namespace)
+    # Each is named on stderr and on the state branch, with what is wrong and, where there is something, what to do.
+    wants = {
+        "wrong-token": "refused the credentials",
+        "expired": "refused the credentials",
+        "dead-port": "refused",
+        "wrong-authority": "certificate",
+        "missing-context": "missing-context",
+        "no-connection": "connection",
+    }
+    for name, word in wants.items():
+        lines = [line for line in ended.talk.splitlines() if name in line]
+        assert any(word in line for line in lines), (name, ended.talk)
+        status = json.dumps(config.state(f"clusters/{name}.yaml")["status"])
+        assert word in status, (name, status)
+        assert name in config.text("README.md")
+    assert members.all[0].server.token not in ended.talk + ended.output
+
+    # The others' edits go on, and what is mended joins.
+    path = program.kubeconfig
+    assert path is not None
+    bad = json.loads(path.read_text())
+    two = members.all[1].server
+    for user in bad["users"]:
+        if user["name"] == "wrong-token":
+            user["user"] = {"token": two.token}
+    for cluster in bad["clusters"]:
+        if cluster["name"] == "wrong-token":
+            cluster["cluster"] = two.kubeconfig["clusters"][0]["cluster"]
+    path.write_text(json.dumps(bad))
+    config.commit({"resources/settings.yaml": config_map(namespace, k="2")})
+    program.settle(timeout=30)
+    assert good.config_map(namespace) == members.all[1].config_map(namespace) == {"k": "2"}
+
+
+def test_a_cluster_that_turns_bad_keeps_what_it_has(
+    config: ConfigRepo, program: Program, members: Members, tmp_path: Path
+) -> None:
+    namespace = members.namespace("turned")
+    first, second = members.all[:2]
+    config.commit(
+        {f"clusters/{m.name}.yaml": member(m.name) for m in (first, second)}
+        | {
+            "placements/web.yaml": placement(namespace),
+            "resources/web.yaml": namespace_file(namespace) + "---\n" + config_map(namespace, k="1"),
+        }
+    )
+    program.settle()
+    path = program.kubeconfig
+    assert path is not None
+    sound = path.read_text()
+    path.write_text(sound.replace(second.server.token, "0" * 32))
+    config.commit({"resources/web.yaml": namespace_file(namespace) + "---\n" + config_map(namespace, k="2")})
+    stuck = program.run("--until-settled", "--timeout", "8", expect=None)
+    assert first.config_map(namespace) == {"k": "2"}
+    assert second.config_map(namespace) == {"k": "1"}
+    assert stuck.code == 1 and "cluster-2" in stuck.talk and "credentials" in stuck.talk, stuck
+    # `--once` did what there was to do.
+    assert program.run("--once").code == 0
+    # A placement that goes leaves the unreachable cluster's part in the inventory until it can be deleted.
+    config.commit({"placements/web.yaml": None})
+    program.run("--until-settled", "--timeout", "8", expect=None)
+    assert not first.has_namespace(namespace) and second.has_namespace(namespace)
+    assert namespace in config.text("inventory/cluster-2/all.yaml")
+    path.write_text(sound)
+    program.settle()
+    assert not second.has_namespace(namespace)
+
+
+def test_faults_of_the_whole_program_end_it_with_one_sentence_and_a_hint(
+    config: ConfigRepo, program: Program, tmp_path: Path
+) -> None:
+    empty = program.run("--once", expect=1)
+    assert 'no branch "main"' in empty.talk and "hint:" in empty.talk
+    nowhere = replace(program, repo=str(tmp_path / "nowhere")).run("--once", expect=1)
+    assert "error:" in nowhere.talk and "Traceback" not in nowhere.talk
+    down = replace(program, repo=f"http://127.0.0.1:{free_port()}/fleet.git").run("--once", expect=1)
+    assert "error:" in down.talk and "Traceback" not in down.talk
+    assert program.run("--once", "--until-settled", expect=1).talk.startswith("error:")
+    assert program.run("--no-such-option", expect=64).talk

@@ -1,0 +1,146 @@
+"""`gitfleet run` as a pod or a terminal has it: for as long as nobody stops it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.e2e.manifests import config_map, deployment, member, namespace_file, placement, text
+from tests.e2e.members import Members
+from tests.e2e.programs import Program, eventually
+from tests.e2e.repos import STATE, ConfigRepo, git
+from tests.realparts.git_http import GitHttpServer
+
+pytestmark = pytest.mark.real
+
+SIMULATED = {"simulated": True}
+HOURLY = text(
+    {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "FleetConfig", "metadata": {"name": "f"}, "spec": {"interval": "1h"}}
+)
+SECONDLY = HOURLY.replace("1h", "1s")
+
+
+def simulated_files(value: str) -> dict[str, str | None]:
+    return {
+        "clusters/c1.yaml": member("c1", connection=SIMULATED),
+        "placements/web.yaml": placement("web"),
+        "resources/web.yaml": namespace_file("web") + "---\n" + config_map("web", k=value),
+    }
+
+
+def applied_value(simulated: Path) -> str | None:
+    """The value in the ConfigMap on the simulated cluster c1."""
+    try:
+        saved = yaml.safe_load((simulated / "c1.json").read_text())
+    except FileNotFoundError:
+        return None
+    bodies = [item["object"] for item in saved["objects"]]
+    return next((b["data"]["k"] for b in bodies if b["metadata"]["name"] == "settings"), None)
+
+
+def test_a_commit_to_a_local_repo_wakes_it_and_the_work_tree_is_never_touched(tmp_path: Path) -> None:
+    repo, simulated = tmp_path / "fleet", tmp_path / "simulated"
+    repo.mkdir()
+    git(repo, "init", "--quiet", "--initial-branch=main")
+    git(repo, "config", "user.name", "A Person")
+    git(repo, "config", "user.email", "person@example.com")
+
+    def commit(value: str) -> None:
+        for path, content in (simulated_files(value) | {"gitfleet.yaml": HOURLY}).items():
+            (repo / path).parent.mkdir(exist_ok=True)
+            (repo / path).write_text(content or "")
+        git(repo, "add", "--all")
+        git(repo, "commit", "--quiet", "-m", value)
+
+    commit("one")
+    program = Program(repo=str(repo), home=tmp_path / "home", simulated=simulated)
+    with program.running() as running:
+        eventually(lambda: applied_value(simulated) == "one", 20, lambda: running.talk)
+        eventually(lambda: "type: Available" in git(repo, "show", f"{STATE}:bindings/web/all.yaml", check=False), 20)
+        time.sleep(1)  # by now it waits for the hour to pass
+        reactions = []
+        for value in ("two", "three"):
+            commit(value)
+            head, index = git(repo, "rev-parse", "HEAD"), (repo / ".git/index").read_bytes()
+            reactions.append(eventually(lambda value=value: applied_value(simulated) == value, 20, lambda: running.talk))  # type: ignore[misc]
+            # What people have checked out is theirs: not a byte of it moves.
+            assert (repo / ".git/index").read_bytes() == index
+            assert git(repo, "symbolic-ref", "HEAD").strip() == "refs/heads/main"
+            assert git(repo, "rev-parse", "HEAD") == head
+            assert git(repo, "status", "--porcelain") == ""
+        assert max(reactions) < 10, reactions
+        assert running.terminate(within=5) == 0
+    assert "Traceback" not in running.talk
+
+
+def test_the_remote_is_down_for_a_while(git_http: GitHttpServer, config: ConfigRepo, tmp_path: Path) -> None:
+    simulated = tmp_path / "simulated"
+    config.commit(simulated_files("one") | {"gitfleet.yaml": SECONDLY})
+    program = Program(repo=git_http.url("fleet"), home=tmp_path / "home", simulated=simulated)
+    with program.running() as running:
+        eventually(lambda: applied_value(simulated) == "one", 20, lambda: running.talk)
+        git_http.fail_next(2)
+        config.commit(simulated_files("two"))
+        eventually(lambda: applied_value(simulated) == "two", 30, lambda: running.talk)
+        assert "trying again in" in running.talk
+        # A push that took effect and whose answer was lost.
+        eventually(lambda: config.head() is not None, 5)
+        git_http.lose_answers(1)
+        config.commit(simulated_files("three"))
+        eventually(lambda: applied_value(simulated) == "three", 30, lambda: running.talk)
+        assert running.process.poll() is None
+        assert running.terminate(within=5) == 0
+    parents = config.parents()
+    assert parents == [0] + [1] * (len(parents) - 1)
+
+
+def test_an_api_server_goes_away_and_comes_back(config: ConfigRepo, program: Program, members: Members) -> None:
+    namespace = members.namespace("away")
+    here, away = members.by_name["cluster-3"], members.by_name["cluster-4"]
+
+    def payload(image: str) -> dict[str, str | None]:
+        return {"resources/web.yaml": deployment(namespace, image)}
+
+    config.commit(
+        {f"clusters/{m.name}.yaml": member(m.name) for m in (here, away)}
+        | {"gitfleet.yaml": SECONDLY, "placements/web.yaml": placement(namespace)}
+        | {"resources/namespace.yaml": namespace_file(namespace)}
+        | payload("web:1")
+    )
+    with program.running() as running:
+        eventually(lambda: here.is_available(namespace) and away.is_available(namespace), 30, lambda: running.talk)
+        away.server.kill()
+        try:
+            config.commit(payload("web:2"))
+            eventually(lambda: here.image(namespace) == "web:2", 30, lambda: running.talk)
+            eventually(lambda: "cluster-4" in unreachable(config), 20, lambda: running.talk)
+            assert "cluster-3" not in unreachable(config)
+        finally:
+            away.server.restart()
+            away.server.start_controller_manager()
+        eventually(lambda: away.image(namespace) == "web:2", 40, lambda: running.talk)
+        eventually(lambda: unreachable(config) == [], 20, lambda: running.talk)
+
+        # A server that hangs must not keep the process from ending.
+        away.server.freeze()
+        try:
+            time.sleep(2)
+            assert running.terminate(within=10) == 0
+        finally:
+            away.server.thaw()
+
+
+def unreachable(config: ConfigRepo) -> list[str]:
+    """The clusters that the state branch says cannot be reached."""
+    found = []
+    for path in config.paths():
+        if path.startswith("clusters/"):
+            status = config.state(path).get("status") or {}
+            conditions = {c["type"]: c["status"] for a in status.get("agentStatus") or [] for c in a["conditions"]}
+            conditions |= {c["type"]: c["status"] for c in status.get("conditions") or []}
+            if "False" in conditions.values() or "Unknown" in conditions.values():
+                found.append(Path(path).stem)
+    return found

@@ -1,0 +1,228 @@
+"""A member's way into the fleet and its health: Joined, Healthy, heartbeats, eligibility (kubefleet.md §1, §2)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.observe import observe_cluster
+from gitfleet.schedule.eligibility import Eligibility, reason_of, standing_of
+from gitfleet.testing.rules import ClusterRule
+from tests.members.plays import (
+    START,
+    back,
+    condition_in,
+    key_of_role,
+    member,
+    pick_all,
+    place_role,
+    play_bodies,
+    remove,
+    silent,
+    write,
+)
+
+
+def status_of(document: Any) -> dict[str, tuple[str, str]]:
+    """Status and reason of the member's own conditions and its agent's, by type."""
+    status = document["status"]
+    own = {c["type"]: (c["status"], c["reason"]) for c in status["conditions"]}
+    agent = {f"agent {c['type']}": (c["status"], c["reason"]) for c in status["agentStatus"][0]["conditions"]}
+    return own | agent
+
+
+def test_a_cluster_joins_and_gets_what_is_meant_for_it() -> None:
+    played = play_bodies([member("a"), *place_role("r")], *write(60, member("b")))
+    for name, at in (("a", "2026-01-01T00:00:00Z"), ("b", "2026-01-01T00:01:00Z")):
+        document = played.document(f"clusters/{name}.yaml")
+        assert (
+            status_of(document).items()
+            >= {
+                "ReadyToJoin": ("True", "MemberClusterReadyToJoin"),
+                "Joined": ("True", "MemberClusterJoined"),
+                "agent Joined": ("True", "AgentJoined"),
+                "agent Healthy": ("True", "AgentHealthy"),
+            }.items()
+        )
+        assert document["status"]["agentStatus"][0]["lastReceivedHeartbeat"] == at
+    assert played.placed("r") == {"a", "b"}
+    assert played.live("b", "ClusterRole", "r") is not None
+
+
+def test_a_cluster_that_never_answered_is_not_joined_and_not_picked() -> None:
+    played = play_bodies([member("a"), *place_role("r")], silent(30, "b"), *write(60, member("b")))
+    document = played.document("clusters/b.yaml")
+    assert status_of(document)["Joined"] == ("Unknown", "ClusterUnreachable")
+    assert "lastReceivedHeartbeat" not in document["status"]["agentStatus"][0]
+    assert played.placed("r") == {"a"}
+    assert "cluster is not connected to the fleet: member agent not joined yet" in played.refusals("r")["b"]
+
+
+def test_it_joins_as_soon_as_it_answers() -> None:
+    played = play_bodies([member("a"), *place_role("r")], silent(30, "b"), *write(60, member("b")), back(120, "b"))
+    assert played.placed("r") == {"a", "b"}
+
+
+def test_an_unchanged_fleet_makes_no_commit_however_long_it_beats() -> None:
+    played = play_bodies([member("a"), *place_role("r")], back(3000, "a"))
+    assert played.told[-1][0] == 3000
+    assert not [s for t in range(5, 3001, 5) for s in played.subjects(t)]
+
+
+@pytest.mark.parametrize(("minutes", "picked"), [(4.9, True), (5.0, True), (5.25, False), (30, False)])
+def test_silence_keeps_new_placements_away_after_five_minutes(minutes: float, picked: bool) -> None:
+    at = 60 + minutes * 60
+    played = play_bodies([member("a"), member("b"), *place_role("r")], silent(60, "b"), *write(at, *place_role("s")))
+    assert played.placed("r") == {"a", "b"}
+    assert ("b" in played.placed("s")) is picked
+    if not picked:
+        said = f"no recent heartbeat signals (last received {minutes:.2f} minutes ago)"
+        assert played.refusals("s")["b"].endswith(f"cluster is not connected to the fleet: {said}")
+
+
+def test_an_unready_cluster_is_refused_after_five_minutes_and_by_its_own_reason() -> None:
+    """It answers, so its heartbeat is fresh: what is wrong with it is its health."""
+    cluster = observe_cluster(
+        MemberCluster(name="a"), ClusterAnswer(cluster="a", reachable=True, observed=START), START
+    )
+    begun = START + timedelta(hours=1)
+    ill = ClusterAnswer(cluster="a", reachable=True, healthy=False, error="etcd is not ready", observed=begun)
+    cluster = observe_cluster(cluster, ill, begun)
+    assert standing_of(cluster, begun + timedelta(minutes=4)).verdict is Eligibility.ELIGIBLE
+    after = begun + timedelta(minutes=6)
+    assert observe_cluster(cluster, ill, after) is cluster
+    verdict = standing_of(cluster, after).verdict
+    assert reason_of(cluster, verdict, after) == (
+        "cluster is not connected to the fleet: unhealthy for a prolonged period of time "
+        "(last transitioned 6.00 minutes ago)"
+    )
+    assert standing_of(cluster, begun).until == begun + timedelta(minutes=5) + timedelta.resolution
+
+
+def test_an_edit_of_the_file_keeps_what_is_known_of_the_cluster() -> None:
+    played = play_bodies([member("a", env="prod"), *place_role("r")], *write(60, member("a", env="test")))
+    document = played.document("clusters/a.yaml")
+    assert document["metadata"]["labels"] == {"env": "test"}
+    assert document["status"]["agentStatus"][0]["lastReceivedHeartbeat"] == "2026-01-01T00:00:00Z"
+    assert [t for t in (0, 60) if played.subjects(t)] == [0, 60]
+
+
+# Leaving
+
+
+def test_a_cluster_that_is_to_be_cleared_loses_what_was_placed_and_nothing_else() -> None:
+    cluster = member("a", leave="Delete")
+    played = play_bodies([cluster, member("b"), *place_role("r")], remove(60, cluster))
+    assert played.live("a", "ClusterRole", "r") is None
+    assert played.live("a", "Namespace", "default") is not None
+    assert [e.cluster for e in played.events("removed")] == ["a"]
+    assert [e.fields for e in played.events("cluster", cluster="a", state="left")] == [{"state": "left"}]
+    assert any(s.startswith("a left the fleet, no object of ours stays there") for s in played.subjects(60))
+    assert set(played.state.clusters) == {"b"}
+    assert set(played.state.inventory) == {"b"}
+
+
+def test_a_silent_cluster_that_is_to_be_cleared_is_waited_for_and_let_go_after_a_quarter_of_an_hour() -> None:
+    cluster = member("a", leave="Delete")
+    bodies = [cluster, member("b"), *place_role("r", policy={"placementType": "PickN", "numberOfClusters": 1})]
+    files = [silent(60, "b"), remove(90, member("b", leave="Delete"))]
+    bodies[1] = member("b", leave="Delete")  # PickN takes the largest name first
+    early = play_bodies(bodies, *files, max_time=timedelta(minutes=10))
+    assert early.state.clusters["b"].deleting is not None
+    assert len(early.state.inventory["b"]) == 1
+    late = play_bodies(bodies, *files)
+    assert late.placed("r") == {"a"}
+    assert "b" not in late.state.clusters and "b" not in late.state.inventory
+    (left,) = late.events("cluster", cluster="b", state="left")
+    assert left.fields["objects"] == 1
+    assert [t for t, e in late.told if e is left] == [995.0]  # the first look after 90 s and 15 min
+
+
+def test_a_silent_cluster_that_is_to_be_cleared_is_cleared_when_it_comes_back_in_time() -> None:
+    cluster = member("a", leave="Delete")
+    played = play_bodies([cluster, member("b"), *place_role("r")], silent(60, "a"), remove(90, cluster), back(300, "a"))
+    assert played.live("a", "ClusterRole", "r") is None
+    assert "a" not in played.state.clusters
+    assert [e.cluster for e in played.events("removed")] == ["a"]
+
+
+def test_a_leaving_cluster_whose_file_comes_back_is_picked_again() -> None:
+    cluster = member("a", leave="Delete")
+    timeline = [silent(60, "a"), remove(90, cluster), *write(200, cluster), back(300, "a")]
+    played = play_bodies([cluster, member("b"), *place_role("r")], *timeline)
+    assert played.state.clusters["a"].deleting is None
+    assert played.placed("r") == {"a", "b"}
+    assert played.live("a", "ClusterRole", "r") is not None
+    assert set(played.state.inventory["a"]) == {key_of_role("r")}
+
+
+def test_a_fixed_cluster_that_leaves_is_missed_and_taken_again() -> None:
+    policy = {"placementType": "PickFixed", "clusterNames": ["a", "b"]}
+    bodies = [member("a"), member("b"), *place_role("r", policy=policy)]
+    gone = play_bodies(bodies, remove(60, member("a")))
+    assert gone.placed("r") == {"b"}
+    assert gone.condition("r")[:2] == ("False", "SchedulingPolicyUnfulfilled")
+    assert 'Specified cluster "a" is not found' in gone.refusals("r")["a"]
+    again = play_bodies(bodies, remove(60, member("a")), *write(120, member("a")))
+    assert again.placed("r") == {"a", "b"}
+    assert again.condition("r")[:2] == ("True", "SchedulingPolicyFulfilled")
+
+
+def test_the_last_cluster_leaves_and_the_placement_says_so() -> None:
+    policy = {"placementType": "PickN", "numberOfClusters": 1}
+    played = play_bodies([member("a"), *place_role("r", policy=policy)], remove(60, member("a")))
+    assert played.placed("r") == set()
+    assert played.condition("r") == (
+        "False",
+        "SchedulingPolicyUnfulfilled",
+        "could not find all clusters needed as specified by the scheduling policy, found 0 cluster(s) instead",
+    )
+
+
+# Taints and labels (IgnoredDuringExecution)
+
+
+def test_a_taint_that_is_taken_back_lets_waiting_placements_in() -> None:
+    tainted = member("b")
+    tainted["spec"]["taints"] = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
+    everywhere, two = place_role("r"), place_role("s", policy={"placementType": "PickN", "numberOfClusters": 2})
+    played = play_bodies([member("a"), tainted, *everywhere, *two], *write(60, member("b")))
+    first = [e.cluster for e in played.events("scheduled", 0)]
+    assert set(first) == {"a"}
+    assert {(e.placement, e.cluster) for e in played.events("scheduled", 60)} == {("r", "b"), ("s", "b")}
+
+
+def test_pick_n_that_has_its_number_moves_for_no_better_cluster() -> None:
+    prefers = {
+        "placementType": "PickN",
+        "numberOfClusters": 1,
+        "affinity": {
+            "clusterAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 20, "preference": {"labelSelector": {"matchLabels": {"tier": "gold"}}}}
+                ]
+            }
+        },
+    }
+    played = play_bodies([member("a"), *place_role("r", policy=prefers)], *write(60, member("b", tier="gold")))
+    assert played.placed("r") == {"a"}
+
+
+def test_pick_all_never_lets_go_of_what_no_longer_matches() -> None:
+    bodies = [member("a", env="prod"), *place_role("r", policy=pick_all(env="prod"))]
+    played = play_bodies(bodies, *write(60, member("a", env="test")), *write(120, member("b", env="prod")))
+    assert played.placed("r") == {"a", "b"}
+
+
+def test_a_member_status_tells_not_the_weather_of_its_workloads() -> None:
+    """A cluster on which nothing becomes available is healthy all the same."""
+    from gitfleet.testing.rules import ObjectPattern
+
+    rules = [ClusterRule(object=ObjectPattern(kind="ClusterRole"), apply_fails=True)]
+    played = play_bodies([member("a"), *place_role("r")], rules=rules)
+    status = played.document("clusters/a.yaml")["status"]
+    assert condition_in(status["agentStatus"][0]["conditions"], "Healthy")[:2] == ("True", "AgentHealthy")

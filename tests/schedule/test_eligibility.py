@@ -1,0 +1,88 @@
+"""Which clusters may get new placements, and when the clock alone changes that."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from gitfleet.model.clusters import AgentStatus, MemberCluster
+from gitfleet.model.conditions import Status
+from gitfleet.model.placements import PlacementPolicy
+from gitfleet.schedule import index_fleet, schedule
+from tests.schedule.fleets import NOW, agent, cluster, condition, pick_fixed, request, states
+
+OFFLINE = "cluster is not connected to the fleet: "
+SIX = timedelta(minutes=6)
+WRITTEN_ON_CHANGE = AgentStatus(
+    conditions=(condition("Joined"), condition("Healthy")), last_received_heartbeat=NOW - timedelta(hours=1)
+)
+JUST_LOST = AgentStatus(
+    conditions=(condition("Joined"), condition("Healthy", Status.UNKNOWN, timedelta(minutes=4))),
+    last_received_heartbeat=NOW - timedelta(minutes=4),
+)
+
+TABLE: list[tuple[str, MemberCluster, str | None]] = [
+    ("healthy", cluster("c"), None),
+    ("leaving", cluster("c", deleting=NOW), "cluster has left the fleet"),
+    ("no agent", cluster("c", status=None), OFFLINE + "member agent not online yet"),
+    ("never joined", cluster("c", status=agent(joined=None)), OFFLINE + "member agent not joined yet"),
+    ("left", cluster("c", status=agent(joined=Status.FALSE)), OFFLINE + "member agent not joined yet"),
+    (
+        "silent",
+        cluster("c", status=agent(heard_ago=SIX)),
+        OFFLINE + "no recent heartbeat signals (last received 6.00 minutes ago)",
+    ),
+    (
+        "never heard of",
+        cluster("c", status=agent(heard_ago=None)),
+        OFFLINE + "no recent heartbeat signals (never received)",
+    ),
+    ("heard five minutes ago", cluster("c", status=agent(heard_ago=timedelta(minutes=5))), None),
+    (
+        "unhealthy for long",
+        cluster("c", status=agent(healthy=Status.FALSE, healthy_ago=SIX)),
+        OFFLINE + "unhealthy for a prolonged period of time (last transitioned 6.00 minutes ago)",
+    ),
+    ("unhealthy just now", cluster("c", status=agent(healthy=Status.FALSE, healthy_ago=timedelta(0))), None),
+    (
+        "no health",
+        cluster("c", status=agent(healthy=None)),
+        OFFLINE + "health condition from member agent is not available",
+    ),
+    ("a heartbeat that was written with the last change", cluster("c", status=WRITTEN_ON_CHANGE), None),
+    ("lost four minutes ago", cluster("c", status=JUST_LOST), None),
+]
+
+
+@pytest.mark.parametrize(("member", "refusal"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
+def test_eligibility(member: MemberCluster, refusal: str | None) -> None:
+    answer = schedule(request(PlacementPolicy()), index_fleet([member], NOW))
+    if refusal is None:
+        assert states(answer) == {"c": "Scheduled"}
+    else:
+        assert answer.bindings == ()
+        (decision,) = answer.decisions
+        assert (decision.refused_by, decision.reason) == ("ClusterEligibility", f"ClusterUnschedulable, {refusal}")
+        (fixed,) = schedule(request(pick_fixed("c")), index_fleet([member], NOW)).decisions
+        assert fixed.reason == f'Cluster "c" is not eligible for resource placement yet: {refusal}'
+
+
+def test_the_answer_tells_when_the_clock_changes_it() -> None:
+    healthy = index_fleet([cluster("c", status=WRITTEN_ON_CHANGE)], NOW)
+    assert healthy.wake_at is None
+    lost = index_fleet([cluster("a"), cluster("c", status=JUST_LOST)], NOW)
+    wake = schedule(request(pick_fixed("c")), lost).wake_at
+    assert wake is not None
+    assert timedelta(minutes=1) < wake - NOW < timedelta(minutes=1, seconds=1)
+    before, after = (index_fleet(lost.clusters, moment, lost) for moment in (wake - timedelta.resolution, wake))
+    assert schedule(request(pick_fixed("c")), before).fulfilled is True
+    assert schedule(request(pick_fixed("c")), after).fulfilled is False
+    assert after.version != before.version == lost.version
+
+
+def test_a_heartbeat_that_is_only_newer_makes_no_other_fleet() -> None:
+    first = index_fleet([cluster("c")], NOW)
+    later = NOW + timedelta(minutes=2)
+    beat = agent(heard_ago=timedelta(minutes=-2))
+    assert index_fleet([cluster("c", status=beat)], later, first).version == first.version

@@ -1,0 +1,161 @@
+"""Picking clusters: what the tables of vectors leave out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, ClusterScore
+from gitfleet.model.clusters import ClusterStatus, MemberCluster, Taint
+from gitfleet.model.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.model.scheduling import SchedulingRequest
+from gitfleet.schedule import index_fleet, schedule
+from tests.schedule.fleets import (
+    CURRENT,
+    NOW,
+    OLDER,
+    WEB,
+    agent,
+    binding,
+    cluster,
+    pick_fixed,
+    pick_n,
+    request,
+    required,
+    spread,
+    states,
+)
+
+
+def test_a_new_binding_whole() -> None:
+    answer = schedule(request(PlacementPolicy()), index_fleet([cluster("a")], NOW))
+    decision = ClusterDecision(
+        cluster="a",
+        selected=True,
+        score=ClusterScore(0, 0),
+        reason='Successfully scheduled resources for placement in "a" (affinity score: 0, topology spread score: 0): '
+        "picked by scheduling policy",
+    )
+    made = Binding(placement=WEB, cluster="a", state=BindingState.SCHEDULED, policy_snapshot=CURRENT, decision=decision)
+    assert answer.bindings == (made,)
+    assert answer.decisions == (decision,)
+    assert answer.message == "found all cluster needed as specified by the scheduling policy, found 1 cluster(s)"
+
+
+def test_many_new_bindings_are_made_as_one_is() -> None:
+    fleet = index_fleet([cluster(f"c{i:03}") for i in range(100)], NOW)
+    many = schedule(request(PlacementPolicy()), fleet).bindings
+    one = [schedule(request(PlacementPolicy()), index_fleet([each], NOW)).bindings[0] for each in fleet.clusters]
+    assert list(many) == one
+    assert hash(many[0].cluster) and repr(many[0]) == repr(one[0]) and replace(many[0]) == one[0]
+
+
+def test_an_obsolete_binding_picked_again_keeps_state_and_generation() -> None:
+    old = binding("a", BindingState.BOUND, OLDER, generation=7, resource_snapshot="web-3-snapshot")
+    (patched,) = schedule(request(PlacementPolicy(), old), index_fleet([cluster("a")], NOW)).bindings
+    assert (patched.policy_snapshot, patched.state, patched.generation) == (CURRENT, BindingState.BOUND, 7)
+    assert patched.resource_snapshot == "web-3-snapshot"
+
+
+def test_giving_up_and_taking_up_again_raise_the_generation() -> None:
+    held = binding("a", BindingState.BOUND, generation=3)
+    (given_up,) = schedule(request(PlacementPolicy(), held), index_fleet([], NOW)).bindings
+    assert (given_up.state, given_up.previous_state, given_up.generation) == (
+        BindingState.UNSCHEDULED,
+        BindingState.BOUND,
+        4,
+    )
+    (again,) = schedule(request(PlacementPolicy(), given_up), index_fleet([cluster("a")], NOW)).bindings
+    assert (again.state, again.previous_state, again.generation) == (BindingState.BOUND, None, 5)
+
+
+def test_a_deleting_binding_is_left_alone_and_does_not_count() -> None:
+    gone = binding("a", deleting=NOW)
+    answer = schedule(request(pick_n(1), gone), index_fleet([cluster("a")], NOW))
+    assert answer.bindings[0] is gone
+    assert [each.state for each in answer.bindings] == [BindingState.BOUND, BindingState.SCHEDULED]
+    assert answer.fulfilled is True
+
+
+def test_what_does_not_change_is_the_same_object() -> None:
+    bindings = (binding("a"), binding("b", BindingState.SCHEDULED))
+    question = request(PlacementPolicy(), *bindings)
+    fleet = index_fleet([cluster("a"), cluster("b")], NOW)
+    assert schedule(question, fleet).bindings is question.bindings
+    grown = schedule(question, index_fleet([cluster("a"), cluster("b"), cluster("c")], NOW)).bindings
+    assert [grown[0] is bindings[0], grown[1] is bindings[1]] == [True, True]
+
+
+def test_decisions_are_limited() -> None:
+    fleet = index_fleet([cluster(f"c{i:04}", {"env": "prod" if i < 1100 else "dev"}) for i in range(1200)], NOW)
+    everything = schedule(request(PlacementPolicy()), fleet)
+    assert (len(everything.bindings), len(everything.decisions)) == (1200, 1000)
+    some = schedule(request(pick_n(3, affinity=required({"env": "prod"}))), fleet)
+    assert [each.selected for each in some.decisions] == [True] * 3 + [False] * 20
+    assert [each.cluster for each in some.decisions][:4] == ["c1099", "c1098", "c1097", "c1096"]
+    none = schedule(request(pick_n(3, affinity=required({"env": "none"}))), fleet)
+    assert [each.cluster for each in none.decisions] == [f"c{i:04}" for i in range(20)]
+    assert {each.refused_by for each in none.decisions} == {"ClusterAffinity"}
+
+
+def test_the_first_plugin_that_refuses_counts() -> None:
+    taint = Taint("gpu", "only")
+    fleet = index_fleet([cluster("a", taints=(taint,)), cluster("b", {"env": "x"}, taints=(taint,))], NOW)
+    answer = schedule(request(PlacementPolicy(affinity=required({"env": "x"}))), fleet)
+    assert [(each.cluster, each.refused_by) for each in answer.decisions] == [
+        ("a", "ClusterAffinity"),
+        ("b", "TaintToleration"),
+    ]
+    tolerant = PlacementPolicy(affinity=required({"env": "x"}), tolerations=(Toleration(key="gpu", value="only"),))
+    assert states(schedule(request(tolerant), fleet)) == {"b": "Scheduled"}
+
+
+def test_every_member_carries_its_own_name_as_a_label() -> None:
+    policy = PlacementPolicy(affinity=required({"kubernetes-fleet.io/member-name": "b"}))
+    assert states(schedule(request(policy), index_fleet([cluster("a"), cluster("b")], NOW))) == {"b": "Scheduled"}
+
+
+def test_a_resource_placement_goes_where_its_namespace_is() -> None:
+    def member(name: str, namespaces: dict[str, str] | None) -> MemberCluster:
+        return MemberCluster(name=name, status=ClusterStatus(agent=agent(), namespaces=namespaces))
+
+    fleet = index_fleet([member("a", {"web": ""}), member("b", {"other": ""}), member("c", None)], NOW)
+    question = SchedulingRequest(
+        placement=PlacementKey("web", "app"), policy=PlacementPolicy(), policy_snapshot="app-0", now=NOW
+    )
+    answer = schedule(question, fleet)
+    assert [(each.cluster, each.reason) for each in answer.decisions[1:]] == [
+        ("b", "ClusterUnschedulable, target namespace does not exist on cluster"),
+        ("c", "ClusterUnschedulable, cluster has no namespace information available"),
+    ]
+
+
+def test_an_existing_skew_heals() -> None:
+    fleet = index_fleet([cluster(name, {"zone": name[0]}) for name in ("a1", "a2", "a3", "b1", "b2", "b3")], NOW)
+    held = [binding(name) for name in ("a1", "a2", "a3")]
+    policy = pick_n(6, topology_spread_constraints=(spread("zone"),))
+    answer = schedule(request(policy, *held), fleet)
+    assert (answer.fulfilled, answer.cycles) == (True, 3)
+
+
+def test_pick_fixed_with_no_names_gives_everything_up() -> None:
+    answer = schedule(request(pick_fixed(), binding("a")), index_fleet([cluster("a")], NOW))
+    assert (states(answer), answer.fulfilled) == ({"a": "Unscheduled"}, True)
+
+
+def test_an_unparsable_property_aborts_and_keeps_the_bindings() -> None:
+    from gitfleet.model.placements import ClusterAffinity, ClusterSelectorTerm, PropertyRequirement
+
+    term = ClusterSelectorTerm(property_requirements=(PropertyRequirement("cost", "Lt", ("5",)),))
+    policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
+    question = request(policy, binding("gone"))
+    answer = schedule(question, index_fleet([cluster("a", properties={"cost": "cheap"})], NOW))
+    assert answer.bindings is question.bindings
+    assert answer.fulfilled is None
+    assert answer.error == (
+        'ClusterAffinity: the property cost of cluster a cannot be compared: "cheap" is not a Kubernetes quantity'
+    )
+
+
+def test_pick_n_without_a_number_is_an_error() -> None:
+    answer = schedule(request(replace(pick_n(1), number_of_clusters=None)), index_fleet([cluster("a")], NOW))
+    assert answer.error == "a placement of the type PickN needs numberOfClusters"

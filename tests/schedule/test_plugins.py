@@ -1,0 +1,189 @@
+"""The profile, and plug-ins of somebody else's in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.fleet import SchedulerPlugin
+from gitfleet.model.labels import LabelSelector
+from gitfleet.model.objects import Origin
+from gitfleet.model.placements import ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PreferredTerm
+from gitfleet.ports.scheduling import Cycle, Refusal, Score, Unschedulable
+from gitfleet.schedule import DEFAULT_PROFILE, Profile, explain, index_fleet, profile_from, schedule
+from tests.schedule.fleets import NOW, binding, cluster, pick_n, request, spread, states
+
+FLEET = index_fleet([cluster(name, {"zone": name[0]}) for name in ("a1", "a2", "b1", "b2")], NOW)
+
+
+@dataclass
+class NotThese:
+    """A filter that counts how often it is asked."""
+
+    names: tuple[str, ...] = ()
+    name: str = "NotThese"
+    depends_on_bindings: bool = True
+    asked: list[str] = field(default_factory=list)
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        self.asked.append(cluster.name)
+        return Refusal("it is one of these") if cluster.name in self.names else None
+
+
+@dataclass(frozen=True)
+class Rather:
+    """A score for one cluster."""
+
+    favourite: str
+    name: str = "Rather"
+
+    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
+        return Score(affinity=10 * (cluster.name == self.favourite))
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Fails at a stage."""
+
+    error: Exception
+    name: str = "Broken"
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        raise self.error
+
+
+def profile_with(plugin: Any, **more: Any) -> Profile:
+    """The default profile and one plug-in of somebody else's."""
+    profile, faults = profile_from([SchedulerPlugin(name=plugin.name, **more)], {plugin.name: lambda args: plugin})
+    assert faults == ()
+    return profile
+
+
+def test_no_list_is_the_default_profile() -> None:
+    assert profile_from([], {}) == (DEFAULT_PROFILE, ())
+
+
+def test_a_listed_plugin_is_added_behind_the_default() -> None:
+    names = [entry.name for entry in profile_with(NotThese()).entries]
+    assert names == [*(entry.name for entry in DEFAULT_PROFILE.entries), "NotThese"]
+    reordered, _ = profile_from([SchedulerPlugin(name="TaintToleration"), SchedulerPlugin(name="ClusterAffinity")], {})
+    assert [entry.name for entry in reordered.entries][-2:] == ["TaintToleration", "ClusterAffinity"]
+
+
+def test_a_disabled_plugin_has_no_say() -> None:
+    from gitfleet.model.clusters import Taint
+
+    tainted = index_fleet([cluster("a", taints=(Taint("k"),))], NOW)
+    profile, _ = profile_from([SchedulerPlugin(name="TaintToleration", enabled=False)], {})
+    assert schedule(request(PlacementPolicy()), tainted).bindings == ()
+    assert states(schedule(request(PlacementPolicy()), tainted, profile)) == {"a": "Scheduled"}
+    nowhere, faults = profile_from([SchedulerPlugin(name="Nowhere", enabled=False)], {})
+    assert (faults, len(nowhere.entries)) == ((), 6)
+
+
+def _refusing(args: Mapping[str, Any]) -> NotThese:
+    raise ValueError("it needs names")
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        (SchedulerPlugin(name="Nowhere"), "there is no scheduler plug-in Nowhere; installed are "),
+        (SchedulerPlugin(name="Refusing"), "the scheduler plug-in Refusing refuses its args: it needs names"),
+        (SchedulerPlugin(name="ClusterAffinity", args={"x": 1}), "ClusterAffinity refuses its args: it takes none"),
+        (SchedulerPlugin(name="Nothing"), "the scheduler plug-in Nothing has no name, or no stage"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_a_fault_and_nothing_is_decided(listed: SchedulerPlugin, message: str) -> None:
+    origin = Origin("gitfleet.yaml", 3)
+    available = {"Refusing": _refusing, "Nothing": lambda args: object()}
+    profile, (fault,) = profile_from([listed], available, origin=origin)  # type: ignore[arg-type]
+    assert (fault.path, fault.line, fault.field) == ("gitfleet.yaml", 3, "spec.scheduler.plugins[0]")
+    assert message in fault.message
+    question = request(PlacementPolicy(), binding("gone"))
+    answer = schedule(question, FLEET, profile)
+    assert answer.bindings is question.bindings
+    assert answer.error is not None and fault.message in answer.error
+    assert all(verdict.reason == answer.error for verdict in explain(question, FLEET, profile))
+
+
+def test_a_plugin_listed_twice_is_a_fault() -> None:
+    _, faults = profile_from([SchedulerPlugin(name="TaintToleration"), SchedulerPlugin(name="TaintToleration")], {})
+    assert [fault.message for fault in faults] == ["the scheduler plug-in TaintToleration is listed twice"]
+
+
+def test_a_filter_of_somebody_elses_is_asked_about_the_survivors_and_named() -> None:
+    plugin = NotThese(("a2",))
+    answer = schedule(request(PlacementPolicy(), binding("a1")), FLEET, profile_with(plugin))
+    assert states(answer) == {"a1": "Bound", "b1": "Scheduled", "b2": "Scheduled"}
+    assert plugin.asked[:3] == ["a2", "b1", "b2"]
+    assert (answer.decisions[-1].cluster, answer.decisions[-1].refused_by) == ("a2", "NotThese")
+    assert answer.decisions[-1].reason == "ClusterUnschedulable, it is one of these"
+
+
+@pytest.mark.parametrize(("depends", "questions"), [(True, 4 + 3 + 2), (False, 4)])
+def test_how_often_a_filter_is_asked_while_clusters_are_picked_one_by_one(depends: bool, questions: int) -> None:
+    plugin = NotThese(depends_on_bindings=depends)
+    policy = pick_n(3, topology_spread_constraints=(spread("zone", hard=False),))
+    answer = schedule(request(policy), FLEET, profile_with(plugin))
+    assert (answer.cycles, len(answer.bindings), len(plugin.asked)) == (3, 3, questions)
+
+
+@pytest.mark.parametrize(("weight", "picked"), [(1, "b2"), (3, "a1"), (0, "b2")])
+def test_weight_multiplies_a_score(weight: int, picked: str) -> None:
+    preferred = PreferredTerm(20, ClusterSelectorTerm(label_selector=LabelSelector({"zone": "b"})))
+    policy = pick_n(1, affinity=ClusterAffinity(preferred=(preferred,)))
+    profile = profile_with(Rather("a1"), weight=weight)
+    assert states(schedule(request(policy), FLEET, profile)) == {picked: "Scheduled"}
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyError("x"), "the plug-in Broken failed with KeyError: 'x'"),
+        (Unschedulable("no price list"), "Broken: no price list"),
+    ],
+)
+def test_a_plugin_that_raises_stops_its_placement_alone(error: Exception, message: str) -> None:
+    question = request(PlacementPolicy(), binding("a1"))
+    answer = schedule(question, FLEET, profile_with(Broken(error)))
+    assert (answer.error, answer.fulfilled) == (message, None)
+    assert answer.bindings is question.bindings
+    assert {verdict.cluster: verdict.selected for verdict in explain(question, FLEET, profile_with(Broken(error)))} == {
+        "a1": True,
+        "a2": False,
+        "b1": False,
+        "b2": False,
+    }
+
+
+def test_a_used_up_deadline_stops_between_two_calls() -> None:
+    plugin = NotThese()
+    budget: Iterator[bool] = iter([False] * 8 + [True] * 100)
+    answer = schedule(request(PlacementPolicy()), FLEET, profile_with(plugin), deadline=lambda: next(budget))
+    assert answer.error == "the time for scheduling was used up before the plug-in NotThese was asked"
+    assert len(plugin.asked) < 4
+
+
+def test_a_batch_limit_of_nothing_ends_the_chain() -> None:
+    @dataclass(frozen=True)
+    class Never:
+        name: str = "Never"
+
+        def post_batch(self, cycle: Cycle, size: int) -> int:
+            return 0
+
+    answer = schedule(request(pick_n(2)), FLEET, profile_with(Never()))
+    assert (answer.bindings, answer.fulfilled, answer.cycles) == ((), False, 1)
+
+
+def test_a_profile_that_lets_a_cluster_be_picked_twice_makes_no_second_binding() -> None:
+    profile, _ = profile_from([SchedulerPlugin(name="SamePlacementAffinity", enabled=False)], {})
+    question = request(pick_n(4, topology_spread_constraints=(spread("zone", hard=False),)), binding("b2"))
+    answer = schedule(question, FLEET, profile)
+    names = [each.cluster for each in answer.bindings]
+    assert sorted(set(names)) == names
