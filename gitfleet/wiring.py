@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gitfleet import __version__, cycle, rollout, schedule
 from gitfleet.adapters import ref_watch
@@ -28,8 +29,11 @@ from gitfleet.loop.runner import Wake
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.workspace import Workspace
+from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.events import Event
-from gitfleet.ports.clusters import ClusterDirectory
+from gitfleet.model.fleet import FleetConfig, ListedProvider
+from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
+from gitfleet.ports.properties import PropertyProviderFactory
 from gitfleet.ports.repos import RepoReader, RepoWriter
 from gitfleet.settings import GitLogin, Settings
 from gitfleet.testing.clock import ManualClock
@@ -39,10 +43,13 @@ from gitfleet.testing.memory_repo import MemoryRepo
 from gitfleet.testing.play import Play, Reconciler
 from gitfleet.testing.scenario import Scenario, read_scenario
 
+if TYPE_CHECKING:
+    from gitfleet.adapters.kube import KubeDirectory
+
 log = logging.getLogger(__name__)
 DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}\n"
 
-__all__ = ["WhatIf", "make_repository", "open_workspace", "scheduler_plugins", "simulate", "what_if_from"]
+__all__ = ["WhatIf", "make_repository", "open_workspace", "property_providers", "scheduler_plugins", "simulate", "what_if_from"]
 
 
 @contextmanager
@@ -67,7 +74,8 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     simulation = SimulatedDirectory(simulated, keep_in=kept if clusters == "live" else None)
     wake = Wake()
     with ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster") as executor:
-        directory = _directory(settings, simulation, all_simulated=clusters == "simulated")
+        real = _RealClusters(settings)
+        directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
         trees = DesiredTrees(remote, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
         reader: RepoReader = remote
         writer: RepoWriter = remote
@@ -83,6 +91,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
             corridor=cycle.Corridor(scheduler_plugins()),
             version=__version__,
             watch_branch=settings.watch_branch,
+            configure=real.configure,
         )
         try:
             yield Workspace(
@@ -95,13 +104,26 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
 
 
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
-    """The scheduler plug-ins that are installed, by entry-point name; one that cannot be loaded is left out and logged."""
-    found: dict[str, schedule.PluginFactory] = {}
-    for entry in entry_points(group="gitfleet.scheduler_plugins"):
+    """The scheduler plug-ins that are installed, by entry-point name; one that cannot be loaded is left out and
+    logged."""
+    return _loaded_from("gitfleet.scheduler_plugins")
+
+
+def property_providers() -> Mapping[str, PropertyProviderFactory]:
+    """The property providers that are installed, by entry-point name; one that cannot be loaded is left out and
+    logged. The built-in one is there even where gitfleet runs without having been installed."""
+    from gitfleet.adapters.kube import CoreProvider
+
+    return {"core": CoreProvider, **_loaded_from("gitfleet.property_providers")}
+
+
+def _loaded_from(group: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for entry in entry_points(group=group):
         try:
             found[entry.name] = entry.load()
-        except Exception as error:  # somebody else's package: the profile that names it says that it is missing
-            log.warning("the scheduler plug-in %s of %s cannot be loaded: %s", entry.name, entry.value, error)
+        except Exception as error:  # somebody else's package: whoever names it is told that it is missing
+            log.warning("%s of %s cannot be loaded: %s", entry.name, entry.value, error)
     return found
 
 
@@ -191,28 +213,71 @@ def _credentials(login: GitLogin) -> GitCredentials | None:
     )
 
 
-def _directory(settings: Settings, simulated: ClusterDirectory, *, all_simulated: bool) -> ByConnection:
-    from gitfleet.adapters.kube import KubeDirectory  # here, because the client is slow to import and not always needed
+class _RealClusters:
+    """ClusterDirectory on real clusters whose client, slow to import, is loaded when the first of them is asked."""
 
-    kube = KubeDirectory(
-        kubeconfig=settings.kubeconfig,
-        kubeconfig_dir=settings.kubeconfig_dir,
-        allowed_exec=settings.allowed_exec,
-        allow_in_cluster=settings.allow_in_cluster,
-    )
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._kube: KubeDirectory | None = None
+        self._listed: tuple[ListedProvider, ...] = ()
+
+    def configure(self, config: FleetConfig) -> None:
+        """From the next look on, ask the property providers that are listed here."""
+        self._listed = config.property_providers
+
+    def reader(self, cluster: MemberCluster) -> ClusterReader:
+        return self._loaded().reader(cluster)
+
+    def client(self, cluster: MemberCluster) -> ClusterClient:
+        return self._loaded().client(cluster)
+
+    def close(self) -> None:
+        if self._kube is not None:
+            self._kube.close()
+
+    def _loaded(self) -> KubeDirectory:
+        with self._lock:
+            if self._kube is None:
+                from gitfleet.adapters.kube import KubeDirectory, chosen_providers
+
+                installed = property_providers()
+                self._kube = KubeDirectory(
+                    kubeconfig=self._settings.kubeconfig,
+                    kubeconfig_dir=self._settings.kubeconfig_dir,
+                    allowed_exec=self._settings.allowed_exec,
+                    allow_in_cluster=self._settings.allow_in_cluster,
+                    providers=lambda: chosen_providers(self._listed, installed),
+                )
+            return self._kube
+
+
+def _directory(
+    settings: Settings, real: ClusterDirectory, simulated: ClusterDirectory, *, all_simulated: bool
+) -> ByConnection:
     return ByConnection(
-        real=kube, simulated=simulated, all_simulated=all_simulated, simulate_unconnected=settings.simulate_unconnected
+        real=real,
+        simulated=simulated,
+        all_simulated=all_simulated,
+        simulate_unconnected=settings.simulate_unconnected,
     )
 
 
 def _watcher(settings: Settings, simulated: SimulatedFleet) -> Callable[[Wake], Callable[[], None]]:
-    """What rings the bell while `run` lives: SIGTERM and SIGINT to stop, and a local repository's refs to look at once."""
+    """What rings the bell while `run` lives: SIGTERM and SIGINT to stop, and a local repository's refs to look at
+    once."""
 
     def start(wake: Wake) -> Callable[[], None]:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: wake.stop())
-            signal.signal(signal.SIGINT, lambda *_: wake.stop())
+            signal.signal(signal.SIGINT, lambda *_: _interrupt(wake))
         git_dir = local_git_dir(settings.repo)
         return ref_watch.watch_refs(git_dir, wake.ring) if git_dir else lambda: None
 
     return start
+
+
+def _interrupt(wake: Wake) -> None:
+    """The first Ctrl-C ends the loop after its tick, a second one at once."""
+    wake.stop(interrupted=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)

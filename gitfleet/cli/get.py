@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,8 +92,15 @@ def describe(kind: str, name: str, repo: str, branch: str | None, cache_dir: Pat
 
 def _state(workspace: Workspace, kind: str) -> Any:
     """What the state branch holds; a wrong kind is said before a missing branch is."""
+    from gitfleet.cli import written
     from gitfleet.model.state import FleetState
     from gitfleet.report import views
 
-    views.objects_of(kind, FleetState())
+    try:
+        views.objects_of(kind, FleetState())
+    except BadInput as error:
+        known = (*views.kinds(), *written.kinds())
+        near = get_close_matches(kind.lower(), known, n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise BadInput(f'there is no kind "{kind}"', hint=f"{meant}kinds: {', '.join(known)}") from error
     return workspace.state()

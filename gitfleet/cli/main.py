@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run one command; its exit code."""
     if not arguments:
-        click.echo(app.get_help(click.Context(app, info_name="gitfleet")), err=True)
+        click.echo(app.get_help(app.make_context("gitfleet", [], resilient_parsing=True)), err=True)
         return EXIT_USAGE
     try:
         outcome = app.main(args=arguments, prog_name="gitfleet", standalone_mode=False)

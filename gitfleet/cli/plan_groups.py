@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -39,8 +39,8 @@ def unpicked_of(placement: Mapping[str, Any]) -> list[Group]:
     return _grouped(("not", "", _of_any(row["reason"], row["clusterName"]), "", row["clusterName"]) for row in rows)
 
 
-def operations_of(placement: Mapping[str, Any]) -> list[Group]:
-    """What is done to objects, those that simply stay left out."""
+def operations_of(placement: Mapping[str, Any], *, diffs_of: Container[str]) -> list[Group]:
+    """What is done to objects, those that simply stay left out; only the actions in `diffs_of` keep their diffs."""
     rows = []
     for operation in placement["operations"]:
         if operation["action"] == "keep" and operation["reason"] in ("as applied", "no difference found"):
@@ -48,7 +48,8 @@ def operations_of(placement: Mapping[str, Any]) -> list[Group]:
         key = operation["object"]
         what = f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
         reason = str(operation["reason"]).removeprefix(f"{what} ")
-        rows.append((operation["action"], what, reason, operation["diff"], operation["clusterName"]))
+        diff = operation["diff"] if operation["action"] in diffs_of else ""
+        rows.append((operation["action"], what, reason, diff, operation["clusterName"]))
     return _grouped(rows)
 
 

@@ -49,7 +49,7 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     if scheduled["status"] != "True":
         yield ""
         yield f"Not scheduled as asked: {code(scheduled['message'] or scheduled['reason'], 300)}"
-    moves, operations = moves_of(placement), operations_of(placement)
+    moves, operations = moves_of(placement), operations_of(placement, diffs_of=())
     yield ""
     if not moves and not operations:
         yield "Nothing changes."
@@ -72,7 +72,7 @@ def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
     diffs = [
         (f"{placement_name(placement)}: {group.word} {group.what} on {names(group.clusters)}", group.diff)
         for placement in document["placements"]
-        for group in operations_of(placement)
+        for group in operations_of(placement, diffs_of=_WRITES)
         if group.diff
     ]
     room = MOST_DIFF_LETTERS

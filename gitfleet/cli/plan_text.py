@@ -28,7 +28,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     picked = sum(row["selected"] for row in placement["clusters"])
-    moves, operations = moves_of(placement), operations_of(placement)
+    moves, operations = moves_of(placement), operations_of(placement, diffs_of=("update",))
     met = placement["scheduled"]["status"] == "True"
     still = not moves and not operations and met
     snapshot = placement["resourceSnapshotIndex"]
@@ -48,9 +48,8 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield f"  not    {names(group.clusters)}: {group.reason}"
     for group in operations:
         yield f"  {_SIGNS[group.word]} {group.what} on {names(group.clusters)}: {group.reason}"
-        if group.word == "update":
-            # The first two lines of a unified diff only say live and desired.
-            yield from (f"      {line}" for line in group.diff.splitlines()[2:])
+        # The first two lines of a unified diff only say live and desired.
+        yield from (f"      {line}" for line in group.diff.splitlines()[2:])
 
 
 def summary_line(document: Mapping[str, Any]) -> str:

@@ -74,27 +74,47 @@ class Lines:
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._applied: dict[tuple[str, str], dict[str, int]] = {}
+        self._picked: Event | None = None
         self._when = ""
 
     def hear(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
         if event.type == "applied":
+            self._tell_picked()
             counts = self._applied.setdefault((event.placement or "", event.cluster or ""), {})
             action = str(event.fields["action"])
             counts[action] = counts.get(action, 0) + 1
             self._when = when_of(at)
             return
+        picked, line = self._picked, line_of(event, virtual=at is not None)
+        if picked is not None and event.type == "bound" and _same_place(picked, event):
+            self._picked = None
+            line = f"{line_of(picked)}, gets snapshot {event.fields['snapshot']}"
         self.finish()
-        line = line_of(event)
-        if line:
-            self._write(f"{when_of(at)}{line}")
+        self._when = when_of(at)
+        if event.type == "scheduled":
+            self._picked = event
+        elif line:
+            self._write(f"{self._when}{line}")
 
     def finish(self) -> None:
-        """Write what was applied since the last line, a line for each placement and cluster."""
+        """Write what was held back: who was picked last, and what was applied since the last line."""
+        self._tell_picked()
         for (placement, cluster), counts in self._applied.items():
-            told = ", ".join(f"{number} {action}d" for action, number in counts.items())
-            self._write(f"{self._when}{placement}: {cluster}: objects {told}")
+            first, *others = counts.items()
+            told = [f"{first[1]} object{'' if first[1] == 1 else 's'} {first[0]}d"]
+            told += [f"{number} {action}d" for action, number in others]
+            self._write(f"{self._when}{placement}: {cluster}: {', '.join(told)}")
         self._applied = {}
+
+    def _tell_picked(self) -> None:
+        if self._picked is not None:
+            self._write(f"{self._when}{line_of(self._picked)}")
+            self._picked = None
+
+
+def _same_place(one: Event, other: Event) -> bool:
+    return (one.placement, one.cluster) == (other.placement, other.cluster)
 
 
 class Bars:
@@ -150,28 +170,38 @@ class Unbreakable:
             self._inner.finish()
 
 
-def line_of(event: Event) -> str:
-    """One event as people read it, "" for one that says nothing new to them."""
+def line_of(event: Event, *, virtual: bool = False) -> str:
+    """One event as people read it, "" for one that says nothing new to them.
+
+    In a `virtual` play commits are copies whose ids nobody knows: they are not told.
+    """
     fields = event.fields
-    if event.type == "commit":
-        # What is written to the branches of gitfleet's own says the same as the other events.
-        branch = str(fields.get("branch", ""))
-        return "" if branch.startswith("gitfleet/") else f"commit on {branch}: {fields.get('subject', '')}"
-    if event.type == "placement":
-        if fields.get("state") == "accepted" or fields.get("status") == "Unknown" or fields.get("reason") in _UNTOLD:
+    match event.type:
+        case "commit":
+            # What is written to the branches of gitfleet's own says the same as the other events.
+            branch = str(fields.get("branch", ""))
+            return "" if branch.startswith("gitfleet/") else f"commit on {branch}: {fields.get('subject', '')}"
+        case "placement" if not _is_news(event):
             return ""
-        if fields.get("status") == "True" and fields.get("condition") not in ("Scheduled", "Available"):
+        case "crash":
+            return "gitfleet crashes and starts anew; only git remains"
+        case "commitRead" if virtual:
             return ""
-    if event.type == "crash":
-        return "gitfleet crashes and starts anew; only git remains"
-    if event.type in ("commitRead", "end"):
-        return sentence(event)
+        case "snapshot" if virtual:
+            return f"{event.placement}: snapshot {fields['index']} taken"
     told = sentence(event)
     if told:
         return told
-    where = ": ".join(part for part in (event.placement, event.cluster) if part)
-    rest = " ".join(f"{name}={value}" for name, value in fields.items())
-    return f"{where + ': ' if where else ''}{event.type} {rest}".rstrip()
+    where = "".join(f"{part}: " for part in (event.placement, event.cluster) if part)
+    return " ".join((f"{where}{event.type}", *(f"{name}={value}" for name, value in fields.items())))
+
+
+def _is_news(event: Event) -> bool:
+    """Whether a placement's event tells more than those of its clusters do."""
+    fields = event.fields
+    if fields.get("state") == "accepted" or fields.get("status") == "Unknown" or fields.get("reason") in _UNTOLD:
+        return False
+    return fields.get("status") != "True" or fields.get("condition") in ("Scheduled", "Available")
 
 
 def when_of(at: float | None) -> str:

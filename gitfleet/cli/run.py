@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog=options.example(
         "gitfleet run --until-settled",
-        "gitfleet run https://git.example.com/fleet.git --kubeconfig members.kubeconfig",
+        "gitfleet run https://git.example.com/fleet.git --kubeconfig members",
     )
 )
 @options.repo
@@ -87,7 +87,10 @@ def run(
             result = runner.until_settled(timeout)
         else:
             say("reconciling; Ctrl-C or SIGTERM ends it")
-            return runner.forever()
+            code = runner.forever()
+            if workspace.wake.interrupted:
+                raise KeyboardInterrupt
+            return code
     tell_result(result)
     if until_settled and not result.settled:
         waiting = (result.waiting or ("clusters are still moving",))[0]

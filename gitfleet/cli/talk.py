@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from gitfleet.report.story import one_line
-
 LONGEST_LINE = 2000
 MOST_LINES = 20
 
 
 def plain(text: str) -> str:
     """A text of unknown origin on one line, without anything that could steer a terminal."""
+    from gitfleet.report.story import one_line
+
     return one_line(text, LONGEST_LINE)
 
 

@@ -33,6 +33,11 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
+def kinds() -> tuple[str, ...]:
+    """Their plain names."""
+    return tuple(dict.fromkeys(_ALIASES.values()))
+
+
 def plain_kind(word: str) -> str | None:
     """The plain name of such a kind; None for any other word."""
     return _ALIASES.get(word.lower())

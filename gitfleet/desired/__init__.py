@@ -11,12 +11,14 @@ Nothing past this door sees raw YAML of ours (payload bodies excepted: they are 
     manifests_of(path, blob, parsed)               the payload of one file
     schema_for(kind), kinds()                      JSON Schemas for editors
 
-`read_desired` takes `DesiredRequest(commit, files, last_good, accepted, contents)`:
+`read_desired` takes `DesiredRequest(commit, files, before, held, changed, accepted, contents, built)`:
     files      {path: SourceFile(mode, blob id, size, parsed: ParsedFile | None)} of the commit (parsed None:
                unreadable, with why); `reading` of an earlier `read_file` may be given along and is then used
-    last_good  {path: SourceFile} the last good version of files that may turn out faulty (given for every path whose
-               blob changed since the observed commit, and for those that the state branch holds as last good)
-    accepted   FleetState: the last accepted version of each placement and cluster, for the checks on updates (D21)
+    before     {path: SourceFile} every file that changed since the observed commit, as it was there
+    held       {path: [HeldVersion]} what the state branch holds of older versions in the stead of faulty files (law 2)
+    changed    the paths that differ from the observed commit, None when that commit is gone
+    accepted   FleetState: the last accepted version of each placement and cluster, for the checks on updates (D21), and
+               the newest snapshots, for what has no file to go back to
     contents   callable (blob id) -> bytes, for the ignore file and the lines of faults; pure from the room's view
 
 Forbidden here: I/O, clocks, other rooms. Sources: contracts.md §1, kubefleet.md §1 and §5, decisions D1 and D21.
@@ -38,7 +40,7 @@ from gitfleet.desired.documents import (
 from gitfleet.desired.editors import kinds, schema_for
 from gitfleet.desired.paths import IGNORE_FILE, MAX_FILE_BYTES, MAX_FILES, is_read, kustomize_folders, wanted_paths
 from gitfleet.desired.readings import FileReading, read_file
-from gitfleet.desired.request import DesiredRequest, SourceFile
+from gitfleet.desired.request import DesiredRequest, HeldVersion, SourceFile
 from gitfleet.desired.tree import read_desired
 from gitfleet.model.objects import Manifest
 
@@ -51,6 +53,7 @@ __all__ = [
     "DesiredRequest",
     "Document",
     "FileReading",
+    "HeldVersion",
     "ParsedFile",
     "SourceFile",
     "accept",

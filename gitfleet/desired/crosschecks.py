@@ -6,7 +6,7 @@ Sources: kubefleet.md §1 and §5 (one override for a resource, budgets), seed 0
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from gitfleet.desired.breaks import Break
@@ -22,9 +22,10 @@ from gitfleet.desired.updates import (
     run_update_breaks,
 )
 from gitfleet.model.fleet import FleetConfig
-from gitfleet.model.objects import GroupKind, Manifest
+from gitfleet.model.objects import GroupKind, Manifest, Origin
 from gitfleet.model.overrides import Override, OverrideKey
 from gitfleet.model.placements import Placement, PlacementKey, SelectionScope
+from gitfleet.model.snapshots import OverrideSnapshot
 from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, StagedRun
 from gitfleet.model.state import FleetState
 
@@ -102,10 +103,20 @@ def _against_previous(value: StagedRun | Approval | Eviction, previous: ReadObje
     return []
 
 
-def override_refusals(objects: Iterable[ReadObject], known: Collection[OverrideKey]) -> Refusals:
-    """A resource may be in one override of each kind only, and at most 100 of each exist; the earlier ones stay."""
-    found = [(item, item.value) for item in objects if isinstance(item.value, Override)]
-    found.sort(key=lambda pair: (pair[1].key not in known, pair[0].origin))
+def override_refusals(
+    objects: Iterable[ReadObject], known: Mapping[OverrideKey, Sequence[OverrideSnapshot]]
+) -> Refusals:
+    """A resource may be in one override of each kind only, and at most 100 of each exist; the earlier ones stay.
+
+    Of those that were there before, an edited one gives way to one that nobody touched.
+    """
+
+    def rank(pair: tuple[ReadObject, Override]) -> tuple[bool, bool, Origin]:
+        item, override = pair
+        accepted = known.get(override.key)
+        return not accepted, not accepted or accepted[-1].override.body != override.body, item.origin
+
+    found = sorted(((item, item.value) for item in objects if isinstance(item.value, Override)), key=rank)
     taken: dict[tuple[str, str, str, str], ReadObject] = {}
     counts = {"ClusterResourceOverride": 0, "ResourceOverride": 0}
     refused: Refusals = []

@@ -16,7 +16,7 @@ from gitfleet.desired.shapes import (
     Shape,
     seconds_of,
 )
-from gitfleet.model.fleet import Branches, FleetConfig, HealthCheck, SchedulerPlugin
+from gitfleet.model.fleet import Branches, FleetConfig, HealthCheck, ListedProvider, SchedulerPlugin
 from gitfleet.model.objects import JsonObject, Origin
 
 
@@ -61,6 +61,13 @@ class SchedulerShape(Shape):
     """The scheduler's profile; no plug-ins means KubeFleet's default profile."""
 
     plugins: list[Annotated[SchedulerPluginShape, BeforeValidator(_plugin_by_name)]] = Field(default_factory=list)
+
+
+class PropertyProviderShape(Shape):
+    """One provider of cluster properties, beside the built-in one (core)."""
+
+    name: NonEmpty
+    args: AnyMapping = Field(default_factory=dict)
 
 
 class ApprovalsShape(Shape):
@@ -131,6 +138,9 @@ class FleetConfigSpecShape(Shape):
     delivery: DeliveryShape = Field(default_factory=DeliveryShape)
     rendered: RenderedShape = Field(default_factory=RenderedShape)
     scheduler: SchedulerShape = Field(default_factory=SchedulerShape)
+    property_providers: list[Annotated[PropertyProviderShape, BeforeValidator(_plugin_by_name)]] = Field(
+        default_factory=list
+    )
     approvals: ApprovalsShape = Field(default_factory=ApprovalsShape)
     mass_delete: MassDeleteShape = Field(default_factory=MassDeleteShape)
     freeze_windows: list[FreezeWindowShape] = Field(default_factory=list)
@@ -172,4 +182,5 @@ def config_of(shape: FleetConfigShape, body: JsonObject, origin: Origin) -> Flee
         state_history_max_commits=spec.state_history.max_commits,
         body=body,
         origin=origin,
+        property_providers=tuple(ListedProvider(name=p.name, args=p.args) for p in spec.property_providers),
     )

@@ -58,7 +58,7 @@ def gather(request: DesiredRequest) -> Gathered:
         if read > MAX_FILES:
             message = f"the commit has more than {MAX_FILES} files to read; ignore some in {IGNORE_FILE}"
             gathered.faults.append(Fault(path, 1, "", "", message))
-            gathered.closed.append(path)
+            gathered.closed += [later for later in wanted if later >= path and is_manifest_path(later)]
             break
         _read_entry(path, source, request, gathered)
     _read_built(sorted(kustomized), request, gathered)

@@ -2,78 +2,130 @@
 
 from __future__ import annotations
 
-from gitfleet.desired.readings import FileReading, Identity, ReadObject
+from collections.abc import Iterator
+
+from gitfleet.desired.paths import is_kustomization
+from gitfleet.desired.readings import FileReading, Identity, ReadObject, payload_identity
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.model.clusters import CLUSTER_GROUP
-from gitfleet.model.objects import Origin
+from gitfleet.model.faults import Severity
+from gitfleet.model.fleet import FleetConfig
+from gitfleet.model.objects import Manifest, Origin
 from gitfleet.model.overrides import OverrideKey
 from gitfleet.model.placements import PLACEMENT_GROUP, PlacementKey
 
 
 class Recovery:
-    """The last good versions of one request, read when they are first asked for."""
+    """What was in force before this commit, as far as the request tells; read when it is first asked for.
+
+    Three sources: what the state branch holds already of older versions, else the files that changed since as they were
+    at the observed commit, else the newest snapshots of the placements.
+    """
 
     def __init__(self, request: DesiredRequest) -> None:
         self._request = request
-        self._readings: dict[str, FileReading | None] = {}
+        self._before: dict[str, list[ReadObject]] = {}
+        self._held: dict[Identity, tuple[str, ReadObject]] | None = None
         self._index: dict[Identity, ReadObject] | None = None
+        self._placed: dict[Identity, ReadObject] | None = None
 
-    def file(self, path: str) -> FileReading | None:
-        """The last good version of a file; None when none was given, or it could not be read."""
-        if path not in self._readings:
-            source = self._request.last_good.get(path)
-            self._readings[path] = source.read(path, self._request.contents) if source is not None else None
-        return self._readings[path]
+    def of_path(self, path: str, below: str) -> list[ReadObject]:
+        """Every object that was in force because of the file at a path, or stood in a file at or below `below`."""
+        found: dict[Identity, ReadObject] = {}
+        for identity, (known, item) in self.held().items():
+            if known == path or _within(known, below):
+                found[identity] = item
+        for known in self._request.before:
+            if _within(known, below):
+                for item in self._in_force(known):
+                    found.setdefault(item.identity, item)
+        # Without blobs to go back to, what was placed last is all that is known.
+        if not self.knows(path) or is_kustomization(path):
+            for identity, item in self.placed().items():
+                if _within(item.origin.path, below):
+                    found.setdefault(identity, item)
+        return list(found.values())
 
-    def below(self, path: str) -> list[str]:
-        """The paths with a last good version that are a path itself or lie below it."""
-        return [known for known in self._request.last_good if known == path or known.startswith(f"{path}/")]
-
-    def blob(self, path: str) -> str | None:
-        """The blob of a file's last good version."""
-        source = self._request.last_good.get(path)
-        return source.blob if source is not None else None
+    def knows(self, path: str) -> bool:
+        """Whether all is known that was in force because of a path: else anything that is missing may stand there."""
+        held = self._request.held.get(path, ())
+        return self._request.changed is not None and all(version.source.blob for version in held)
 
     def object(self, identity: Identity, path: str) -> ReadObject | None:
-        """The last good version of one object: as accepted, else as in the same file, else as in any file."""
-        if (accepted := self._accepted(identity, path)) is not None:
-            return accepted
-        reading = self.file(path)
-        own = next((item for item in reading.objects if item.identity == identity), None) if reading else None
-        return own or self._everywhere().get(identity)
+        """The last good version of one object: as accepted, else as in the files, else as placed last."""
+        accepted = self._accepted(identity, path)
+        return accepted or self.previous(identity) or self.placed().get(identity)
 
     def previous(self, identity: Identity) -> ReadObject | None:
-        """The version of an object before this commit, from the files that changed."""
-        return self._everywhere().get(identity)
+        """The version of an object that was in force before this commit, from the files that changed since."""
+        return self.everything().get(identity)
 
-    def was_placed(self, identity: Identity) -> bool:
-        """Whether some placement's newest snapshot has the object: then it must not be forgotten silently."""
-        group, kind, namespace, name = identity
-        wanted = (group.removeprefix("payload "), kind, namespace, name)
-        return any(
-            document.key.identity == wanted
-            for record in self._request.accepted.placements.values()
-            if record.latest_resources is not None
-            for document in record.latest_resources.documents
-        )
+    def everything(self) -> dict[Identity, ReadObject]:
+        """All that was in force before and may differ now: what is held, and the changed files as they were."""
+        if self._index is None:
+            self._index = {identity: item for identity, (_, item) in self.held().items()}
+            for path in sorted(self._request.before):
+                for item in self._in_force(path):
+                    self._index.setdefault(item.identity, item)
+        return self._index
+
+    def held(self) -> dict[Identity, tuple[str, ReadObject]]:
+        """What the state branch holds of older versions, each with the path of the faulty file it is held for."""
+        if self._held is None:
+            self._held = {}
+            for path, versions in sorted(self._request.held.items()):
+                for version in versions:
+                    reading = version.source.read(version.path, self._request.contents)
+                    for item in reading.objects if reading else ():
+                        if item.origin.document in version.documents:
+                            self._held.setdefault(item.identity, (path, item))
+        return self._held
+
+    def placed(self) -> dict[Identity, ReadObject]:
+        """The payload of the placements' newest snapshots, the version that was taken last where they differ."""
+        if self._placed is None:
+            self._placed = {item.identity: item for item in self._in_snapshots()}
+        return self._placed
 
     def known_path(self, identity: Identity) -> str | None:
-        """Where an object stood before, as far as the state branch tells."""
-        accepted = self._accepted(identity, "")
-        if accepted is not None:
-            return accepted.origin.path
-        group, kind, namespace, name = identity
-        for record in self._request.accepted.placements.values():
-            for document in record.latest_resources.documents if record.latest_resources else ():
-                if document.key.identity == (group, kind, namespace, name):
-                    return document.path
-        return None
+        """Where an object stood before, as far as it can be told."""
+        known = self.object(identity, "")
+        return known.origin.path if known is not None and known.origin.path else None
 
-    def _everywhere(self) -> dict[Identity, ReadObject]:
-        if self._index is None:
-            readings = [self.file(path) for path in sorted(self._request.last_good)]
-            self._index = {item.identity: item for reading in readings if reading for item in reading.objects}
-        return self._index
+    def _in_force(self, path: str) -> list[ReadObject]:
+        """The objects of a changed file as they were in force at the observed commit, those that are held left out."""
+        if path not in self._before:
+            reading = self._request.before[path].read(path, self._request.contents)
+            self._before[path] = self._of_reading(path, reading) if reading is not None else []
+        return self._before[path]
+
+    def _of_reading(self, path: str, reading: FileReading) -> list[ReadObject]:
+        faults = self._request.accepted.faults
+        refused = {fault.object for fault in faults if fault.path == path and fault.severity is Severity.ERROR}
+        found: dict[Identity, ReadObject] = {}
+        for item in reading.objects:
+            # One that was refused beside others went on as it is held, or not at all; of doubles the first was taken.
+            in_force = item.label not in refused or isinstance(item.value, FleetConfig)
+            if item.identity not in self.held() and (in_force or item.identity in found):
+                found.setdefault(item.identity, item)
+        # What the file itself refused went on as it was accepted before.
+        for identity, _ in reading.faulty:
+            if identity not in self.held() and (accepted := self._accepted(identity, path)) is not None:
+                found.setdefault(identity, accepted)
+        return list(found.values())
+
+    def _in_snapshots(self) -> Iterator[ReadObject]:
+        records = self._request.accepted.placements.values()
+        newest = [record.latest_resources for record in records if record.latest_resources is not None]
+        for snapshot in sorted(newest, key=lambda found: (found.created, found.placement)):
+            for ref, manifest in zip(snapshot.documents, snapshot.manifests or (), strict=False):
+                # What was rendered has no blob of the config repo: it is written out again with the next snapshot.
+                blob = "" if ref.rendered or is_kustomization(ref.path) else ref.blob
+                origin = Origin(ref.path, manifest.origin.line, blob, ref.document)
+                identity = payload_identity(manifest.key.identity)
+                if identity is not None:
+                    value = Manifest(manifest.key, manifest.body, manifest.digest, origin)
+                    yield ReadObject(identity, str(manifest.key), origin, value)
 
     def _accepted(self, identity: Identity, path: str) -> ReadObject | None:
         """The version that the state branch holds of a placement, cluster or override; none when it is leaving."""
@@ -94,3 +146,7 @@ class Recovery:
                 override = snapshots[-1].override
                 return ReadObject(identity, label, override.origin or Origin(path, 1), override)
         return None
+
+
+def _within(known: str, path: str) -> bool:
+    return known == path or known.startswith(f"{path}/")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -36,24 +36,40 @@ class SourceFile:
         return read_file(path, self.blob, self.parsed, contents) if self.parsed is not None else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldVersion:
+    """An older version of the file at `path`, and the indexes of the documents in it that still count.
+
+    A source without a blob says that it is not known what stood there.
+    """
+
+    path: str
+    source: SourceFile
+    documents: Collection[int]
+
+
 def _no_contents(_blob: str) -> bytes:
     return b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesiredRequest:
-    """A commit's files, and what was good before.
+    """A commit's files, and what was in force before.
 
-    `files` may be the whole tree: what is hidden, ignored or no YAML or JSON is passed over. `last_good` is the last
-    good version of files that may turn out faulty: of every path (also of one that is gone) whose blob changed since
-    the observed commit, and of those that the state branch holds. `accepted` is what was accepted last (decision D21).
-    `contents` gives a blob's bytes, for the ignore file and for lines of faults; pure from the room's view.
-    `built` are the outputs of kustomize by folder, as if each were one file.
+    `files` may be the whole tree: what is hidden, ignored or no YAML or JSON is passed over. `before` has the files
+    that changed since the observed commit as it had them, those that are gone included; only what was read then.
+    `held` is what the state branch holds as last good, by the path of the faulty file it is held for.
+    `changed` are the paths that differ from the observed commit, None when that is not known. `accepted` is what was
+    accepted last (decision D21), its newest snapshots with their manifests. `contents` gives a blob's bytes, for the
+    ignore file and where a fault is looked into; pure from the room's view. `built` are the outputs of kustomize by
+    folder, as if each were one file.
     """
 
     commit: str
     files: Mapping[str, SourceFile]
-    last_good: Mapping[str, SourceFile] = field(default_factory=dict)
+    before: Mapping[str, SourceFile] = field(default_factory=dict)
+    held: Mapping[str, Sequence[HeldVersion]] = field(default_factory=dict)
+    changed: Collection[str] | None = None
     accepted: FleetState = FleetState()
     contents: Contents = _no_contents
     built: Mapping[str, SourceFile] = field(default_factory=dict)

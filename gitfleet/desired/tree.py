@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,16 +16,17 @@ from gitfleet.desired.crosschecks import (
     update_refusals,
 )
 from gitfleet.desired.gathering import Gathered, gather
+from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.readings import FileReading, Identity, ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.desired import Desired
-from gitfleet.model.faults import Fault, Severity
+from gitfleet.model.faults import Fault, LastGood, Severity
 from gitfleet.model.fleet import FleetConfig
 from gitfleet.model.objects import GroupKind, Manifest, Origin
 from gitfleet.model.overrides import Override
-from gitfleet.model.placements import Placement
+from gitfleet.model.placements import PLACEMENT_GROUP, Placement
 from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 
 _T = TypeVar("_T")
@@ -39,7 +40,8 @@ class _Pool:
     recovery: Recovery
     chosen: dict[Identity, ReadObject] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
-    last_good: dict[str, str] = field(default_factory=dict)
+    kept: set[Identity] = field(default_factory=set)
+    last_good: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
     holds_removals: bool = False
 
 
@@ -57,10 +59,11 @@ def read_desired(request: DesiredRequest) -> Desired:
     _recover(pool, gathered)
     _refuse(pool, update_refusals(pool.chosen.values(), request.accepted, pool.recovery))
     scopes = scopes_of(pool.chosen.values())
-    # The versions that take the place of refused ones are checked as well; what still does not fit goes on without.
+    # Where an object goes back to its last good version, another one may not fit beside it any more.
     for _ in range(2):
         refused = scope_refusals(pool.chosen.values(), scopes)
-        refused += override_refusals(pool.chosen.values(), request.accepted.overrides.keys())
+        refused += override_refusals(pool.chosen.values(), request.accepted.overrides)
+        refused = [(item, note) for item, note in refused if item.identity not in pool.kept]
         if not refused:
             break
         _refuse(pool, refused)
@@ -101,77 +104,109 @@ def _by_precedence(items: list[ReadObject], known: str | None) -> list[ReadObjec
 def _recover(pool: _Pool, gathered: Gathered) -> None:
     """Bring back what is missing because of faults within files, and what unreadable entries hide."""
     for path, reading in gathered.readings.items():
-        for identity, _ in reading.faulty:
-            _bring_back(pool, identity, path)
+        strangers = {identity for identity, _ in reading.faulty if not _bring_back(pool, identity, path)}
         if reading.unreadable:
-            _bring_back_file(pool, path, reading)
+            _bring_back_file(pool, path, path, reading)
+        elif strangers:
+            _bring_back_renamed(pool, path, reading, strangers)
     for path in gathered.closed:
-        below = pool.recovery.below(path)
-        if not below:
-            _bring_back_vanished(pool)
-        for known in below:
-            _bring_back_file(pool, known, None)
+        folder = path.rpartition("/")[0] if is_kustomization(path) else path
+        _bring_back_file(pool, path, folder, None)
+    if pool.holds_removals:
+        _bring_back_overrides(pool)
 
 
-def _bring_back_file(pool: _Pool, path: str, reading: FileReading | None) -> None:
-    """All of a file's last good objects that stand nowhere in this commit: any may be what could not be read."""
-    old = pool.recovery.file(path)
-    blob = pool.recovery.blob(path)
-    if old is None or blob is None:
-        _bring_back_vanished(pool)
-        return
-    # What the last good version itself could not tell is not known either.
-    pool.holds_removals = pool.holds_removals or old.unreadable
-    pool.last_good[path] = blob
+def _bring_back_file(pool: _Pool, path: str, below: str, reading: FileReading | None) -> None:
+    """All that stood in an unreadable file, or below a closed folder, and stands nowhere in this commit.
+
+    Any object that vanished with this commit may have moved there as well: it stays too, unless the file's text tells
+    that it cannot be in it.
+    """
     refused = {identity for identity, _ in reading.faulty} if reading else set()
-    for item in old.objects:
+    known = pool.recovery.knows(below)
+    for item in pool.recovery.of_path(below):
         if item.identity not in refused:
-            pool.chosen.setdefault(item.identity, item)
+            _keep(pool, item, path)
+    if not known:
+        pool.holds_removals = True
+    _bring_back_vanished(pool, path, lambda name: not known or _may_name(pool, path, name))
 
 
-def _bring_back_vanished(pool: _Pool) -> None:
-    """Nothing is known of an unreadable entry: what vanished with this commit may have moved there, so it stays."""
-    pool.holds_removals = True
-    for path in sorted(set(pool.request.last_good) - set(pool.request.files) - set(pool.last_good)):
-        old, blob = pool.recovery.file(path), pool.recovery.blob(path)
-        if old is not None and blob is not None:
-            pool.last_good[path] = blob
-            for item in old.objects:
+def _bring_back_renamed(pool: _Pool, path: str, reading: FileReading, strangers: set[Identity]) -> None:
+    """A faulty object that nobody knows may be a known one whose name or namespace was hurt: what its file lost stays,
+    and so does what vanished elsewhere under the same name."""
+    refused = {identity for identity, _ in reading.faulty}
+    for item in pool.recovery.of_path(path):
+        if item.identity not in refused:
+            _keep(pool, item, path)
+    names = {identity[3] for identity in strangers}
+    _bring_back_vanished(pool, path, lambda name: name in names)
+
+
+def _bring_back_vanished(pool: _Pool, path: str, may_be_there: Callable[[str], bool]) -> None:
+    """What this commit has no more and that may be in a file that cannot be read in full."""
+    request, held = pool.request, pool.recovery.held()
+    changed = request.changed is None or path in request.changed
+    for identity, item in pool.recovery.everything().items():
+        if identity not in pool.chosen and (changed or identity in held) and may_be_there(identity[3]):
+            _keep(pool, item, path)
+
+
+def _may_name(pool: _Pool, path: str, name: str) -> bool:
+    """Whether a file that cannot be read may hold an object of this name: bytes that are not there may hold any."""
+    source = pool.request.files.get(path)
+    content = pool.request.contents(source.blob) if source is not None and source.mode.startswith("100") else b""
+    # An escape in quotes may spell any name.
+    return not content or name.encode() in content or b"\\" in content or b"\0" in content
+
+
+def _bring_back_overrides(pool: _Pool) -> None:
+    """While removals are held, an override that bindings use goes on as well."""
+    accepted = pool.request.accepted
+    bindings = [binding for record in accepted.placements.values() for binding in record.bindings]
+    in_use = {name for b in bindings for name in (*b.cluster_resource_overrides, *b.resource_overrides)}
+    for key, snapshots in accepted.overrides.items():
+        if snapshots[-1].reference in in_use:
+            item = pool.recovery.object((PLACEMENT_GROUP, key.kind, key.namespace, key.name), "")
+            if item is not None:
                 pool.chosen.setdefault(item.identity, item)
 
 
-def _bring_back(pool: _Pool, identity: Identity, path: str) -> None:
-    """One object's last good version, unless another file of this commit defines it."""
+def _bring_back(pool: _Pool, identity: Identity, path: str) -> bool:
+    """One object's last good version, unless another file of this commit defines it; whether the object was known."""
     if identity in pool.chosen:
-        return
+        return True
     item = pool.recovery.object(identity, path)
     if item is not None:
-        pool.chosen[identity] = item
-        _hold(pool, path, item)
-    elif pool.recovery.was_placed(identity):
-        pool.holds_removals = True
+        _keep(pool, item, path)
+    return item is not None
 
 
-def _hold(pool: _Pool, path: str, item: ReadObject) -> None:
-    """Note whose blob stands in for a path, so that the next commits can hold it too."""
-    blob = pool.recovery.blob(path) or item.origin.blob
-    if blob:
-        pool.last_good[path] = blob
+def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
+    """Let a last good version go on because of the file at a path, unless the commit has the object; note which version
+    it is, so that the next commits can hold it too."""
+    if item.identity in pool.chosen:
+        return
+    pool.chosen[item.identity] = item
+    pool.kept.add(item.identity)
+    # What was accepted does not tell its file: the version that the files had is noted for it.
+    written = item if item.origin.blob else pool.recovery.previous(item.identity)
+    if written is not None and (origin := written.origin).blob:
+        source = (origin.blob, "" if origin.path == path else origin.path)
+        pool.last_good.setdefault(path, {}).setdefault(source, set()).add(origin.document)
 
 
 def _refuse(pool: _Pool, refusals: Refusals) -> None:
-    """Tell each fault, and put the object's last good version in its place, or nothing where there is none."""
+    """Tell each fault, and put the object's last good version in its place, or nothing where there is none.
+
+    A last good version that is refused itself, because something else changed around it, goes on nevertheless.
+    """
     pool.faults += faults_at(refusals, pool.request.contents)
     for identity in {item.identity: None for item, _ in refusals}:
         refused = pool.chosen.pop(identity, None)
-        if refused is None:
-            continue
-        kept = pool.recovery.object(identity, refused.origin.path)
-        if kept is not None and kept.value != refused.value:
-            pool.chosen[identity] = kept
-            _hold(pool, refused.origin.path, kept)
-        elif pool.recovery.was_placed(identity):
-            pool.holds_removals = True
+        kept = pool.recovery.object(identity, refused.origin.path) if refused is not None else None
+        if refused is not None and kept is not None:
+            _keep(pool, kept, refused.origin.path)
 
 
 def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
@@ -194,7 +229,13 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
         payload=tuple(sorted(manifests, key=lambda manifest: manifest.origin)),
         namespaced=dict(sorted(scopes.items())),
         faults=tuple(sorted(set(pool.faults))),
-        last_good=dict(sorted(pool.last_good.items())),
+        last_good={
+            path: tuple(
+                LastGood(blob, tuple(sorted(documents)), origin)
+                for (blob, origin), documents in sorted(versions.items())
+            )
+            for path, versions in sorted(pool.last_good.items())
+        },
         holds_removals=pool.holds_removals,
     )
 

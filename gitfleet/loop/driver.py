@@ -50,7 +50,8 @@ class TickResult:
 @dataclass(slots=True, kw_only=True)
 class Driver:
     """Drives ticks on one repository. `checkpoint` is called between steps (tests stop the process there);
-    `listen` hears every event as it becomes true."""
+    `listen` hears every event as it becomes true, `configure` the configuration that holds for the next look at the
+    clusters."""
 
     reader: RepoReader
     writer: RepoWriter
@@ -62,6 +63,7 @@ class Driver:
     version: str
     checkpoint: Checkpoint = lambda step: None
     listen: Listener = lambda event: None
+    configure: Callable[[FleetConfig], None] = lambda config: None
     watch_branch: str | None = None
     _known: tuple[str | None, FleetState] | None = None
     _config: tuple[str, FleetConfig] | None = None
@@ -87,10 +89,7 @@ class Driver:
         """
         watch = self.branches.watch
         if watch not in heads:
-            raise BadInput(
-                f'the remote has no branch "{watch}"',
-                hint="push a first commit to it (`gitfleet init` lays one out), or name another branch with --branch",
-            )
+            raise _no_such_branch(watch, heads)
         commit = heads[watch]
         if self._config is None or self._config[0] != commit:
             self._config = (commit, self.desired_trees.at(commit, FleetState()).config)
@@ -145,6 +144,7 @@ class Driver:
 
     def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> Inputs:
         """Look at every cluster that is known, at the keys of everything that is owned there."""
+        self.configure(wanted.config)
         clusters = {**before.clusters, **wanted.clusters}
         keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
         answers = self.fanout.look(clusters, keys)
@@ -210,6 +210,20 @@ class Driver:
     def _tell(self, events: Iterable[Event]) -> None:
         for event in events:
             self.listen(event)
+
+
+def _no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:
+    others = [name for name in heads if not name.startswith("gitfleet/")]
+    if not others:
+        return BadInput(
+            "the repository has no commit on any branch yet",
+            hint=f"commit to {watch} and, where there is a remote, push; `gitfleet init` lays a first fleet out",
+        )
+    named = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+    return BadInput(
+        f'the repository has no branch "{watch}"; it has {named}',
+        hint=f"watch another one with --branch {others[0]}, or rename it: git branch -m {others[0]} {watch}",
+    )
 
 
 def _lost(inputs: Inputs, head: str | None) -> TickResult:

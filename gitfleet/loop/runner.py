@@ -25,13 +25,16 @@ class Wake:
 
     _bell: threading.Event = field(default_factory=threading.Event)
     _stop: threading.Event = field(default_factory=threading.Event)
+    interrupted: bool = False
+    """Whether it was a person's Ctrl-C that ended the loop."""
 
     def ring(self) -> None:
         """Wake the loop; safe from any thread and from a signal handler."""
         self._bell.set()
 
-    def stop(self) -> None:
+    def stop(self, *, interrupted: bool = False) -> None:
         """End the loop after the tick that is under way."""
+        self.interrupted = self.interrupted or interrupted
         self._stop.set()
         self._bell.set()
 

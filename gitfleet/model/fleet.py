@@ -39,6 +39,14 @@ class HealthCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListedProvider:
+    """One property provider: its entry-point name and its args."""
+
+    name: str
+    args: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetConfig:
     """How the reconciler works on this repo; `interval_seconds` is the poll interval."""
 
@@ -57,3 +65,4 @@ class FleetConfig:
     state_history_max_commits: int = 10000
     body: JsonObject = field(default_factory=dict)
     origin: Origin | None = None
+    property_providers: tuple[ListedProvider, ...] = ()

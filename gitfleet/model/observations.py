@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitfleet.model.clusters import PropertyValue, ResourceUsage
+from gitfleet.model.conditions import Status
 from gitfleet.model.objects import JsonObject, ObjectKey
 
 
@@ -38,6 +39,16 @@ LiveObjects = Mapping[ObjectKey, LiveObject | None]
 """An answer by key: None means that the server said NotFound; an absent key means that nobody asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class ToldCondition:
+    """A condition as somebody tells it, without times and generations."""
+
+    type: str
+    status: Status
+    reason: str
+    message: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAnswer:
     """One look at one cluster. When it is not `reachable`, `error` says why in one sentence and nothing else counts.
@@ -55,6 +66,9 @@ class ClusterAnswer:
     namespaces: Mapping[str, str] | None = None
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage | None = None
+    told: tuple[ToldCondition, ...] = ()
+    """What the property providers say of themselves: ClusterPropertyProviderStarted,
+    ClusterPropertyCollectionSucceeded, and conditions of their own."""
 
 
 class Availability(StrEnum):

@@ -1,18 +1,18 @@
 """What one look at a cluster means for the member: joined, healthy, heartbeat, properties.
 
 gitfleet stands in for KubeFleet's member agent. An answering API server is a heartbeat; so that an unchanged fleet
-makes no commit, the heartbeat is written only when a condition changes, and quantities only when they do.
+makes no commit, the heartbeat is written only when a condition changes. Properties are in `properties.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet.model.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, ResourceUsage
+from gitfleet.model.clusters import AgentStatus, MemberCluster
 from gitfleet.model.conditions import Condition, Conditions, Status, find_condition, set_condition
 from gitfleet.model.observations import ClusterAnswer
+from gitfleet.observe.properties import measured
 
 UNREACHABLE = "ClusterUnreachable"
 
@@ -29,9 +29,12 @@ def observe_cluster(cluster: MemberCluster, answer: ClusterAnswer, now: datetime
     elif find_condition(conditions, "Joined") is None:
         message = f"cluster {cluster.name} has not answered yet: {answer.error}"
         conditions = _set(conditions, cluster, now, "Joined", Status.UNKNOWN, UNREACHABLE, message)
+    if answer.reachable:
+        for told in answer.told:
+            conditions = _set(conditions, cluster, now, told.type, told.status, told.reason, told.message)
     status = replace(before, conditions=conditions, agent=agent)
     if answer.reachable:
-        status = _measured(status, answer, now)
+        status = measured(status, answer, now, cluster.heartbeat_period_seconds)
     return cluster if status == before else replace(cluster, status=status)
 
 
@@ -76,25 +79,3 @@ def _set(
         observed_generation=cluster.generation,
     )
     return set_condition(conditions, new)
-
-
-def _measured(status: ClusterStatus, answer: ClusterAnswer, now: datetime) -> ClusterStatus:
-    if answer.properties:
-        properties = {n: _kept(status.properties.get(n), v, now) for n, v in sorted(answer.properties.items())}
-        status = replace(status, properties=properties)
-    if answer.resource_usage is not None and _amounts(answer.resource_usage) != _amounts(status.resource_usage):
-        seen = answer.resource_usage.observed or now
-        status = replace(status, resource_usage=replace(answer.resource_usage, observed=seen))
-    if answer.namespaces is not None:
-        status = replace(status, namespaces=dict(sorted(answer.namespaces.items())))
-    return status
-
-
-def _kept(old: PropertyValue | None, new: PropertyValue, now: datetime) -> PropertyValue:
-    if old is not None and old.value == new.value:
-        return old
-    return PropertyValue(new.value, new.observed or now)
-
-
-def _amounts(usage: ResourceUsage) -> tuple[Mapping[str, str], ...]:
-    return (dict(usage.capacity), dict(usage.allocatable), dict(usage.available))

@@ -127,10 +127,10 @@ def document_paths(snapshot: ResourceSnapshot) -> tuple[str, ...]:
     """For each of the snapshot's documents, in order, the file of the state branch that holds it.
 
     A document with a blob lies in that very blob, at its own index in the file, below the snapshot's folder under its
-    original path. A rendered one, which has no blob, lies alone in `rendered/<position>.yaml`. Where a last good version
-    stands in for a part of a file (law 2), two blobs have one path, or a file lies where a folder is now: the later one
-    lies in `versions/<blob id>.yaml`. The folder's own three names are kept free: a path that begins with one of them
-    gets an underscore in front.
+    original path. A rendered one, which has no blob, lies alone in `rendered/<position>.yaml`. Where a last good
+    version stands in for a part of a file (law 2), two blobs have one path, or a file lies where a folder is now: the
+    later one lies in `versions/<blob id>.yaml`. The folder's own three names are kept free: a path that begins with one
+    of them gets an underscore in front.
     """
     folder = resource_snapshot_folder(snapshot.placement, snapshot.index)
     files: dict[str, str] = {}

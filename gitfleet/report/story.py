@@ -13,8 +13,8 @@ MOST_LINES: Final = 50
 MOST_LETTERS: Final = 120
 _NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ORDER: Final = (
-    "fault", "failed", "removed", "released", "unscheduled", "updated", "available", "updating", "bound", "scheduled", "snapshot",
-    "cluster", "faultsCleared", "placement", "commitRead",
+    "fault", "failed", "removed", "released", "unscheduled", "updated", "available", "updating", "bound", "scheduled",
+    "snapshot", "cluster", "faultsCleared", "placement", "commitRead",
 )  # fmt: skip
 _RANK: Final = {type_: rank for rank, type_ in enumerate(_ORDER)}
 

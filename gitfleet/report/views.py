@@ -13,14 +13,15 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from gitfleet.errors import BadInput
-from gitfleet.model.bindings import Binding
+from gitfleet.model.bindings import Binding, BindingState
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.conditions import Conditions, find_condition
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.report.cluster_states import cluster_state, joined_condition
+from gitfleet.report.cluster_states import cluster_state, health_condition, joined_condition
 from gitfleet.report.description import describe_lines
+from gitfleet.report.events import is_available
 from gitfleet.report.placement_status import snapshot_index, status_object
 from gitfleet.report.shapes.bindings import binding_object
 from gitfleet.report.shapes.clusters import cluster_object
@@ -161,6 +162,16 @@ def _placement_age(record: PlacementRecord, now: datetime) -> str:
     return age(min((moment for moment in dated if moment is not None), default=None), now)
 
 
+def _available_of_all(record: PlacementRecord) -> str:
+    """How many of the picked clusters are available, as in `2/3`."""
+    picked = [b for b in record.bindings if b.state is not BindingState.UNSCHEDULED and b.deleting is None]
+    return f"{sum(map(is_available, picked))}/{len(picked)}"
+
+
+def _newest_snapshot(record: PlacementRecord) -> str:
+    return str(record.latest_resources.index) if record.latest_resources else NONE
+
+
 def _placement_object(record: PlacementRecord) -> JsonObject:
     return placement_object(record.placement, status_object(record), schedule_key=record.schedule_key)
 
@@ -183,6 +194,11 @@ def _cluster_age(cluster: MemberCluster, now: datetime) -> str:
 def _last_seen(cluster: MemberCluster, now: datetime) -> str:
     agent = cluster.status.agent
     return age(agent.last_received_heartbeat if agent else None, now)
+
+
+def _why_unhealthy(cluster: MemberCluster, _now: datetime) -> str:
+    health = health_condition(cluster)
+    return health.message if health is not None and cluster_state(cluster) != "healthy" else ""
 
 
 def _property(cluster: MemberCluster, name: str) -> str:
@@ -244,11 +260,13 @@ _KINDS: Final[dict[str, _Kind]] = {
             ("GEN", False, lambda record, _: str(record.placement.generation)),
             ("TYPE", True, lambda record, _: record.placement.effective_policy.placement_type.value),
             ("SCHEDULED", False, lambda record, _: _placement_status(record, "Scheduled")),
-            ("SCHEDULED-GEN", False, lambda record, _: _placement_generation(record, "Scheduled")),
+            ("SCHEDULED-GEN", True, lambda record, _: _placement_generation(record, "Scheduled")),
             ("WORK-SYNCHRONIZED", True, lambda record, _: _placement_status(record, "WorkSynchronized")),
             ("WORK-SYNCHRONIZED-GEN", True, lambda record, _: _placement_generation(record, "WorkSynchronized")),
             ("AVAILABLE", False, lambda record, _: _placement_status(record, "Available")),
-            ("AVAILABLE-GEN", False, lambda record, _: _placement_generation(record, "Available")),
+            ("AVAILABLE-GEN", True, lambda record, _: _placement_generation(record, "Available")),
+            ("CLUSTERS", False, lambda record, _: _available_of_all(record)),
+            ("SNAPSHOT", False, lambda record, _: _newest_snapshot(record)),
             ("AGE", False, _placement_age),
         ),
         _placement_object,
@@ -257,18 +275,19 @@ _KINDS: Final[dict[str, _Kind]] = {
         _clusters,
         (
             ("JOINED", False, lambda cluster, _: _joined(cluster)),
-            ("STATE", True, lambda cluster, _: cluster_state(cluster)),
+            ("STATE", False, lambda cluster, _: cluster_state(cluster)),
             ("AGE", False, _cluster_age),
-            ("MEMBER-AGENT-LAST-SEEN", False, _last_seen),
+            ("MEMBER-AGENT-LAST-SEEN", True, _last_seen),
             ("NODE-COUNT", False, lambda cluster, _: _property(cluster, NODE_COUNT)),
             ("AVAILABLE-CPU", False, lambda cluster, _: cluster.status.resource_usage.available.get("cpu", "")),
-            ("AVAILABLE-MEMORY", False, lambda cluster, _: cluster.status.resource_usage.available.get("memory", "")),
+            ("AVAILABLE-MEMORY", True, lambda cluster, _: cluster.status.resource_usage.available.get("memory", "")),
             ("ALLOCATABLE-CPU", True, lambda cluster, _: cluster.status.resource_usage.allocatable.get("cpu", "")),
             (
                 "ALLOCATABLE-MEMORY",
                 True,
                 lambda cluster, _: cluster.status.resource_usage.allocatable.get("memory", ""),
             ),
+            ("MESSAGE", True, _why_unhealthy),
         ),
         cluster_object,
     ),
@@ -279,9 +298,9 @@ _KINDS: Final[dict[str, _Kind]] = {
             ("STATE", False, lambda placed, _: placed.part.state.value),
             ("SNAPSHOT", False, lambda placed, _: snapshot_index(placed.record, placed.part.resource_snapshot) or NONE),
             ("HAS", True, lambda placed, _: snapshot_index(placed.record, placed.part.applied_snapshot) or NONE),
-            ("WORKSYNCHRONIZED", False, _condition_cell("WorkSynchronized")),
-            ("RESOURCESAPPLIED", False, _condition_cell("Applied")),
-            ("RESOURCEAVAILABLE", False, _condition_cell("Available")),
+            ("WORKSYNCHRONIZED", True, _condition_cell("WorkSynchronized")),
+            ("RESOURCESAPPLIED", True, _condition_cell("Applied")),
+            ("AVAILABLE", False, _condition_cell("Available")),
             ("AGE", False, lambda placed, now: age(_first_time(placed.part.conditions), now)),
         ),
         lambda placed: binding_object(placed.part),

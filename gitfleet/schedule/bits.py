@@ -6,18 +6,24 @@ one that wins a tie (decision D27).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import compress, islice
 from typing import TypeVar
 
 T = TypeVar("T")
 _FLAGS = bytes.maketrans(b"01", b"\x00\x01")
+_FEW = 8
 _SPARSE = 64
 _ONE = ord("1")
 
 
-def set_of(positions: Iterable[int], size: int) -> int:
+def set_of(positions: Collection[int], size: int) -> int:
     """The set that holds the given positions below `size`."""
+    if len(positions) <= _FEW:
+        members = 0
+        for position in positions:
+            members |= 1 << position
+        return members
     flags = bytearray(b"0") * size
     for position in positions:
         flags[position] = _ONE

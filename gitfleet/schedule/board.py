@@ -109,7 +109,7 @@ class Board:
     def follow(self, bound: Bound, fleet: FleetIndex) -> None:
         """Bring the sets up to date for another cycle: obsolete bindings are either patched or given up by now."""
         where = [fleet.position[binding.cluster] for binding in (*bound.patched, *bound.created)]
-        self.present |= 1 << where[0] if len(where) == 1 else set_of(where, len(fleet.names))
+        self.present |= set_of(where, len(fleet.names))
         self.obsolete_set = 0
         self.scheduled.update((binding.cluster, binding) for binding in self.fresh)
         self.fresh = []

@@ -68,8 +68,10 @@ class Column:
     @property
     def present(self) -> int:
         """The set of the clusters that say anything."""
-        told = (i for i, text in enumerate(self.values) if text is not None)
-        return self.once("present", lambda: set_of(told, len(self.values)))
+        return self.once(
+            "present",
+            lambda: set_of([i for i, text in enumerate(self.values) if text is not None], len(self.values)),
+        )
 
     @property
     def digest(self) -> bytes:

@@ -141,7 +141,7 @@ def _parsed(text: str) -> Quantity | None:
 def _refuse_unparsable(column: Column, fleet: FleetIndex, name: str, among: int) -> None:
     def work_out() -> int:
         texts = (where for text, where in column.positions.items() if _parsed(text) is None)
-        return set_of((i for where in texts for i in where), len(column.values))
+        return set_of([i for where in texts for i in where], len(column.values))
 
     for i in positions(column.once("unparsable", work_out) & among):
         _quantity(column.values[i] or "", name, fleet.names[i])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from gitfleet.model.placements import TopologySpreadConstraint
-from gitfleet.schedule.bits import positions
+from gitfleet.schedule.bits import positions, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.partitions import Partition
 
@@ -90,16 +90,23 @@ class SpreadTally:
             return
         gained = present ^ self.seen
         if self.counts is None or gained & self.seen or gained.bit_count() > _FEW:
-            self.counts = {text: (self.column.members(text) & present).bit_count() for text in self.column.positions}
-            self.levels = {}
-            for text, count in self.counts.items():
-                self.levels[count] = self.levels.get(count, 0) | self.column.members(text)
+            self._count(present)
         else:
             for i in positions(gained):
                 self._add(self.column.values[i])
         self.seen = present
         if self.counts:
             self.special = self._special()
+
+    def _count(self, present: int) -> None:
+        """All counts anew: one pass over the clusters, whatever the number of domains."""
+        self.counts = dict.fromkeys(self.column.positions, 0)
+        for i in positions(present & self.column.present):
+            self.counts[self.column.values[i] or ""] += 1
+        levels: dict[int, list[int]] = {}
+        for text, where in self.column.positions.items():
+            levels.setdefault(self.counts[text], []).extend(where)
+        self.levels = {count: set_of(where, len(self.column.values)) for count, where in levels.items()}
 
     def _add(self, domain: str | None) -> None:
         if domain is None or self.counts is None or self.levels is None:

@@ -162,7 +162,7 @@ def test_faults_of_the_whole_program_end_it_with_one_sentence_and_a_hint(
     config: ConfigRepo, program: Program, tmp_path: Path
 ) -> None:
     empty = program.run("--once", expect=1)
-    assert 'no branch "main"' in empty.talk and "hint:" in empty.talk
+    assert "no commit on any branch" in empty.talk and "hint:" in empty.talk
     nowhere = replace(program, repo=str(tmp_path / "nowhere")).run("--once", expect=1)
     assert "error:" in nowhere.talk and "Traceback" not in nowhere.talk
     down = replace(program, repo=f"http://127.0.0.1:{free_port()}/fleet.git").run("--once", expect=1)

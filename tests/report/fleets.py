@@ -84,6 +84,7 @@ _last_good = st.lists(
         LastGood,
         blob=st.sampled_from("abc").map(lambda letter: letter * 40),
         documents=st.lists(counts, min_size=1, max_size=3, unique=True).map(lambda found: tuple(sorted(found))),
+        path=texts,
     ),
     min_size=1,
     max_size=2,

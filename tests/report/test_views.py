@@ -39,16 +39,20 @@ def fleet() -> FleetState:
     [
         (
             "crp",
-            ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "SCHEDULED-GEN", "AVAILABLE", "AVAILABLE-GEN", "AGE"),
+            ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE"),
             [
-                ("", "web", "1", "True", "1", "False", "1", "5m3s"),
-                ("shop", "cart", "1", "True", "1", "True", "1", "5m3s"),
+                ("", "web", "1", "True", "False", "1/2", "0", "5m3s"),
+                ("shop", "cart", "1", "True", "True", "1/1", "0", "5m3s"),
             ],
         ),
         (
             "mc",
-            ("NAME", "JOINED", "AGE", "MEMBER-AGENT-LAST-SEEN", "NODE-COUNT", "AVAILABLE-CPU", "AVAILABLE-MEMORY"),
-            [(name, "True", "5m3s", "5m3s", "2", "2", "800Mi") for name in ("eu-1", "eu-2", "us-1")],
+            ("NAME", "JOINED", "STATE", "AGE", "NODE-COUNT", "AVAILABLE-CPU"),
+            [
+                ("eu-1", "True", "healthy", "5m3s", "2", "2"),
+                ("eu-2", "True", "healthy", "5m3s", "2", "2"),
+                ("us-1", "True", "unhealthy", "5m3s", "2", "2"),
+            ],
         ),
         (
             "snapshots",
@@ -79,13 +83,28 @@ def test_tables(kind: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]
 def test_the_table_of_bindings() -> None:
     table = table_of("bindings", small_fleet(), now=NOW)
 
-    assert table.columns == (
-        "NAME", "CLUSTER", "STATE", "SNAPSHOT", "WORKSYNCHRONIZED", "RESOURCESAPPLIED", "RESOURCEAVAILABLE", "AGE"
-    )  # fmt: skip
+    assert table.columns == ("NAME", "CLUSTER", "STATE", "SNAPSHOT", "AVAILABLE", "AGE")
     assert [row[1:] for row in table.rows] == [
-        ("eu-1", "Bound", "0", "True", "True", "True", "5m3s"),
-        ("eu-2", "Bound", "0", "True", "True", "False", "5m3s"),
+        ("eu-1", "Bound", "0", "True", "5m3s"),
+        ("eu-2", "Bound", "0", "False", "5m3s"),
     ]
+
+
+def test_wide_tables_have_kubefleets_own_columns_too() -> None:
+    """The printer columns of KubeFleet's types (apis/placement/v1beta1, apis/cluster/v1beta1)."""
+    wide = {kind: set(table_of(kind, small_fleet(), now=NOW, wide=True).columns) for kind in ("crp", "mc", "crb")}
+
+    assert wide["crp"] >= {
+        "GEN",
+        "SCHEDULED",
+        "SCHEDULED-GEN",
+        "WORK-SYNCHRONIZED",
+        "AVAILABLE",
+        "AVAILABLE-GEN",
+        "AGE",
+    }
+    assert wide["mc"] >= {"JOINED", "MEMBER-AGENT-LAST-SEEN", "NODE-COUNT", "AVAILABLE-CPU", "AVAILABLE-MEMORY", "AGE"}
+    assert wide["crb"] >= {"WORKSYNCHRONIZED", "RESOURCESAPPLIED", "AVAILABLE", "AGE"}
 
 
 @pytest.mark.parametrize("kind", kinds())

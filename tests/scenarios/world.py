@@ -45,7 +45,8 @@ def nothing(_: str) -> None:
 @dataclass(slots=True)
 class World:
     """One world. `driver` is the process that is alive; `happenings` is what happened on clusters, `events` what
-    gitfleet told of. `watch` sees each happening at once, `mourn` the moment after each crash."""
+    gitfleet told of. `watch` sees each happening at once, `mourn` the moment after each crash, `start_with`
+    every process before its first tick."""
 
     rules: tuple[ClusterRule, ...] = ()
     clock: ManualClock = field(default_factory=ManualClock)
@@ -57,6 +58,7 @@ class World:
     crashes: int = 0
     watch: Callable[[Happening], None] = lambda happening: None
     mourn: Callable[[], None] = lambda: None
+    start_with: Callable[[Driver], None] = lambda driver: None
 
     def __post_init__(self) -> None:
         self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self._happened)
@@ -83,7 +85,7 @@ class World:
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
         trees = DesiredTrees(self.repo, _CACHE, Limits())
-        return Driver(
+        driver = Driver(
             reader=self.repo,
             writer=self.repo,
             desired_trees=trees,
@@ -95,6 +97,8 @@ class World:
             listen=self.events.append,
             checkpoint=checkpoint,
         )
+        self.start_with(driver)
+        return driver
 
     def restart(self) -> None:
         """The process dies, and another one begins."""

@@ -2,6 +2,7 @@
 
     KubeDirectory     finds the client of a cluster by its MemberCluster file; credentials never come from the repo
     KubeClient        looks at one cluster and changes it
+    CoreProvider      the built-in property provider; `chosen_providers` says which ones are asked
 
 Requests go straight to the API's paths (server-side apply, discovery of our own): the package's dynamic client would
 write discovery to a predictable world-readable file and costs twice the processor time.
@@ -9,5 +10,7 @@ write discovery to a predictable world-readable file and costs twice the process
 
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.directory import KubeDirectory
+from gitfleet.adapters.kube.properties import CoreProvider
+from gitfleet.adapters.kube.properties_collecting import chosen_providers
 
-__all__ = ["KubeClient", "KubeDirectory"]
+__all__ = ["CoreProvider", "KubeClient", "KubeDirectory", "chosen_providers"]

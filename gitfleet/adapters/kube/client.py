@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.discovery import Discovery
 from gitfleet.adapters.kube.looking import Found, Looker
-from gitfleet.adapters.kube.measuring import measure
 from gitfleet.adapters.kube.performing import Performer
+from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.errors import GitfleetError
 from gitfleet.model.objects import ObjectKey
@@ -27,13 +27,16 @@ class KubeClient:
         wire: Wire,
         *,
         parallel: int = 8,
-        measures: bool = False,
+        collector: Collector | None = None,
         clock: Clock | None = None,
     ) -> None:
+        """`collector` asks the property providers; nothing is told of properties without it."""
         self.cluster = cluster
         self._wire = wire
         self._parallel = parallel
-        self._measures = measures
+        self._collector = collector
+        self.period = timedelta(seconds=60)
+        """How long properties count before they are collected again: the cluster's heartbeat period."""
         self._clock: Clock = clock or SystemClock()
         self._discovery = Discovery(wire)
         self._looker = Looker(wire, self._discovery, parallel=parallel)
@@ -65,7 +68,7 @@ class KubeClient:
             return self._answer(found, now)
         healthy, why = self._looker.probe()
         namespaces = self._looker.namespaces()
-        properties, usage = measure(self._wire, now) if self._measures else ({}, None)
+        gathered = self._collector.gather(now, self.period) if self._collector else Gathered()
         found = self._looker.objects(keys) if keys else Found()
         return ClusterAnswer(
             cluster=self.cluster,
@@ -76,8 +79,9 @@ class KubeClient:
             live=found.live,
             unreadable=found.unreadable,
             namespaces=namespaces,
-            properties=properties,
-            resource_usage=usage,
+            properties=gathered.properties,
+            resource_usage=gathered.usage,
+            told=gathered.told,
         )
 
     def _answer(self, found: Found, now: datetime) -> ClusterAnswer:

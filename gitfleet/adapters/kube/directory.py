@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,8 @@ from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig, read_kubeconfig
 from gitfleet.adapters.kube.logins import FileLogin, LoginSource
+from gitfleet.adapters.kube.properties_collecting import TIME_LIMIT, Collector, Provider
+from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.secrets import read_secret_key
 from gitfleet.adapters.kube.wire import Endpoint, Patience, Wire
 from gitfleet.errors import BadInput, MissingPart
@@ -29,7 +32,8 @@ class KubeDirectory:
     """Clients of real clusters, one for each connection and kept until the server refuses its credentials.
 
     `kubeconfig` and `kubeconfig_dir` are all the files that connections may name. `read_secret` reads kubeconfigs kept
-    in Secrets of the cluster that gitfleet itself runs in (its own service account does it when None).
+    in Secrets of the cluster that gitfleet itself runs in (its own service account does it when None). `providers` says
+    at each look which property providers to ask, each operation within `provider_seconds`; None asks nobody.
     """
 
     def __init__(
@@ -43,7 +47,8 @@ class KubeDirectory:
         allow_files_in_secrets: bool = False,
         read_secret: SecretReader | None = None,
         parallel: int = 8,
-        measures: bool = False,
+        providers: Callable[[], Sequence[Provider]] | None = None,
+        provider_seconds: float = TIME_LIMIT,
         patience: Patience | None = None,
         clock: Clock | None = None,
         service_account: Path = SERVICE_ACCOUNT,
@@ -55,7 +60,8 @@ class KubeDirectory:
         self._allow_in_cluster = allow_in_cluster
         self._read_secret = read_secret
         self._parallel = parallel
-        self._measures = measures
+        self._providers = providers
+        self._provider_seconds = provider_seconds
         self._patience = patience
         self._clock: Clock = clock or SystemClock()
         self._service_account = service_account
@@ -75,10 +81,15 @@ class KubeDirectory:
         with self._lock:
             known = self._clients.get((cluster.name, connection))
             if known is not None and not known.refused:
+                known.period = timedelta(seconds=cluster.heartbeat_period_seconds)
                 return known
         endpoint, login = self._access(cluster.name, connection)
         wire = Wire(cluster.name, endpoint, login, parallel=self._parallel, patience=self._patience)
-        client = KubeClient(cluster.name, wire, parallel=self._parallel, measures=self._measures, clock=self._clock)
+        collector: Collector | None = None
+        if self._providers is not None:
+            collector = Collector(WireView(wire), self._providers, limit=self._provider_seconds)
+        client = KubeClient(cluster.name, wire, parallel=self._parallel, collector=collector, clock=self._clock)
+        client.period = timedelta(seconds=cluster.heartbeat_period_seconds)
         with self._lock:
             old = self._clients.get((cluster.name, connection))
             self._clients[(cluster.name, connection)] = client

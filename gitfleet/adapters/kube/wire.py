@@ -135,6 +135,11 @@ class Wire:
                 continue
             return answer
 
+    @property
+    def server(self) -> str:
+        """The URL of the API server."""
+        return self._endpoint.server
+
     def close(self) -> None:
         """Let connections go."""
         with self._lock:

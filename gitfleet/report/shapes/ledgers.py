@@ -69,7 +69,7 @@ def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGoo
         ],
         **present(
             lastGood=[
-                {"path": path, "blob": good.blob, "documents": list(good.documents)}
+                {"path": path, **present(blob=good.blob, documents=list(good.documents), writtenIn=good.path)}
                 for path, versions in sorted(last_good.items())
                 for good in versions
             ]
@@ -93,7 +93,7 @@ def read_faults(source: Mapping[str, Any]) -> tuple[tuple[Fault, ...], dict[str,
     last_good: dict[str, tuple[LastGood, ...]] = {}
     for item in mappings_at(source, "lastGood"):
         path = need_text(item, "path")
-        good = LastGood(need_text(item, "blob"), indexes_at(item, "documents"))
+        good = LastGood(text_at(item, "blob"), indexes_at(item, "documents"), text_at(item, "writtenIn"))
         last_good[path] = (*last_good.get(path, ()), good)
     return faults, last_good
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from kubernetes.client import CoreV1Api
 
-from gitfleet.adapters.kube import KubeClient, KubeDirectory
+from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.apply import ApplyRequest, plan_apply, pledge_inventory, settle_inventory
 from gitfleet.model.canonical import digest_of
@@ -487,9 +487,11 @@ def test_measuring(server: ApiServer, tmp_path: Path) -> None:
         core.create_node(node)
         core.create_namespaced_pod(namespace, pod)
         try:
-            found = directory(server, tmp_path, measures=True)
+            found = directory(server, tmp_path, providers=lambda: chosen_providers((), {"core": CoreProvider}))
             answer = found.client(member(server)).look([])
-            assert {n: v.value for n, v in answer.properties.items()} == {"kubernetes-fleet.io/node-count": "1"}
+            properties = {n: v.value for n, v in answer.properties.items()}
+            assert properties.pop("k8s.io/k8s-version").startswith("v1.")
+            assert properties == {"kubernetes-fleet.io/node-count": "1", "k8s.io/cluster-entrypoint": server.url}
             usage = answer.resource_usage
             assert usage is not None
             assert (usage.capacity, usage.allocatable, usage.available) == (

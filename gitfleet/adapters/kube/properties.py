@@ -1,0 +1,95 @@
+"""The built-in property provider, `core`: KubeFleet's core properties (seeds/003, "Core properties"; kubefleet.md §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Final
+
+from kubernetes.utils.quantity import parse_quantity
+
+from gitfleet.errors import BadInput, Forbidden, RetryLater
+from gitfleet.model.clusters import ResourceUsage
+from gitfleet.model.objects import JsonObject
+from gitfleet.ports.properties import ClusterView, Collected
+
+NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
+K8S_VERSION: Final = "k8s.io/k8s-version"
+ENTRYPOINT: Final = "k8s.io/cluster-entrypoint"
+_RESOURCES: Final = ("cpu", "memory")
+_RUNNING: Final = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
+
+
+class CoreProvider:
+    """PropertyProvider of node count, version, entry point, and total, allocatable and available cpu and memory.
+
+    Available is what nodes can give less what the containers of pods that run on them, or will, have asked for. With
+    `{available: false}` in its args no pod is ever listed, and nothing is said about it.
+    """
+
+    def __init__(self, args: JsonObject) -> None:
+        unknown = sorted(set(args) - {"available"})
+        wanted = args.get("available", True)
+        if unknown or not isinstance(wanted, bool):
+            raise BadInput('the provider core takes one argument, "available", which is true or false')
+        self._counts_pods = wanted
+        self._cluster: ClusterView | None = None
+
+    def start(self, cluster: ClusterView) -> None:
+        """PropertyProvider.start."""
+        self._cluster = cluster
+
+    def collect(self) -> Collected:
+        """PropertyProvider.collect; what may not be listed is left out and told as a problem."""
+        cluster = self._cluster
+        if cluster is None:
+            raise RetryLater("the provider core was not started")
+        version = (cluster.get("/version") or {}).get("gitVersion")
+        properties = {ENTRYPOINT: cluster.server, **({K8S_VERSION: str(version)} if version else {})}
+        try:
+            nodes = list(cluster.items("/api/v1/nodes"))
+        except Forbidden as error:
+            return Collected(properties=properties, problem=str(error))
+        properties[NODE_COUNT] = str(len(nodes))
+        capacity = _sums((node.get("status") or {}).get("capacity") for node in nodes)
+        allocatable = _sums((node.get("status") or {}).get("allocatable") for node in nodes)
+        usage = ResourceUsage(capacity=_written(capacity), allocatable=_written(allocatable))
+        if not self._counts_pods:
+            return Collected(properties=properties, usage=usage)
+        try:
+            asked = _requests(cluster.items("/api/v1/pods", _RUNNING))
+        except Forbidden as error:
+            return Collected(properties=properties, usage=usage, problem=str(error))
+        free = {name: max(amount - asked[name], Decimal(0)) for name, amount in allocatable.items()}
+        usage = ResourceUsage(capacity=usage.capacity, allocatable=usage.allocatable, available=_written(free))
+        return Collected(properties=properties, usage=usage)
+
+
+def _requests(pods: Iterable[JsonObject]) -> dict[str, Decimal]:
+    """What the containers of pods that have a node ask for; init containers and overhead do not count (KubeFleet)."""
+    bound = (pod["spec"] for pod in pods if pod["spec"].get("nodeName"))
+    return _sums((c.get("resources") or {}).get("requests") for spec in bound for c in spec.get("containers") or ())
+
+
+def _sums(parts: Iterable[Mapping[str, str] | None]) -> dict[str, Decimal]:
+    sums = dict.fromkeys(_RESOURCES, Decimal(0))
+    parse: Callable[[str], Decimal] = parse_quantity
+    for part in parts:
+        for name in _RESOURCES:
+            if part and name in part:
+                sums[name] += parse(part[name])
+    return sums
+
+
+def _written(amounts: Mapping[str, Decimal]) -> dict[str, str]:
+    """cpu in thousandths, memory in whole bytes, as Kubernetes would write them."""
+    cpu, memory = amounts["cpu"], amounts["memory"]
+    whole = cpu == cpu.to_integral_value()
+    return {"cpu": str(int(cpu)) if whole else f"{int(cpu * 1000)}m", "memory": _binary(int(memory))}
+
+
+def _binary(amount: int) -> str:
+    for suffix, factor in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
+        if amount and amount % factor == 0:
+            return f"{amount // factor}{suffix}"
+    return str(amount)

@@ -1,0 +1,212 @@
+"""Asking the property providers of one cluster: rarely, in time, and so that none of them harms anybody else.
+
+Source: KubeFleet pkg/controllers/internalmembercluster/v1beta1 (reasons, messages, ten seconds for each operation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, NoReturn
+
+from gitfleet.adapters.kube.masking import masked
+from gitfleet.adapters.kube.properties_lane import Lane, Late, Raised, Returned
+from gitfleet.errors import MissingPart
+from gitfleet.model.canonical import digest_of
+from gitfleet.model.clusters import PropertyValue, ResourceUsage
+from gitfleet.model.conditions import Status
+from gitfleet.model.fleet import ListedProvider
+from gitfleet.model.observations import ToldCondition
+from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider, PropertyProviderFactory
+
+CORE: Final = "core"
+STARTED: Final = "ClusterPropertyProviderStarted"
+SUCCEEDED: Final = "ClusterPropertyCollectionSucceeded"
+TIME_LIMIT: Final = 10.0
+"""Seconds for each operation of a provider (KubeFleet's two deadlines)."""
+_LONGEST_VALUE: Final = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """A provider to be asked: `key` tells its name and args apart, `make` makes one for one cluster."""
+
+    name: str
+    key: str
+    make: Callable[[], PropertyProvider]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What all providers of a cluster said; in `told` are the conditions."""
+
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict)
+    usage: ResourceUsage | None = None
+    told: tuple[ToldCondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    name: str
+    collected: Collected = Collected()
+    started: tuple[str, str] | None = None
+    """Reason and message when it could not be started."""
+    failed: tuple[str, str] | None = None
+    """Reason and message when it could not collect, or not all."""
+
+
+def chosen_providers(
+    listed: Iterable[ListedProvider], installed: Mapping[str, PropertyProviderFactory]
+) -> tuple[Provider, ...]:
+    """The providers to ask, in order: `core` first, then those of gitfleet.yaml. One that is not installed is among
+    them, and says so when it is started."""
+    named = {one.name: one for one in listed}
+    ordered = [named.pop(CORE, ListedProvider(name=CORE)), *named.values()]
+    return tuple(
+        Provider(name=one.name, key=digest_of([one.name, dict(one.args)]), make=_maker(one, installed))
+        for one in ordered
+    )
+
+
+def _maker(one: ListedProvider, installed: Mapping[str, PropertyProviderFactory]) -> Callable[[], PropertyProvider]:
+    factory = installed.get(one.name)
+    if factory is not None:
+        return lambda: factory(one.args)
+
+    def missing() -> NoReturn:
+        known = ", ".join(sorted(installed)) or "none"
+        raise MissingPart(f"there is no property provider {one.name}; installed are {known}")
+
+    return missing
+
+
+class Collector:
+    """Asks the providers of one cluster, at most once in a period; in between it repeats what they said.
+
+    `core` is ours and comes back by itself, so it has a lane of its own; all others share one, so that at most one
+    thread of a cluster can be stuck. Used by one thread at a time. Losing what is kept here costs time only.
+    """
+
+    def __init__(
+        self, view: ClusterView, providers: Callable[[], Sequence[Provider]], *, limit: float = TIME_LIMIT
+    ) -> None:
+        self._view = view
+        self._providers = providers
+        self._limit = limit
+        self._lanes = {True: Lane(f"properties-{view.name}-core"), False: Lane(f"properties-{view.name}")}
+        self._running: dict[str, PropertyProvider] = {}
+        self._last: tuple[datetime, tuple[str, ...], Gathered] | None = None
+
+    def gather(self, now: datetime, period: timedelta) -> Gathered:
+        """What the providers say; they are asked when the last time is a period ago, or others are listed."""
+        providers = self._providers()
+        keys = tuple(provider.key for provider in providers)
+        if self._last is not None and self._last[1] == keys and now - self._last[0] < period:
+            return self._last[2]
+        self._running = {key: running for key, running in self._running.items() if key in keys}
+        gathered = _together([self._ask(provider) for provider in providers], now)
+        self._last = (now, keys, gathered)
+        return gathered
+
+    def _ask(self, provider: Provider) -> _Answer:
+        lane = self._lanes[provider.name == CORE]
+        name = provider.name
+        if provider.key not in self._running:
+            match lane.call(lambda: self._begin(provider), self._limit):
+                case Late(reason):
+                    return _Answer(name=name, started=(reason, _LATE_START[reason]))
+                case Raised(error):
+                    sentence = f"Failed to start the property provider: {_said(error)}"
+                    return _Answer(name=name, started=("FailedToStart", sentence))
+                case Returned(running):
+                    self._running[provider.key] = running
+        match lane.call(self._running[provider.key].collect, self._limit):
+            case Late(reason):
+                return _Answer(name=name, failed=(reason, _LATE_COLLECTION[reason]))
+            case Raised(error):
+                return _Answer(name=name, failed=("FailedToCollect", _said(error)))
+            case Returned(found):
+                return _checked(name, found)
+
+    def _begin(self, provider: Provider) -> PropertyProvider:
+        running = provider.make()
+        running.start(self._view)
+        return running
+
+
+_TOO_MANY: Final = "There are too many on-going calls to the property provider; will retry if some calls return"
+_LATE_START: Final = {"TimedOut": "The property provider does not start up in time", "TooManyCalls": _TOO_MANY}
+_LATE_COLLECTION: Final = {"TimedOut": "The property provider does not respond in time", "TooManyCalls": _TOO_MANY}
+
+
+def _checked(name: str, found: object) -> _Answer:
+    """The answer without what cannot be written down: a provider is anybody's code."""
+    if not isinstance(found, Collected):
+        return _Answer(name=name, failed=("FailedToCollect", f"it gave a {type(found).__name__} and not a Collected"))
+    usage = found.usage or ResourceUsage()
+    parts = [_texts(part) for part in (found.properties, usage.capacity, usage.allocatable, usage.available)]
+    told = len(found.properties) + len(usage.capacity) + len(usage.allocatable) + len(usage.available)
+    problem = found.problem
+    if not problem and sum(map(len, parts)) < told:
+        problem = f"a name or a value is no text of at most {_LONGEST_VALUE} characters"
+    failed = ("FailedToCollect", masked(problem)) if problem else None
+    amounts = ResourceUsage(capacity=parts[1], allocatable=parts[2], available=parts[3])
+    clean = replace(found, properties=parts[0], usage=None if found.usage is None else amounts)
+    return _Answer(name=name, collected=clean, failed=failed)
+
+
+def _texts(found: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in found.items() if _is_text(key) and _is_text(value)}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST_VALUE and value.isprintable()
+
+
+def _together(answers: Sequence[_Answer], now: datetime) -> Gathered:
+    """All answers as one: where two tell the same property, the later provider counts."""
+    properties: dict[str, PropertyValue] = {}
+    usages: list[ResourceUsage] = []
+    own: dict[str, ToldCondition] = {}
+    for answer in answers:
+        found = answer.collected
+        properties.update({key: PropertyValue(value, now) for key, value in found.properties.items()})
+        usages += [found.usage] if found.usage is not None else []
+        own.update({told.type: replace(told, message=masked(told.message)) for told in found.conditions})
+    told = [_verdict(STARTED, "Started", _HAS_STARTED, [(a.name, a.started) for a in answers])]
+    if any(answer.started is None for answer in answers):
+        asked = [(answer.name, answer.failed) for answer in answers if answer.started is None]
+        told.append(_verdict(SUCCEEDED, "PropertiesCollected", _HAS_RETURNED, asked))
+    others = [condition for type_, condition in own.items() if type_ not in (STARTED, SUCCEEDED)]
+    return Gathered(properties=properties, usage=_added(usages, now), told=(*told, *others))
+
+
+_HAS_STARTED: Final = "The property provider has started successfully"
+_HAS_RETURNED: Final = "The property provider has returned the latest cluster properties"
+
+
+def _verdict(
+    type_: str, reason: str, message: str, answers: Iterable[tuple[str, tuple[str, str] | None]]
+) -> ToldCondition:
+    """True when all is well; otherwise the first failure's reason, and every failure with its provider's name."""
+    failures = [(name, fault) for name, fault in answers if fault is not None]
+    if not failures:
+        return ToldCondition(type_, Status.TRUE, reason, message)
+    sentence = "; ".join(f"{name}: {fault[1]}" for name, fault in failures)
+    return ToldCondition(type_, Status.FALSE, failures[0][1][0], masked(sentence))
+
+
+def _added(usages: Sequence[ResourceUsage], now: datetime) -> ResourceUsage | None:
+    if not usages:
+        return None
+    return ResourceUsage(
+        capacity={name: amount for usage in usages for name, amount in usage.capacity.items()},
+        allocatable={name: amount for usage in usages for name, amount in usage.allocatable.items()},
+        available={name: amount for usage in usages for name, amount in usage.available.items()},
+        observed=now,
+    )
+
+
+def _said(error: Exception) -> str:
+    return masked(str(error) or type(error).__name__)

@@ -1,0 +1,58 @@
+"""Calls into code that may never come back: one at a time, each with a time limit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """No answer, and why in one word: TimedOut (it did not come in time) or TooManyCalls (an earlier call has not come
+    back, so none was made). The words are KubeFleet's."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a call raised instead of answering."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Returned(Generic[T]):
+    """What a call answered."""
+
+    value: T
+
+
+class Lane:
+    """At most one thread, however many calls: while one is stuck no other begins."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._thread: threading.Thread | None = None
+
+    def call(self, work: Callable[[], T], seconds: float) -> Returned[T] | Raised | Late:
+        """The answer of `work`, waited for so many seconds."""
+        if self._thread is not None and self._thread.is_alive():
+            return Late("TooManyCalls")
+        box: list[Returned[T] | Raised] = []
+
+        def run() -> None:
+            try:
+                box.append(Returned(work()))
+            except Exception as error:  # somebody else's code: whatever it raises is its answer
+                box.append(Raised(error))
+
+        # A daemon: a stuck call must not keep the process from ending.
+        self._thread = threading.Thread(target=run, name=self._name, daemon=True)
+        self._thread.start()
+        self._thread.join(seconds)
+        return box[0] if box else Late("TimedOut")

@@ -1,0 +1,62 @@
+"""What a property provider may see of a cluster: reading, page by page, and nothing else (ports.properties)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import orjson
+
+from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.wire import MIB, Answer, Wire
+from gitfleet.errors import Forbidden, RetryLater
+from gitfleet.model.objects import JsonObject
+
+_PAGE: Final = 500
+_MOST_PAGES: Final = 400
+_LARGEST_PAGE: Final = 64 * MIB
+
+
+class WireView:
+    """ClusterView on one API server."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    @property
+    def name(self) -> str:
+        """ClusterView.name."""
+        return self._wire.name
+
+    @property
+    def server(self) -> str:
+        """ClusterView.server, without whatever logs in by it."""
+        parts = urlsplit(self._wire.server)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+    def get(self, path: str) -> JsonObject | None:
+        """ClusterView.get."""
+        answer = self._wire.send("GET", path)
+        if answer.status == 404:
+            return None
+        return self._body(answer, path)
+
+    def items(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[JsonObject]:
+        """ClusterView.items."""
+        asked = {**(query or {}), "limit": str(_PAGE)}
+        for _ in range(_MOST_PAGES):
+            page = self._body(self._wire.send("GET", path, asked, limit=_LARGEST_PAGE), path)
+            yield from page.get("items") or ()
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                return
+            asked["continue"] = str(token)
+        raise RetryLater(f"{path} of {self.name} has more than {_PAGE * _MOST_PAGES} objects")
+
+    def _body(self, answer: Answer, path: str) -> dict[str, Any]:
+        if answer.ok:
+            body: dict[str, Any] = orjson.loads(answer.body)
+            return body
+        refusal = refusal_of(answer, f"{path} of {self.name}")
+        raise (RetryLater if refusal.retry and answer.status != 404 else Forbidden)(refusal.message)

@@ -1,0 +1,102 @@
+"""A shell for tests: `gitfleet` runs one command in this process, repos are made by git, nothing of the user's counts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gitfleet.cli.init import layout_files
+from gitfleet.cli.main import run
+
+GIT = {
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "A person",
+    "GIT_AUTHOR_EMAIL": "person@example.com",
+    "GIT_COMMITTER_NAME": "A person",
+    "GIT_COMMITTER_EMAIL": "person@example.com",
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What one command left: its exit code, data and talk."""
+
+    code: int
+    out: str
+    err: str
+
+
+Shell = Callable[..., Ended]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path_factory.mktemp("home")
+    for name in [name for name in os.environ if name.startswith(("GITFLEET_", "KUBE", "GIT_"))]:
+        monkeypatch.delenv(name)
+    for name, value in {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), **GIT}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def gitfleet(capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Run one command in this process."""
+
+    def shell(*words: str | Path) -> Ended:
+        capsys.readouterr()
+        code = run([str(word) for word in words])
+        return Ended(code, *capsys.readouterr())
+
+    return shell
+
+
+def git(folder: Path, *words: str) -> str:
+    """Run git in a folder with nobody's settings; its output."""
+    done = subprocess.run(
+        ["git", *words], cwd=folder, env={**os.environ, **GIT}, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def commit(repo: Path, files: Mapping[str, str | bytes | None], subject: str = "A change") -> None:
+    """Write files (None removes one) and commit everything."""
+    for path, content in files.items():
+        target = repo / path
+        if content is None:
+            target.unlink()
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+    git(repo, "add", "--all")
+    git(repo, "commit", "--quiet", "--message", subject)
+
+
+def make_repo(folder: Path, files: Mapping[str, str | bytes] | None = None, branch: str = "main") -> Path:
+    """A repo with one commit: these files, or what `gitfleet init` lays out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "--quiet", f"--initial-branch={branch}")
+    commit(folder, dict(layout_files()) if files is None else files, "The fleet")
+    return folder
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    """The repo that `gitfleet init` lays out, committed."""
+    return make_repo(tmp_path / "fleet")
+
+
+@pytest.fixture(scope="module")
+def settled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The same repo after `gitfleet run --until-settled`; for tests that only read."""
+    home = tmp_path_factory.mktemp("settled")
+    repo = make_repo(home / "fleet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        assert run(["run", "--until-settled", str(repo)]) == 0
+    yield repo

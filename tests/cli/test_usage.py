@@ -1,0 +1,160 @@
+"""Wrong usage, help, and the exit codes of contracts.md §3."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitfleet import __version__
+from gitfleet.cli import main
+from gitfleet.cli.commands import COMMANDS
+from tests.cli.conftest import Shell, git, make_repo
+
+
+@pytest.mark.parametrize(
+    ("words", "talk"),
+    [
+        (("pln",), 'error: there is no command "pln"; did you mean "plan"?'),
+        (("plan", "--bogus"), "error: no such option"),
+        (("plan", "--clusters", "wat"), "error: invalid value for '--clusters'"),
+        (("get",), "error: missing argument"),
+        (("get", "crp", "-o", "foo"), "error: invalid value for '-o' / '--output'"),
+        (("run", "--once", "--until-settled"), "error: --once and --until-settled exclude each other"),
+        (("run", "-o", "json"), "error: -o json is one document and needs an end"),
+        (("run", "--until-settled", "--timeout", "-1"), "error: invalid value for '--timeout'"),
+    ],
+)
+def test_wrong_usage_is_64_with_a_sentence_and_a_hint(gitfleet: Shell, words: tuple[str, ...], talk: str) -> None:
+    ended = gitfleet(*words)
+
+    assert (ended.code, ended.out) == (64, "")
+    first, second = ended.err.splitlines()
+    assert first.startswith(talk)
+    assert second.startswith("hint: `gitfleet") and second.endswith("--help` shows what there is")
+
+
+def test_no_command_shows_the_help_as_talk(gitfleet: Shell) -> None:
+    ended = gitfleet()
+
+    assert (ended.code, ended.out) == (64, "")
+    assert [line.split()[0] for line in ended.err.split("Commands:\n")[1].splitlines() if line.startswith("  ")][
+        : len(COMMANDS)
+    ] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_help_has_an_example_and_fits_the_terminal(
+    gitfleet: Shell, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    ended = gitfleet(command, "--help")
+
+    assert (ended.code, ended.err) == (0, "")
+    assert "Example" in ended.out and f"  gitfleet {command}" in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 80
+    assert gitfleet(command, "-h").out == ended.out
+
+
+def test_the_version(gitfleet: Shell) -> None:
+    assert gitfleet("--version").out == f"gitfleet {__version__}\n"
+
+
+def test_help_loads_neither_clients_nor_rooms() -> None:
+    program = (
+        "import sys; from gitfleet.cli.main import run; run(['--help'])\n"
+        "print(*sorted(m for m in sys.modules if m.split('.')[0] in ('kubernetes', 'git', 'yaml', 'pydantic', 'rich')"
+        " or m.startswith(('gitfleet.wiring', 'gitfleet.report', 'gitfleet.desired'))), sep=',', file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stderr.strip() == ""
+
+
+@pytest.mark.parametrize(
+    "words", [("get", "crp", "-C"), ("validate",), ("explain", "web", "-C")], ids=lambda words: words[0]
+)
+def test_commands_that_ask_no_cluster_do_not_load_the_kubernetes_client(settled: Path, words: tuple[str, ...]) -> None:
+    program = f"import sys; from gitfleet.cli.main import run; run({[*words, str(settled)]!r}); print('kubernetes' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_a_known_fault_is_1(gitfleet: Shell, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for repo in (tmp_path / "absent", tmp_path / "empty"):
+        ended = gitfleet("validate", repo)
+        assert (ended.code, ended.out) == (1, "")
+        assert ended.err.startswith("error: There is no git repository at")
+
+
+def test_a_repository_without_a_commit_says_what_to_do(gitfleet: Shell, tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    ended = gitfleet("plan", tmp_path)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        "error: the repository has no commit on any branch yet\n"
+        "hint: commit to main and, where there is a remote, push; `gitfleet init` lays a first fleet out\n"
+    )
+
+
+def test_a_branch_of_another_name_is_named(gitfleet: Shell, tmp_path: Path) -> None:
+    make_repo(tmp_path, branch="master")
+    ended = gitfleet("validate", tmp_path)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        'error: the repository has no branch "main"; it has master\n'
+        "hint: watch another one with --branch master, or rename it: git branch -m master main\n"
+    )
+    assert gitfleet("validate", tmp_path, "--branch", "master").code == 0
+
+
+def test_a_revision_or_cache_folder_that_cannot_be_used(gitfleet: Shell, fleet: Path) -> None:
+    assert gitfleet("validate", fleet, "--rev", "nope").code == 1
+    ended = gitfleet("validate", fleet, "--cache-dir", fleet / "README.md" / "cache")
+    assert ended.code == 1 and "cannot be made" in ended.err
+
+
+def test_an_unexpected_error_is_3_and_its_report_is_saved(
+    gitfleet: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("gitfleet.desired.kinds", lambda: 1 / 0)
+    ended = gitfleet("schema", "a-secret-argument")
+
+    assert (ended.code, ended.out) == (3, "")
+    assert "Traceback" not in ended.err
+    report = next(tmp_path.glob("gitfleet-report-*.txt"))
+    assert str(report) in ended.err.replace("\n", "")
+    text = report.read_text()
+    assert "ZeroDivisionError" in text and "a-secret-argument" not in text
+    assert report.stat().st_mode & 0o077 == 0
+
+
+def test_an_interrupt_is_130(gitfleet: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gitfleet.desired.kinds", interrupted)
+    ended = gitfleet("schema")
+
+    assert (ended.code, ended.out, ended.err) == (main.EXIT_INTERRUPTED, "", "\ninterrupted\n")
+
+
+def test_a_reader_that_goes_away_is_no_error(settled: Path) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m gitfleet get crp -o yaml -C {settled} | head -1; exit ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout, done.stderr) == ("apiVersion: v1\n", "")

@@ -1,0 +1,418 @@
+"""Random histories of a fleet, the same for the same seed: what people commit, what clusters do, when processes die."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import cache
+from random import Random
+from typing import Any, Final
+
+from gitfleet.loop.driver import Driver
+from gitfleet.model.objects import ObjectKey
+from gitfleet.testing import builders
+from gitfleet.testing.builders import to_yaml
+from gitfleet.testing.cluster import SimulatedCrash
+from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from tests.properties.laws import Laws
+from tests.scenarios.world import STATE, World
+
+ZONES: Final = ("a", "b", "c")
+DELAYS: Final = (0, 5, 5, 20, 90)
+BAD: Final = ClusterRule(object=ObjectPattern(kind="Deployment", image="*:bad"), available="never")
+REFUSED: Final = (
+    ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply_fails=True),
+    ClusterRule(object=ObjectPattern(kind="Deployment"), apply_fails=True),
+)
+
+
+@cache
+def cluster_text(name: str, zone: str, tainted: bool) -> str:
+    """A MemberCluster file."""
+    taints = [{"key": "busy", "value": "yes", "effect": "NoSchedule"}] if tainted else []
+    return to_yaml(builders.member_cluster(name, labels={"zone": zone}, taints=taints))
+
+
+@cache
+def deployment_text(namespace: str, name: str, image: str, replicas: int) -> str:
+    """A Deployment file."""
+    return to_yaml(builders.deployment(namespace, name, image=f"{name}:{image}", replicas=replicas))
+
+
+@cache
+def config_text(namespace: str, name: str, value: int) -> str:
+    """A ConfigMap file."""
+    return to_yaml(builders.config_map(namespace, name, {"value": str(value)}))
+
+
+@cache
+def namespace_text(name: str) -> str:
+    """A Namespace file."""
+    return to_yaml(builders.namespace(name))
+
+
+@cache
+def override_text(namespace: str, zone: str, replicas: int) -> str:
+    """A ResourceOverride: the Deployment `app` has other replicas in one zone."""
+    patch = {"op": "replace", "path": "/spec/replicas", "value": replicas}
+    term = {"labelSelector": {"matchLabels": {"zone": zone}}}
+    rule = {"clusterSelector": {"clusterSelectorTerms": [term]}, "jsonPatchOverrides": [patch]}
+    selector = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "app"}
+    spec = {"resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
+    api = "placement.kubernetes-fleet.io/v1beta1"
+    return to_yaml(builders.an_object(api, "ResourceOverride", "few", namespace=namespace, spec=spec))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A placement as people write it."""
+
+    name: str
+    kind: str
+    number: int = 1
+    names: tuple[str, ...] = ()
+    zone: str | None = None
+    max_unavailable: int | str = 1
+    max_surge: int | str = 1
+
+    def text(self) -> str:
+        """The file."""
+        return _placement_text(self)
+
+
+@cache
+def _placement_text(placed: Placed) -> str:
+    policy: dict[str, Any] = {"placementType": placed.kind}
+    if placed.kind == "PickFixed":
+        policy["clusterNames"] = list(placed.names)
+    if placed.kind == "PickN":
+        policy["numberOfClusters"] = placed.number
+    if placed.zone is not None and placed.kind != "PickFixed":
+        term = {"labelSelector": {"matchLabels": {"zone": placed.zone}}}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [term]}}
+        policy["affinity"] = {"clusterAffinity": required}
+    strategy = builders.rolling_update(maxUnavailable=placed.max_unavailable, maxSurge=placed.max_surge)
+    return to_yaml(builders.placement(placed.name, policy=policy, strategy=strategy))
+
+
+@dataclass(slots=True)
+class Written:
+    """What stands in the config repo."""
+
+    clusters: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    placements: dict[str, Placed] = field(default_factory=dict)
+    deployments: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
+    configs: dict[tuple[str, str], int] = field(default_factory=dict)
+    overrides: dict[str, tuple[str, int]] = field(default_factory=dict)
+    broken: str | None = None
+
+    def files(self, namespaces: tuple[str, ...]) -> dict[str, str]:
+        """All files by path."""
+        files = {f"clusters/{name}.yaml": cluster_text(name, *more) for name, more in self.clusters.items()}
+        files |= {f"placements/{name}.yaml": placed.text() for name, placed in self.placements.items()}
+        files |= {f"resources/{name}/namespace.yaml": namespace_text(name) for name in namespaces}
+        files |= {
+            f"resources/{space}/deployment-{name}.yaml": deployment_text(space, name, *more)
+            for (space, name), more in self.deployments.items()
+        }
+        files |= {
+            f"resources/{space}/config-{name}.yaml": config_text(space, name, value)
+            for (space, name), value in self.configs.items()
+        }
+        files |= {f"overrides/{space}.yaml": override_text(space, *more) for space, more in self.overrides.items()}
+        if self.broken is not None:
+            files[self.broken] = "kind: [\n"
+        return files
+
+
+class History:
+    """One history, drawn from a seed. `log` tells what happened, for whoever has to find out why a law broke."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.dice = Random(seed)
+        self.log: list[str] = []
+        self.written = Written()
+        self.stored: set[str] = set()
+        self.namespaces = ("web", "db") if self.dice.random() < 0.3 else ("web",)
+        self.slow = ClusterRule(
+            names=("c0", "c1"), object=ObjectPattern(kind="Deployment"),
+            available=timedelta(seconds=self.dice.choice(DELAYS)),
+        )  # fmt: skip
+        self.world = World((BAD, self.slow), start_with=self._observed)
+        self.laws = Laws(self.world.fleet)
+        self.world.watch = self.laws.happened
+        self.other: Driver | None = None
+        self.version = 1
+        self._killed_at: int | None = None
+        self._other_at: int | None = None
+
+    # The process under the laws
+
+    def _observed(self, driver: Driver) -> None:
+        driver.checkpoint = lambda step: self._step(driver, step)
+
+    def _step(self, driver: Driver, step: str) -> None:
+        if step in ("intent published", "reported"):
+            self.laws.pushed(driver.load_state(self.world.repo.fetch().get(STATE)))
+        self.laws.by_gitfleet(step == "intent published")
+        if self._killed_at is not None:
+            self._killed_at -= 1
+            if self._killed_at < 0:
+                self._killed_at = None
+                raise SimulatedCrash(step)
+        if self._other_at is not None and self.other is not None and driver is not self.other:
+            self._other_at -= 1
+            if self._other_at < 0:
+                self._other_at = None
+                self.other.tick()
+                self.laws.by_gitfleet(step == "intent published")
+
+    def tick(self) -> bool:
+        """One tick; whether anything may still change at this moment."""
+        result = self.world.tick()
+        self.laws.by_gitfleet(False)
+        return result is None or result.changed or result.lost_race
+
+    def rest(self) -> None:
+        """Tick until nothing changes at this moment."""
+        for _ in range(60):
+            if not self.tick():
+                return
+        raise AssertionError("still changing after 60 ticks")
+
+    # The history
+
+    def play(self) -> None:
+        """All of it, to its quiet end."""
+        self._begin()
+        for _ in range(self.dice.randint(3, 9)):
+            self._happen()
+            self._let_time_pass()
+        self._mend()
+        self.world.settle(timedelta(hours=2))
+        self.laws.by_gitfleet(False)
+
+    def _begin(self) -> None:
+        dice = self.dice
+        for number in range(dice.randint(2, 7)):
+            self.written.clusters[f"c{number}"] = (dice.choice(ZONES), False)
+        for space in self.namespaces:
+            self.written.deployments[(space, "app")] = ("1", 1)
+            if dice.random() < 0.5:
+                self.written.configs[(space, "settings")] = 1
+            self.written.placements[space] = self._new_placement(space)
+        self._commit("begin")
+        for _ in range(dice.choice((1, 3, 6))):
+            self._let_time_pass()
+
+    def _new_placement(self, name: str) -> Placed:
+        dice, count = self.dice, len(self.written.clusters)
+        chosen = tuple(sorted(dice.sample(sorted(self.written.clusters), dice.randint(1, count))))
+        return Placed(
+            name=name,
+            kind=dice.choice(("PickAll", "PickN", "PickN", "PickFixed")),
+            number=dice.randint(1, count + 1),
+            names=chosen,
+            zone=dice.choice((None, None, None, "a")),
+            max_unavailable=dice.choice((1, 1, 2, 3, "25%", "50%", "1%", "100%")),
+            max_surge=dice.choice((1, 2, "25%", "50%", "100%")),
+        )
+
+    def _happen(self) -> None:
+        names: list[Callable[[], None]] = [
+            self._roll, self._roll, self._roll, self._bad, self._good, self._add_config, self._add_deployment,
+            self._remove_object, self._change_policy, self._scale, self._scale, self._budget, self._drop_placement,
+            self._join, self._leave, self._relabel, self._taint, self._override, self._break_file,
+            self._unreachable, self._unreachable, self._reachable, self._refuse, self._crash, self._crash, self._crash,
+            self._second_process, self._drift, self._delete_by_hand, self._several,
+        ]  # fmt: skip
+        self.dice.choice(names)()
+
+    def _let_time_pass(self) -> None:
+        dice, world = self.dice, self.world
+        for _ in range(dice.randint(0, 4)):
+            self.tick()
+            coming = world.fleet.next_change()
+            if coming is not None and dice.random() < 0.7:
+                world.clock.move_to(max(coming, world.clock.now()))
+            else:
+                world.advance(seconds=dice.choice((0, 1, 5, 5, 60, 400, 4000)))
+
+    def _commit(self, what: str) -> None:
+        files = self.written.files(self.namespaces)
+        gone = self.stored - files.keys()
+        self.stored = set(files)
+        self.log.append(f"{self.world.clock.now():%H:%M:%S} commit {what}")
+        self.world.write({**files, **dict.fromkeys(gone)})
+
+    # What people do
+
+    def _roll(self) -> None:
+        key = self.dice.choice(sorted(self.written.deployments))
+        self.version += 1
+        self.written.deployments[key] = (str(self.version % 4 + 1), self.written.deployments[key][1])
+        self._commit(f"{key} gets image {self.written.deployments[key][0]}")
+
+    def _bad(self) -> None:
+        key = self.dice.choice(sorted(self.written.deployments))
+        self.written.deployments[key] = ("bad", self.written.deployments[key][1])
+        self._commit(f"{key} gets a bad image")
+
+    def _good(self) -> None:
+        for key, (image, replicas) in self.written.deployments.items():
+            self.written.deployments[key] = ("1" if image == "bad" else image, replicas)
+        self._commit("good images")
+
+    def _add_config(self) -> None:
+        key = (self.dice.choice(self.namespaces), self.dice.choice(("settings", "more")))
+        self.written.configs[key] = self.dice.randint(1, 3)
+        self._commit(f"ConfigMap {key}")
+
+    def _add_deployment(self) -> None:
+        key = (self.dice.choice(self.namespaces), "side")
+        self.written.deployments[key] = ("1", self.dice.randint(1, 2))
+        self._commit(f"Deployment {key}")
+
+    def _remove_object(self) -> None:
+        key = self.dice.choice(sorted({**self.written.configs, **self.written.deployments}))
+        if key[1] != "app":
+            self.written.configs.pop(key, None)
+            self.written.deployments.pop(key, None)
+            self._commit(f"remove {key}")
+
+    def _placement(self) -> Placed | None:
+        found = sorted(self.written.placements)
+        return self.written.placements[self.dice.choice(found)] if found else None
+
+    def _put(self, placed: Placed, what: str) -> None:
+        self.written.placements[placed.name] = placed
+        self._commit(f"{placed.name}: {what}: {placed}")
+
+    def _change_policy(self) -> None:
+        placed = self._placement()
+        if placed is not None:
+            new = self._new_placement(placed.name)
+            self._put(replace(new, kind=placed.kind), "another policy")
+        else:
+            self.written.placements["web"] = self._new_placement("web")
+            self._commit("web is placed again")
+
+    def _scale(self) -> None:
+        placed = self._placement()
+        if placed is not None:
+            number = self.dice.randint(1, len(self.written.clusters) + 1)
+            names = tuple(sorted(self.dice.sample(sorted(self.written.clusters), min(number, len(self.written.clusters)))))
+            self._put(replace(placed, number=number, names=names), "scale")
+
+    def _budget(self) -> None:
+        placed = self._placement()
+        if placed is not None:
+            new = self._new_placement(placed.name)
+            self._put(replace(placed, max_unavailable=new.max_unavailable, max_surge=new.max_surge), "budget")
+
+    def _drop_placement(self) -> None:
+        placed = self._placement()
+        if placed is not None and self.dice.random() < 0.5:
+            del self.written.placements[placed.name]
+            self._commit(f"{placed.name} is not placed any more")
+
+    def _join(self) -> None:
+        name = f"c{self.dice.randint(0, 8)}"
+        self.written.clusters.setdefault(name, (self.dice.choice(ZONES), False))
+        self._commit(f"{name} joins")
+
+    def _leave(self) -> None:
+        if len(self.written.clusters) > 2:
+            name = self.dice.choice(sorted(self.written.clusters))
+            del self.written.clusters[name]
+            self._commit(f"{name} leaves")
+
+    def _relabel(self) -> None:
+        for name in self.dice.sample(sorted(self.written.clusters), self.dice.randint(1, 2)):
+            self.written.clusters[name] = (self.dice.choice(ZONES), self.written.clusters[name][1])
+        self._commit("other zones")
+
+    def _taint(self) -> None:
+        name = self.dice.choice(sorted(self.written.clusters))
+        zone, tainted = self.written.clusters[name]
+        self.written.clusters[name] = (zone, not tainted)
+        self._commit(f"taint {name}: {not tainted}")
+
+    def _override(self) -> None:
+        space = self.dice.choice(self.namespaces)
+        if space in self.written.overrides and self.dice.random() < 0.3:
+            del self.written.overrides[space]
+        else:
+            self.written.overrides[space] = (self.dice.choice(ZONES), self.dice.randint(1, 4))
+        self._commit(f"override of {space}: {self.written.overrides.get(space)}")
+
+    def _break_file(self) -> None:
+        files = sorted(self.written.files(self.namespaces))
+        self.written.broken = self.dice.choice([*files, "resources/web/new.yaml"])
+        self._commit(f"{self.written.broken} is broken")
+        if self.dice.random() < 0.5:
+            self.tick()
+            self.written.broken = None
+            self._commit("the file is mended")
+
+    def _several(self) -> None:
+        for _ in range(self.dice.randint(2, 3)):
+            self._happen()
+
+    # What clusters and processes do
+
+    def _some_cluster(self) -> str:
+        return self.dice.choice(sorted(self.written.clusters))
+
+    def _unreachable(self) -> None:
+        name = self._some_cluster()
+        self.log.append(f"{self.world.clock.now():%H:%M:%S} {name} is silent")
+        self.world.fleet.switch(name, reachable=False)
+
+    def _reachable(self) -> None:
+        for name in sorted(self.world.fleet.clusters):
+            self.world.fleet.switch(name, reachable=True)
+        self.log.append("all clusters answer")
+
+    def _refuse(self) -> None:
+        name = self._some_cluster()
+        rule = self.dice.choice((*REFUSED, None))
+        self.log.append(f"{name} refuses: {rule.object if rule else None}")
+        self.world.fleet.cluster(name).behave((rule, BAD, self.slow) if rule else (BAD, self.slow))
+
+    def _crash(self) -> None:
+        self.log.append("a crash is coming")
+        if self.dice.random() < 0.5:
+            self._killed_at = self.dice.randint(0, 9)
+        else:
+            self.world.fleet.crash_after(self.dice.randint(0, 6))
+
+    def _second_process(self) -> None:
+        self.log.append("a second process")
+        self.other = self.world.start()
+        self._other_at = self.dice.randint(0, 9)
+
+    def _drift(self) -> None:
+        name = self._some_cluster()
+        cluster = self.world.fleet.cluster(name)
+        key = ObjectKey("apps", "v1", "Deployment", "web", "app")
+        if cluster.get(key) is not None:
+            self.log.append(f"drift on {name}")
+            cluster.mutate(key, [{"op": "replace", "path": "/spec/replicas", "value": self.dice.randint(1, 9)}])
+
+    def _delete_by_hand(self) -> None:
+        name = self._some_cluster()
+        kind = self.dice.choice((("apps", "Deployment", "web", "app"), ("", "ConfigMap", "web", "settings")))
+        self.log.append(f"{kind} is deleted by hand on {name}")
+        self.world.fleet.cluster(name).delete_by_hand(ObjectKey(kind[0], "v1", *kind[1:]))
+
+    def _mend(self) -> None:
+        self._reachable()
+        for name in sorted(self.world.fleet.clusters):
+            self.world.fleet.cluster(name).behave((BAD, self.slow))
+        self.world.fleet.crash_after(None)
+        self._killed_at = self._other_at = None
+        self.written.broken = None
+        self._good()

@@ -1,0 +1,141 @@
+"""What must hold at every moment of every history, judged by what the simulated clusters really run.
+
+A cluster is *up* for a placement when it can be reached and has, settled and as written, every object of the work that
+its binding asks for. Two moments can end that by gitfleet's own doing: an intent that asks for something else (from then
+on the cluster counts as taken down, although its server is only told a little later), and an operation. So:
+
+1. An intent that takes clusters down leaves at least `T - U` of those that were up (kubefleet.md §3: T the target number
+   of clusters, U maxUnavailable of T, rounded up). Clusters that are down for other reasons are taken as given: then
+   there is less, or nothing, to take.
+2. No operation takes down a cluster that is up for the intent in force: nothing happens on a cluster that was not asked
+   for by a pushed intent.
+3. Nothing is applied that the pushed inventory does not name, and nothing deleted that it does not name.
+
+Placements that are deleted and clusters that leave the fleet are given up as a whole: no budget speaks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitfleet.apply import find_differences
+from gitfleet.model.bindings import BindingState
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.placements import PlacementKey, PlacementType
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.works import Work
+from gitfleet.testing.cluster import Happening
+from gitfleet.testing.fleet import SimulatedFleet
+from gitfleet.works import Renderer
+
+Up = dict[PlacementKey, frozenset[str]]
+
+
+class LawBroken(AssertionError):
+    """A law does not hold."""
+
+
+@dataclass(slots=True)
+class Laws:
+    """Watches one fleet. `intent` is the state in force: the one pushed last."""
+
+    fleet: SimulatedFleet
+    intent: FleetState = field(default_factory=FleetState)
+    checked: int = 0
+    _works: Mapping[str, Mapping[PlacementKey, Work]] = field(default_factory=dict)
+    _renderer: Renderer = field(default_factory=Renderer)
+    _up: Up = field(default_factory=dict)
+    _ours: bool = False
+
+    def pushed(self, state: FleetState) -> None:
+        """A new intent or report is on the state branch (law 1)."""
+        if state is self.intent:
+            self._up = self._up_now()
+            return
+        up_before = self._up_now()
+        before, self.intent = self.intent, state
+        self._works = {
+            name: {work.placement: work for work in works} for name, works in self._renderer.works_of(state).items()
+        }
+        self._up = self._up_now()
+        for key, record in state.placements.items():
+            if record.placement.deleting is None and key in before.placements:
+                self._check_budget(record, up_before.get(key, frozenset()), self._up.get(key, frozenset()))
+
+    def happened(self, happening: Happening) -> None:
+        """Something happened on a cluster (laws 2 and 3). What people do by hand is none of ours."""
+        if happening.what not in ("apply", "delete") or not happening.ok or not self._ours:
+            return
+        self.checked += 1
+        name, key = happening.cluster, happening.key
+        if key not in self.intent.inventory.get(name, {}):
+            raise LawBroken(f"{happening.what} of {key} on {name}, which no pushed inventory names")
+        for placement, clusters in self._up.items():
+            if name in clusters and not self._is_up(name, placement):
+                raise LawBroken(f"{happening.what} of {key} took {placement} on {name} down, and no intent asked for it")
+
+    def by_gitfleet(self, performing: bool) -> None:
+        """Whether what happens from now on is gitfleet's doing."""
+        self._ours = performing
+
+    def is_up(self, cluster: str, placement: PlacementKey) -> bool:
+        """Whether a cluster is up for a placement by the intent in force."""
+        return self._is_up(cluster, placement)
+
+    def _check_budget(self, record: PlacementRecord, before: frozenset[str], after: frozenset[str]) -> None:
+        taken = {name for name in before - after if self._stays(name)}
+        if not taken:
+            return
+        floor = floor_of(record)
+        left = len(before & after)
+        self.checked += 1
+        if left < floor:
+            raise LawBroken(
+                f"{record.placement.key}: taking down {sorted(taken)} leaves {left} up ({sorted(before & after)}), "
+                f"and {floor} must stay"
+            )
+
+    def _stays(self, name: str) -> bool:
+        cluster = self.intent.clusters.get(name)
+        return cluster is not None and cluster.deleting is None
+
+    def _up_now(self) -> Up:
+        up: dict[PlacementKey, set[str]] = {}
+        for name, works in self._works.items():
+            for placement in works:
+                if self._is_up(name, placement):
+                    up.setdefault(placement, set()).add(name)
+        return {placement: frozenset(names) for placement, names in up.items()}
+
+    def _is_up(self, name: str, placement: PlacementKey) -> bool:
+        work = self._works.get(name, {}).get(placement)
+        cluster = self.fleet.cluster(name)
+        if work is None or work.error is not None or not cluster.reachable:
+            return False
+        down = {key.identity for key in cluster.unavailable()}
+        for manifest in work.manifests:
+            live = cluster.get(manifest.key)
+            if live is None or manifest.key.identity in down or find_differences(manifest.body, live.body):
+                return False
+        return True
+
+
+def floor_of(record: PlacementRecord) -> int:
+    """How many clusters must stay up: T - U, reckoned anew from what people wrote."""
+    policy = record.placement.effective_policy
+    if policy.placement_type is PlacementType.PICK_N:
+        target = policy.number_of_clusters or 0
+    elif policy.placement_type is PlacementType.PICK_FIXED:
+        target = len(policy.cluster_names)
+    else:
+        target = sum(binding.state is not BindingState.UNSCHEDULED for binding in record.bindings)
+    limit = record.placement.strategy.rolling_update.max_unavailable
+    if isinstance(limit, str) and limit.endswith("%"):
+        return target - (int(limit[:-1]) * target + 99) // 100
+    return target - int(limit)
+
+
+def owned(state: FleetState, cluster: str) -> set[ObjectKey]:
+    """What gitfleet owns on a cluster by the state branch."""
+    return set(state.inventory.get(cluster, {}))

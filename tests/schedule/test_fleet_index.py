@@ -1,0 +1,113 @@
+"""The index: sets, columns, carrying on, and the key that says when a placement must be scheduled again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.model.bindings import BindingState
+from gitfleet.model.clusters import MemberCluster, Taint
+from gitfleet.model.placements import PlacementPolicy
+from gitfleet.schedule import BindingDigests, index_fleet, schedule, schedule_key, settled_key
+from gitfleet.schedule.bits import ascending, descending, first_down, positions, positions_down, set_of
+from gitfleet.schedule.columns import Column
+from gitfleet.schedule.fleet import ELIGIBILITY, Fact
+from gitfleet.schedule.profile import DEFAULT_PROFILE
+from tests.schedule.fleets import NOW, binding, cluster, pick_n, request, required, spread
+
+
+@given(st.sets(st.integers(0, 199)), st.integers(0, 300))
+def test_sets(members: set[int], count: int) -> None:
+    packed = set_of(members, 200)
+    up = sorted(members)
+    assert list(positions(packed)) == up == list(ascending(packed, range(200)))
+    assert list(positions_down(packed)) == up[::-1] == list(descending(packed, range(199, -1, -1)))
+    assert first_down(packed, count) == up[::-1][:count]
+
+
+_texts = st.sampled_from([None, "a", "b", "c"])
+
+
+@given(st.lists(_texts, min_size=1, max_size=100), st.data())
+def test_a_changed_column_equals_a_new_one(values: list[str | None], data: st.DataObject) -> None:
+    column = Column(tuple(values))
+    before = {text: column.members(text) for text in "ab"}  # so that there are sets to carry on
+    places = st.integers(0, len(values) - 1)
+    updates = data.draw(st.dictionaries(places, _texts, max_size=90))
+    changed = column.changed(updates.items())
+    fresh = Column(tuple(updates.get(i, text) for i, text in enumerate(values)))
+    assert changed == fresh
+    assert [changed.members(text) for text in "abc"] == [fresh.members(text) for text in "abc"]
+    assert (changed.present, changed.digest) == (fresh.present, fresh.digest)
+    assert {text: column.members(text) for text in "ab"} == before
+    assert (changed is column) == (changed == column)
+
+
+FLEET = [cluster(f"c{i}", {"env": "prod", "zone": "ab"[i % 2]}, properties={"p": str(i)}) for i in range(6)]
+BY_ENV = PlacementPolicy(affinity=required({"env": "prod"}))
+
+
+def test_only_columns_that_changed_are_other_objects() -> None:
+    first = index_fleet(FLEET, NOW)
+    for fact in (Fact("label", "env"), Fact("label", "zone"), Fact("property", "p")):
+        first.column(fact)
+    moved = [replace(FLEET[0], labels={"env": "prod", "zone": "c"}), *FLEET[1:]]
+    second = index_fleet(moved, NOW, first)
+    assert second.column(Fact("label", "env")) is first.column(Fact("label", "env"))
+    assert second.column(ELIGIBILITY) is first.column(ELIGIBILITY)
+    assert second.column(Fact("label", "zone")).values[0] == "c"
+    assert second.version != first.version
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        ({"labels": {"env": "prod", "zone": "b"}}, False),
+        ({"labels": {"env": "dev", "zone": "a"}}, True),
+        ({"taints": (Taint("k"),)}, True),
+        ({"deleting": NOW}, True),
+        ({"name": "other"}, True),
+        ({"annotations": {"a": "b"}, "generation": 2}, False),
+    ],
+)
+def test_a_placement_is_scheduled_again_only_for_what_it_looks_at(change: dict[str, object], again: bool) -> None:
+    first = index_fleet(FLEET, NOW)
+    question = request(BY_ENV)
+    changed: list[MemberCluster] = [replace(FLEET[0], **change), *FLEET[1:]]  # type: ignore[arg-type]
+    second = index_fleet(changed, NOW, first)
+    assert (schedule_key(question, second) != schedule_key(question, first)) == again
+    assert schedule_key(question, second) == schedule_key(question, index_fleet(changed, NOW))
+
+
+def test_what_else_is_in_the_key() -> None:
+    fleet = index_fleet(FLEET, NOW)
+    question = request(pick_n(2), binding("c0"))
+    others = [
+        request(pick_n(3), binding("c0")),
+        request(pick_n(2, topology_spread_constraints=(spread("zone"),)), binding("c0")),
+        replace(question, policy_snapshot="web-2"),
+        request(pick_n(2)),
+        request(pick_n(2), binding("c1")),
+    ]
+    keys = {schedule_key(each, fleet) for each in [question, *others]}
+    assert len(keys) == 1 + len(others)
+    not_bound_yet = request(pick_n(2), binding("c0", BindingState.SCHEDULED))
+    assert schedule_key(not_bound_yet, fleet) == schedule_key(question, fleet)
+    gone = request(pick_n(2), binding("c0", deleting=NOW))
+    assert schedule_key(gone, fleet) == schedule_key(request(pick_n(2)), fleet)
+    assert schedule_key(question, fleet, profile=replace(DEFAULT_PROFILE, key="other")) not in keys
+
+
+def test_digests_of_bindings_are_taken_from_what_the_caller_keeps() -> None:
+    fleet = index_fleet(FLEET, NOW)
+    answer = schedule(request(BY_ENV), fleet)
+    digests: BindingDigests = {}
+    settled = request(BY_ENV, *answer.bindings)
+    settled = replace(settled, bindings=answer.bindings)
+    key = settled_key(settled, fleet, DEFAULT_PROFILE, digests)
+    assert digests[settled.placement][0] is answer.bindings
+    assert key == settled_key(settled, fleet, DEFAULT_PROFILE, digests) == schedule_key(settled, fleet)
+    assert key != settled_key(request(BY_ENV), fleet, DEFAULT_PROFILE, digests)
