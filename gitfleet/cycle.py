@@ -21,7 +21,7 @@ from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.placements import Placement, PlacementKey
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import FleetState, PlacementRecord, keep
 from gitfleet.model.works import Work
 
 
@@ -43,7 +43,7 @@ class Corridor:
         clusters = observe.observe_clusters(accepted.clusters, inputs.answers, now)
         known = replace(before, clusters=clusters, left_behind={})
         rendered = self._renderer.works_of(known)
-        seen_operations = self._plan(known, rendered, inputs.answers)
+        seen_operations = self._planner.plan_fleet(known, rendered, inputs.answers, rollout.removal_policies)
         seen = observe.observe_bindings(before.placements, rendered, seen_operations, (), inputs.answers, now)
         in_use = rollout.references_of(before.placements.values())
         overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use)
@@ -62,10 +62,12 @@ class Corridor:
                 if not placement.strategy.external:
                     latest = record.latest_resources
                     concerned = works.overrides_by_cluster(key, latest, current, clusters.values()) if latest else {}
-                    plans[key] = plan = rollout.plan_rollout(rollout.request_for(record, concerned, now))
+                    labels = works.pinned_labels(concerned, current, clusters)
+                    plans[key] = plan = rollout.plan_rollout(rollout.request_for(record, concerned, now, labels))
                     record = replace(record, bindings=plan.bindings)
                     wakes.append(now + plan.clock if plan.clock is not None else None)
-            records[key] = report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now)
+            record = report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now)
+            records[key] = keep(old, record)
         after = replace(
             known,
             observed_commit=wanted.commit,
@@ -75,14 +77,17 @@ class Corridor:
             last_good=wanted.last_good,
         )
         wake_at = min((wake for wake in wakes if wake is not None), default=None)
-        return Decision(inputs=inputs, after=after, works=self._renderer.works_of(after), plans=plans, wake_at=wake_at)
+        works_after = self._renderer.works_of(after)
+        return Decision(
+            inputs=inputs, after=after, works=works_after, seen_works=rendered, plans=plans, wake_at=wake_at
+        )
 
     def plan_operations(
         self, decision: Decision, closer: Mapping[str, ClusterAnswer]
     ) -> tuple[Decision, tuple[Operation, ...]]:
         """The operations on every cluster that answers, and the decision with their inventory pledged: intent first."""
         answers = apply.merge_looks(decision.inputs.answers, closer)
-        operations = self._plan(decision.after, decision.works, answers)
+        operations = self._planner.plan_fleet(decision.after, decision.works, answers, rollout.removal_policies)
         inventory = apply.pledge_all(decision.after.inventory, operations)
         pledged = replace(decision.after, inventory=inventory)
         return replace(decision, after=pledged, inputs=replace(decision.inputs, answers=answers)), operations
@@ -95,12 +100,15 @@ class Corridor:
         inventory = apply.settle_all(after.inventory, operations, outcomes)
         inventory = apply.release_left(inventory, after.clusters, now)
         left_behind = apply.left_behind(after.inventory, inventory, outcomes, answers)
-        seen = observe.observe_bindings(after.placements, decision.works, operations, outcomes, answers, now)
+        touched = decision.touched(outcomes)
+        seen = observe.observe_bindings(after.placements, decision.works, operations, outcomes, touched, now)
         records: dict[PlacementKey, PlacementRecord] = {}
         for key, record in after.placements.items():
             bindings = rollout.retire_bindings(seen[key], inventory)
+            if bindings is not record.bindings:
+                record = keep(record, report.with_conditions(replace(record, bindings=bindings), None, now))
             if record.placement.deleting is None or bindings:
-                records[key] = report.with_conditions(replace(record, bindings=bindings), None, now)
+                records[key] = record
         clusters = {name: c for name, c in after.clusters.items() if not rollout.has_left(c, records, inventory)}
         return replace(after, placements=records, inventory=inventory, clusters=clusters, left_behind=left_behind)
 
@@ -137,14 +145,3 @@ class Corridor:
         answer = schedule.schedule(request, fleet, profile=profile)
         key = schedule.settled_key(replace(request, bindings=answer.bindings), fleet, profile, self._digests)
         return report.with_schedule(record, answer, key, inputs.now)
-
-    def _plan(
-        self, state: FleetState, rendered: Mapping[str, tuple[Work, ...]], answers: Mapping[str, ClusterAnswer]
-    ) -> tuple[Operation, ...]:
-        operations: list[Operation] = []
-        for name, answer in sorted(answers.items()):
-            owned = state.inventory.get(name, {})
-            if name in state.clusters and answer.reachable and (owned or rendered.get(name)):
-                removing = rollout.removal_policies(state.clusters[name], state.placements, owned)
-                operations += self._planner.plan(name, rendered.get(name, ()), removing, owned, answer)
-        return tuple(operations)

@@ -4,7 +4,8 @@
     ├── RetryLater          the world was not ready; the same call may succeed on the next tick
     │   ├── LostRace        somebody else moved the branch first; look again before deciding anew
     │   ├── RemoteUnreachable   the git remote did not answer
-    │   └── ClusterUnreachable  a member cluster's API server did not answer
+    │   ├── ClusterUnreachable  a member cluster's API server did not answer
+    │   └── Stopped         the process was told to end before all clusters had answered
     └── GiveUp              trying again without a change by a person cannot help
         ├── BadInput        a file, an option or a revision that people wrote
         ├── Forbidden       a remote or a cluster refused the credentials
@@ -39,6 +40,10 @@ class RemoteUnreachable(RetryLater):
 
 class ClusterUnreachable(RetryLater):
     """A member cluster's API server could not be reached or timed out."""
+
+
+class Stopped(RetryLater):
+    """The process was told to end before all clusters had answered; another one does what is left to do."""
 
 
 class GiveUp(GitfleetError):

@@ -49,7 +49,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}\n"
 
-__all__ = ["WhatIf", "make_repository", "open_workspace", "property_providers", "scheduler_plugins", "simulate", "what_if_from"]
+__all__ = [
+    "WhatIf",
+    "make_repository",
+    "open_workspace",
+    "property_providers",
+    "scheduler_plugins",
+    "simulate",
+    "what_if_from",
+]
 
 
 @contextmanager
@@ -73,34 +81,34 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     simulated = SimulatedFleet.load(kept, clock)
     simulation = SimulatedDirectory(simulated, keep_in=kept if clusters == "live" else None)
     wake = Wake()
-    with ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster") as executor:
-        real = _RealClusters(settings)
-        directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
-        trees = DesiredTrees(remote, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
-        reader: RepoReader = remote
-        writer: RepoWriter = remote
-        if settings.state_dir is not None:
-            reader = writer = StateDirectory(settings.state_dir, "gitfleet/state", remote)
-        driver = Driver(
-            reader=reader,
-            writer=writer,
-            desired_trees=trees,
-            state_trees=StateTrees(reader, trees, settings.limits),
-            fanout=Fanout(directory=directory, executor=executor),
-            clock=clock,
-            corridor=cycle.Corridor(scheduler_plugins()),
-            version=__version__,
-            watch_branch=settings.watch_branch,
-            configure=real.configure,
-        )
-        try:
-            yield Workspace(
-                driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings, simulated)
-            )
-        finally:
-            directory.close()
-            if clusters == "live":
-                simulated.save(kept)
+    executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
+    real = _RealClusters(settings)
+    directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
+    trees = DesiredTrees(remote, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
+    reader: RepoReader = remote
+    writer: RepoWriter = remote
+    if settings.state_dir is not None:
+        reader = writer = StateDirectory(settings.state_dir, "gitfleet/state", remote)
+    driver = Driver(
+        reader=reader,
+        writer=writer,
+        desired_trees=trees,
+        state_trees=StateTrees(reader, trees, settings.limits),
+        fanout=Fanout(directory=directory, executor=executor, stopped=lambda: wake.stopped),
+        clock=clock,
+        corridor=cycle.Corridor(scheduler_plugins()),
+        version=__version__,
+        watch_branch=settings.watch_branch,
+        configure=real.configure,
+    )
+    try:
+        yield Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings, simulated))
+    finally:
+        # Not waited for: a call may hang in an API server that does not answer.
+        executor.shutdown(wait=False, cancel_futures=True)
+        directory.close()
+        if clusters == "live":
+            simulated.save(kept)
 
 
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -15,7 +15,7 @@ from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.observations import ClusterAnswer
 from gitfleet.model.operations import Delete, Operation, Outcome
 from gitfleet.model.placements import PlacementKey
-from gitfleet.model.state import Inventory
+from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.model.works import Work
 
 FORCED_LEAVE: Final = timedelta(minutes=15)
@@ -24,6 +24,11 @@ _MOST_SHAPES = 500_000
 _TICK = timedelta.resolution
 _Question = tuple[tuple[Work, ...], Mapping[PlacementKey, str], Inventory, ClusterAnswer]
 
+RemovalPolicies = Callable[
+    [MemberCluster, Mapping[PlacementKey, PlacementRecord], Inventory], Mapping[PlacementKey, str]
+]
+"""Which placements give up what they own on a cluster, and how (Delete or Abandon)."""
+
 
 class Planner:
     """plan_apply for one cluster after another; the same question is answered once, and shapes are digested once."""
@@ -31,6 +36,22 @@ class Planner:
     def __init__(self) -> None:
         self._shapes: ShapeCache = {}
         self._answered: dict[str, tuple[_Question, tuple[Operation, ...]]] = {}
+
+    def plan_fleet(
+        self,
+        state: FleetState,
+        works: Mapping[str, tuple[Work, ...]],
+        answers: Mapping[str, ClusterAnswer],
+        removing: RemovalPolicies,
+    ) -> tuple[Operation, ...]:
+        """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name."""
+        operations: list[Operation] = []
+        for name, answer in sorted(answers.items()):
+            owned = state.inventory.get(name, {})
+            if name in state.clusters and answer.reachable and (owned or works.get(name)):
+                policies = removing(state.clusters[name], state.placements, owned)
+                operations += self.plan(name, works.get(name, ()), policies, owned, answer)
+        return tuple(operations)
 
     def plan(
         self,

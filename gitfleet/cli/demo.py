@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import sys
@@ -16,6 +17,7 @@ from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
 
 _MARK = ".gitfleet-demo"
+_LINK = re.compile(r"\[(`[^`]*`)\]\([^)]*\)")
 
 
 @click.command(epilog=options.example("gitfleet demo", "gitfleet demo --dir /tmp/demo"))
@@ -78,4 +80,4 @@ def _print_markdown(text: str) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(text, hyperlinks=False))
+    Console().print(Markdown(_LINK.sub(r"\1", text)))

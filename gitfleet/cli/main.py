@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -17,6 +19,7 @@ from gitfleet.cli.commands import Commands
 from gitfleet.cli.talk import say
 from gitfleet.errors import GitfleetError
 
+_LAST_SECONDS = 0.5
 EXIT_FAULT, EXIT_CHANGES, EXIT_UNEXPECTED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 3, 64, 130
 
 app = Commands(
@@ -36,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         _let_stdout_go()
-    sys.exit(code)
+    _leave(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -88,6 +91,17 @@ def saved_report(arguments: list[str]) -> Path:
 def _sentence(text: str) -> str:
     """click's sentences in the form of ours: small first letter, no full stop."""
     return (text[:1].lower() + text[1:]).rstrip(".")
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process, even while a thread hangs in an API server that does not answer: it holds nothing of ours."""
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join(_LAST_SECONDS)
+            if thread.is_alive():
+                sys.stderr.flush()
+                os._exit(code)
+    sys.exit(code)
 
 
 def _let_stdout_go() -> None:

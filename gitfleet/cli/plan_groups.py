@@ -47,7 +47,7 @@ def operations_of(placement: Mapping[str, Any], *, diffs_of: Container[str]) -> 
             continue
         key = operation["object"]
         what = f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
-        reason = str(operation["reason"]).removeprefix(f"{what} ")
+        reason = str(operation["reason"]).removeprefix(f"{what} ").replace(f" of {what}", "")
         diff = operation["diff"] if operation["action"] in diffs_of else ""
         rows.append((operation["action"], what, reason, diff, operation["clusterName"]))
     return _grouped(rows)

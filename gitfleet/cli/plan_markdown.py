@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
+from gitfleet.report.plan_moves import moves_sentence
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.report.markdown import code, table
 
@@ -50,6 +51,9 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield f"Not scheduled as asked: {code(scheduled['message'] or scheduled['reason'], 300)}"
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=())
+    if told := moves_sentence(placement["moves"]):
+        yield ""
+        yield code(told, 300)
     yield ""
     if not moves and not operations:
         yield "Nothing changes."

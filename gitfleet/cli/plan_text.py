@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
+from gitfleet.report.plan_moves import moves_sentence
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
 
@@ -42,6 +43,8 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     if not met:
         scheduled = placement["scheduled"]
         yield f"  ! {scheduled['reason']}: {scheduled['message']}".removesuffix(": ")
+    if told := moves_sentence(placement["moves"]):
+        yield f"  {told}"
     for group in moves:
         yield f"  {group.word:<6} {names(group.clusters)}: {group.reason}"
     for group in unpicked_of(placement):

@@ -139,7 +139,7 @@ class Bars:
         elif event.type == "available":
             clusters[event.cluster] = bool(event.fields["value"])
         if event.placement not in self._tasks:
-            self._tasks[event.placement] = self._bars.add_task(event.placement)
+            self._tasks[event.placement] = self._bars.add_task(event.placement, total=len(clusters))
         self._bars.update(self._tasks[event.placement], total=len(clusters), completed=sum(clusters.values()))
 
     def finish(self) -> None:

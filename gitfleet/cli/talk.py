@@ -16,9 +16,9 @@ def plain(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Talk goes to stderr, never data; a text may have several lines."""
+    """Talk goes to stderr, never data; a text may have several lines, and they may be indented."""
     for line in text.splitlines() or [""]:
-        click.echo(plain(line), err=True)
+        click.echo(" " * (len(line) - len(line.lstrip(" "))) + plain(line), err=True)
 
 
 def say_some(title: str, sentences: list[str], more: str) -> None:

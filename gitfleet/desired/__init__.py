@@ -38,7 +38,15 @@ from gitfleet.desired.documents import (
     parse_documents,
 )
 from gitfleet.desired.editors import kinds, schema_for
-from gitfleet.desired.paths import IGNORE_FILE, MAX_FILE_BYTES, MAX_FILES, is_read, kustomize_folders, wanted_paths
+from gitfleet.desired.paths import (
+    IGNORE_FILE,
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    is_read,
+    kustomize_folders,
+    read_paths,
+    wanted_paths,
+)
 from gitfleet.desired.readings import FileReading, read_file
 from gitfleet.desired.request import DesiredRequest, HeldVersion, SourceFile
 from gitfleet.desired.tree import read_desired
@@ -69,6 +77,7 @@ __all__ = [
     "parse_file",
     "read_desired",
     "read_file",
+    "read_paths",
     "schema_for",
     "wanted_paths",
 ]

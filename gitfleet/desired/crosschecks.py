@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from gitfleet.desired.breaks import Break
+from gitfleet.desired.paths import FLEET_FILE
 from gitfleet.desired.payload import known_scope, scope_break
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import Recovery
@@ -154,7 +155,8 @@ def budget_warnings(objects: Iterable[ReadObject]) -> Refusals:
 
 
 def config_refusals(objects: Iterable[ReadObject]) -> Refusals:
-    """A fleet has one configuration: the first by path."""
-    configs = sorted((item for item in objects if isinstance(item.value, FleetConfig)), key=lambda item: item.origin)
+    """A fleet has one configuration: that of gitfleet.yaml, else the first by path."""
+    configs = [item for item in objects if isinstance(item.value, FleetConfig)]
+    configs.sort(key=lambda item: (item.origin.path != FLEET_FILE, item.origin))
     sentence = f"is a second configuration beside {configs[0].origin.path}; keep one" if configs else ""
     return [(item, ((), sentence)) for item in configs[1:]]

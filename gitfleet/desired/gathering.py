@@ -5,13 +5,13 @@ The answer still has every object of every file; what stands twice or does not f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gitfleet.desired.paths import (
     IGNORE_FILE,
     MAX_FILE_BYTES,
     MAX_FILES,
+    folders_of,
     is_kustomization,
     is_manifest_path,
     is_ours,
@@ -52,7 +52,7 @@ def gather(request: DesiredRequest) -> Gathered:
             continue
         if not is_manifest_path(path) or is_kustomization(path):
             continue
-        if kustomized and any(folder in kustomized for folder in _folders_of(path)):
+        if kustomized and any(folder in kustomized for folder in folders_of(path)):
             continue
         read += 1
         if read > MAX_FILES:
@@ -104,7 +104,7 @@ def _read_entry(path: str, source: SourceFile, request: DesiredRequest, gathered
 def _read_built(folders: list[str], request: DesiredRequest, gathered: Gathered) -> None:
     """kustomize's output stands for all files below its folder; without it, nothing there is touched."""
     for folder in folders:
-        if any(outer in folders for outer in _folders_of(folder)):
+        if any(outer in folders for outer in folders_of(folder)):
             continue
         path = f"{folder}/kustomization.yaml".lstrip("/")
         built = request.built.get(folder)
@@ -119,9 +119,3 @@ def _read_built(folders: list[str], request: DesiredRequest, gathered: Gathered)
         gathered.faults.append(Fault(path, 1, "", "", message))
         gathered.closed.append(path)
 
-
-def _folders_of(path: str) -> Iterator[str]:
-    """Every folder that a path lies in, the innermost first; "" is the top."""
-    while path:
-        path = path.rpartition("/")[0]
-        yield path

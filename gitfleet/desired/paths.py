@@ -87,6 +87,26 @@ def wanted_paths(paths: Iterable[str], ignore: bytes = b"") -> Iterator[str]:
             yield path
 
 
+def read_paths(paths: Iterable[str], ignore: bytes = b"") -> frozenset[str]:
+    """Of all paths of a commit, the files that `read_desired` reads one by one: kustomize's are not among them."""
+    wanted = list(wanted_paths(paths, ignore))
+    folders = kustomize_folders(wanted)
+    return frozenset(
+        path
+        for path in wanted
+        if is_manifest_path(path)
+        and not is_kustomization(path)
+        and not (folders and any(folder in folders for folder in folders_of(path)))
+    )
+
+
+def folders_of(path: str) -> Iterator[str]:
+    """Every folder that a path lies in, the innermost first; "" is the top."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
 def read_ignore(content: bytes) -> tuple[GitIgnoreSpec, list[LineFault]]:
     """The rules of an ignore file, and a fault for each line that is none; bytes that are not UTF-8 are replaced.
 

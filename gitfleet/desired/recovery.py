@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from gitfleet.desired.paths import is_kustomization
@@ -24,17 +25,25 @@ class Recovery:
 
     def __init__(self, request: DesiredRequest) -> None:
         self._request = request
+        self._readings: dict[str, FileReading | None] = {}
         self._before: dict[str, list[ReadObject]] = {}
         self._held: dict[Identity, tuple[str, ReadObject]] | None = None
         self._index: dict[Identity, ReadObject] | None = None
         self._placed: dict[Identity, ReadObject] | None = None
 
+    def held_for(self, path: str) -> list[ReadObject]:
+        """What the state branch holds because of the file at a path."""
+        return [item for known, item in self.held().values() if known == path]
+
+    def was_faulty(self, path: str) -> frozenset[Identity]:
+        """The objects that a changed file refused at the observed commit already."""
+        reading = self._reading(path)
+        return frozenset(identity for identity, _ in reading.faulty) if reading is not None else frozenset()
+
     def of_path(self, path: str, below: str) -> list[ReadObject]:
         """Every object that was in force because of the file at a path, or stood in a file at or below `below`."""
-        found: dict[Identity, ReadObject] = {}
-        for identity, (known, item) in self.held().items():
-            if known == path or _within(known, below):
-                found[identity] = item
+        found = {item.identity: item for item in self.held_for(path)}
+        found |= {identity: item for identity, (known, item) in self.held().items() if _within(known, below)}
         for known in self._request.before:
             if _within(known, below):
                 for item in self._in_force(known):
@@ -95,18 +104,25 @@ class Recovery:
     def _in_force(self, path: str) -> list[ReadObject]:
         """The objects of a changed file as they were in force at the observed commit, those that are held left out."""
         if path not in self._before:
-            reading = self._request.before[path].read(path, self._request.contents)
+            reading = self._reading(path)
             self._before[path] = self._of_reading(path, reading) if reading is not None else []
         return self._before[path]
+
+    def _reading(self, path: str) -> FileReading | None:
+        if path not in self._readings:
+            source = self._request.before.get(path)
+            self._readings[path] = source.read(path, self._request.contents) if source is not None else None
+        return self._readings[path]
 
     def _of_reading(self, path: str, reading: FileReading) -> list[ReadObject]:
         faults = self._request.accepted.faults
         refused = {fault.object for fault in faults if fault.path == path and fault.severity is Severity.ERROR}
+        doubled = Counter(item.identity for item in reading.objects)
         found: dict[Identity, ReadObject] = {}
         for item in reading.objects:
             # One that was refused beside others went on as it is held, or not at all; of doubles the first was taken.
-            in_force = item.label not in refused or isinstance(item.value, FleetConfig)
-            if item.identity not in self.held() and (in_force or item.identity in found):
+            in_force = item.label not in refused or doubled[item.identity] > 1 or isinstance(item.value, FleetConfig)
+            if in_force and item.identity not in self.held():
                 found.setdefault(item.identity, item)
         # What the file itself refused went on as it was accepted before.
         for identity, _ in reading.faulty:

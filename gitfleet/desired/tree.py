@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from gitfleet.desired.crosschecks import (
     Refusals,
@@ -17,7 +17,7 @@ from gitfleet.desired.crosschecks import (
 )
 from gitfleet.desired.gathering import Gathered, gather
 from gitfleet.desired.paths import is_kustomization
-from gitfleet.desired.readings import FileReading, Identity, ReadObject, Rollout, faults_at
+from gitfleet.desired.readings import Identity, ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.model.clusters import MemberCluster
@@ -30,6 +30,8 @@ from gitfleet.model.placements import PLACEMENT_GROUP, Placement
 from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 
 _T = TypeVar("_T")
+_MOST_GUESSES: Final = 1_000_000
+"""Beyond so many pairs of a vanished object and a file that may hold it, all of them are taken to be there."""
 
 
 @dataclass(slots=True)
@@ -103,61 +105,67 @@ def _by_precedence(items: list[ReadObject], known: str | None) -> list[ReadObjec
 
 def _recover(pool: _Pool, gathered: Gathered) -> None:
     """Bring back what is missing because of faults within files, and what unreadable entries hide."""
+    hurt: dict[str, frozenset[str] | None] = {}
     for path, reading in gathered.readings.items():
-        strangers = {identity for identity, _ in reading.faulty if not _bring_back(pool, identity, path)}
-        if reading.unreadable:
-            _bring_back_file(pool, path, path, reading)
+        refused = {identity for identity, _ in reading.faulty}
+        strangers = {identity for identity in sorted(refused) if not _bring_back(pool, identity, path)}
+        fresh = strangers - pool.recovery.was_faulty(path)
+        if reading.unreadable or fresh:
+            _bring_back_file(pool, path, path, refused)
+            hurt[path] = None if reading.unreadable else frozenset(identity[3] for identity in fresh)
         elif strangers:
-            _bring_back_renamed(pool, path, reading, strangers)
+            # One that was there already hides no more than it did then.
+            for item in pool.recovery.held_for(path):
+                _keep(pool, item, path)
     for path in gathered.closed:
-        folder = path.rpartition("/")[0] if is_kustomization(path) else path
-        _bring_back_file(pool, path, folder, None)
+        _bring_back_file(pool, path, path.rpartition("/")[0] if is_kustomization(path) else path, set())
+        hurt[path] = None
+    _bring_back_vanished(pool, hurt)
     if pool.holds_removals:
         _bring_back_overrides(pool)
 
 
-def _bring_back_file(pool: _Pool, path: str, below: str, reading: FileReading | None) -> None:
-    """All that stood in an unreadable file, or below a closed folder, and stands nowhere in this commit.
+def _bring_back_file(pool: _Pool, path: str, below: str, refused: set[Identity]) -> None:
+    """All that stood in a file that cannot be read in full, or below a closed folder, and stands nowhere now.
 
-    Any object that vanished with this commit may have moved there as well: it stays too, unless the file's text tells
-    that it cannot be in it.
+    A faulty object that nobody knows counts as well: it may be a known one whose name or namespace was hurt.
     """
-    refused = {identity for identity, _ in reading.faulty} if reading else set()
-    known = pool.recovery.knows(below)
-    for item in pool.recovery.of_path(below):
+    for item in pool.recovery.of_path(path, below):
         if item.identity not in refused:
             _keep(pool, item, path)
-    if not known:
+    if not pool.recovery.knows(path):
         pool.holds_removals = True
-    _bring_back_vanished(pool, path, lambda name: not known or _may_name(pool, path, name))
+        pool.last_good.setdefault(path, {})[("", "")] = set()
 
 
-def _bring_back_renamed(pool: _Pool, path: str, reading: FileReading, strangers: set[Identity]) -> None:
-    """A faulty object that nobody knows may be a known one whose name or namespace was hurt: what its file lost stays,
-    and so does what vanished elsewhere under the same name."""
-    refused = {identity for identity, _ in reading.faulty}
-    for item in pool.recovery.of_path(path):
-        if item.identity not in refused:
-            _keep(pool, item, path)
-    names = {identity[3] for identity in strangers}
-    _bring_back_vanished(pool, path, lambda name: name in names)
+def _bring_back_vanished(pool: _Pool, hurt: Mapping[str, frozenset[str] | None]) -> None:
+    """What this commit has no more, and what may have moved into a file that cannot be read in full.
+
+    `hurt` are these files: the names of faulty objects that nobody knows, or None where any object may be missing.
+    """
+    held, changed = pool.recovery.held(), pool.request.changed
+    vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen} if hurt else {}
+    many = len(vanished) * len(hurt) > _MOST_GUESSES
+    for path, names in hurt.items() if vanished else ():
+        content = _content(pool, path) if names is None and not many else b""
+        is_new = changed is None or path in changed
+        for identity, item in vanished.items():
+            name = identity[3]
+            named = (name.encode() in content or not content) if names is None else name in names
+            # What is held already may be so because of this file, or because of one that was renamed to it; other
+            # things cannot have moved into a file that did not change.
+            was_held_for = held[identity][0] if identity in held else None
+            renamed = names is None and is_new and was_held_for is not None and was_held_for not in pool.request.files
+            if renamed or (named and (is_new or was_held_for is not None)):
+                _keep(pool, item, path)
 
 
-def _bring_back_vanished(pool: _Pool, path: str, may_be_there: Callable[[str], bool]) -> None:
-    """What this commit has no more and that may be in a file that cannot be read in full."""
-    request, held = pool.request, pool.recovery.held()
-    changed = request.changed is None or path in request.changed
-    for identity, item in pool.recovery.everything().items():
-        if identity not in pool.chosen and (changed or identity in held) and may_be_there(identity[3]):
-            _keep(pool, item, path)
-
-
-def _may_name(pool: _Pool, path: str, name: str) -> bool:
-    """Whether a file that cannot be read may hold an object of this name: bytes that are not there may hold any."""
+def _content(pool: _Pool, path: str) -> bytes:
+    """The text of a file, in which the name of every object that it may hold is found; empty when any name may be in
+    it, because the bytes are not there or an escape may spell it."""
     source = pool.request.files.get(path)
     content = pool.request.contents(source.blob) if source is not None and source.mode.startswith("100") else b""
-    # An escape in quotes may spell any name.
-    return not content or name.encode() in content or b"\\" in content or b"\0" in content
+    return b"" if b"\\" in content or b"\0" in content else content
 
 
 def _bring_back_overrides(pool: _Pool) -> None:
@@ -205,7 +213,7 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
     for identity in {item.identity: None for item, _ in refusals}:
         refused = pool.chosen.pop(identity, None)
         kept = pool.recovery.object(identity, refused.origin.path) if refused is not None else None
-        if refused is not None and kept is not None:
+        if refused is not None and kept is not None and not isinstance(kept.value, FleetConfig):
             _keep(pool, kept, refused.origin.path)
 
 

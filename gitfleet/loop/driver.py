@@ -123,7 +123,11 @@ class Driver:
             return _lost(inputs, heads.get(self.branches.state))
         self._tell(report.tell_events(decision.after, after))
         changed = reported != heads.get(self.branches.state)
-        waiting = tuple(sentence for record in after.placements.values() for sentence in rollout.waiting_for(record))
+        waiting = tuple(
+            sentence
+            for key, record in after.placements.items()
+            for sentence in rollout.waiting_for(record, decision.plans.get(key))
+        )
         return TickResult(
             commit=inputs.desired.commit,
             state_head=reported,

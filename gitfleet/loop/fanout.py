@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from gitfleet.errors import GitfleetError
+from gitfleet.errors import GitfleetError, Stopped
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterAnswer
@@ -18,17 +18,21 @@ from gitfleet.ports.clusters import ClusterDirectory
 log = logging.getLogger(__name__)
 Write = Create | Update | Delete
 _Answer = TypeVar("_Answer")
+_GLANCE = 0.2
+_GRACE = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fanout:
     """`executor` None does one cluster after the other, in the caller's thread (simulate: the same order every time).
 
-    `patience` is how long, in seconds, a tick waits for the slowest cluster; the others' answers count meanwhile."""
+    `patience` is how long, in seconds, a tick waits for the slowest cluster; the others' answers count meanwhile.
+    Once `stopped` says so a tick is given up (Stopped) rather than waited for: that is as harmless as a kill."""
 
     directory: ClusterDirectory
     executor: Executor | None
     patience: float = 60.0
+    stopped: Callable[[], bool] = lambda: False
     _busy: dict[str, Future[Any]] = field(default_factory=dict)
 
     def look(
@@ -68,7 +72,7 @@ class Fanout:
                 answers[name] = failed(name, f"{name} is still busy with an earlier call")
             else:
                 futures[name] = self._busy[name] = self.executor.submit(call, name)
-        wait(futures.values(), timeout=self.patience)
+        self._await(futures.values())
         for name, future in futures.items():
             if not future.done():
                 future.cancel()
@@ -76,6 +80,14 @@ class Fanout:
                 continue
             answers[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]
         return answers
+
+    def _await(self, futures: Iterable[Future[Any]]) -> None:
+        pending, left = set(futures), self.patience
+        while pending and left > 0:
+            if self.stopped() and wait(pending, timeout=_GRACE).not_done:
+                raise Stopped("gitfleet is being stopped while clusters have not answered")
+            pending = wait(pending, timeout=min(_GLANCE, left)).not_done
+            left -= _GLANCE
 
     def _here(self, name: str, call: Callable[[str], _Answer], failed: Callable[[str, str], _Answer]) -> _Answer:
         try:

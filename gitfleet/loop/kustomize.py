@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
@@ -28,13 +28,14 @@ class Kustomizer:
     builder: KustomizeBuilder
     _known: dict[str, desired.SourceFile] = field(default_factory=dict)
 
-    def built(self, listing: Mapping[str, TreeEntry], read: ReadBlobs) -> dict[str, desired.SourceFile]:
-        """What `DesiredRequest.built` wants: an output for every kustomize folder of the payload.
+    def built(
+        self, folders: Collection[str], listing: Mapping[str, TreeEntry], read: ReadBlobs
+    ) -> dict[str, desired.SourceFile]:
+        """What `DesiredRequest.built` wants: an output for each of the folders of a tree.
 
         A folder that another kustomization builds on (a base) yields nothing of its own. A folder that cannot be built
         has its reason in `why`.
         """
-        folders = desired.kustomize_folders(listing)
         closures = {folder: _closure(folder, listing, read) for folder in sorted(folders)}
         bases = {base for folder, closure in closures.items() for base in closure.folders if base != folder}
         made: dict[str, desired.SourceFile] = {}

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gitfleet.errors import GiveUp, RetryLater
+from gitfleet.errors import GiveUp, RetryLater, Stopped
 from gitfleet.loop.driver import Driver, TickResult
 from gitfleet.ports.clock import Clock
 
@@ -91,6 +91,8 @@ class Runner:
             while not self.wake.stopped:
                 try:
                     result = self.driver.tick()
+                except Stopped:
+                    break
                 except (RetryLater, GiveUp) as error:
                     if isinstance(error, GiveUp) and ticks == 0:
                         raise

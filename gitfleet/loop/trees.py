@@ -49,22 +49,35 @@ class DesiredTrees:
         if (commit, state.observed_commit) in self._latest:
             return self._latest[(commit, state.observed_commit)]
         listing = self._repo.list_tree(commit)
-        older = self._last_good_listing(commit, state)
-        self._parse_all(_readable(listing, older))
+        before, changed = self._changes(commit, state)
+        held = {
+            path: tuple((good, good.path or path, TreeEntry("100644", good.blob)) for good in versions)
+            for path, versions in state.last_good.items()
+        }
+        older = [(path, entry) for versions in held.values() for good, path, entry in versions if good.blob]
+        self._parse_all(_readable([*listing.items(), *before.items(), *older]))
         answer = desired.read_desired(
             desired.DesiredRequest(
                 commit=commit,
                 files={path: self._source(path, entry) for path, entry in listing.items()},
-                last_good={path: self._source(path, entry) for path, entry in older.items()},
+                before={path: self._source(path, entry) for path, entry in before.items()},
+                held={
+                    path: [
+                        desired.HeldVersion(path=origin, source=self._source(origin, entry), documents=good.documents)
+                        for good, origin, entry in versions
+                    ]
+                    for path, versions in held.items()
+                },
+                changed=changed,
                 accepted=state,
                 contents=self._content,
-                built=self._kustomizer.built(listing, self._contents) if self._kustomizer else {},
+                built=self._built(listing),
             )
         )
         answer = self._what_if.applied_to(answer)
         self._latest = {key: known for key, known in self._latest.items() if key[0] == commit}
         self._latest[(commit, state.observed_commit)] = answer
-        self._forget_beyond(listing, older)
+        self._forget_beyond([*listing.items(), *before.items(), *older])
         return answer
 
     def regular_files(self, commit: str) -> Mapping[str, str]:
@@ -83,18 +96,29 @@ class DesiredTrees:
                 found[(manifest.origin.blob, manifest.origin.document)] = manifest
         return found
 
-    def _last_good_listing(self, commit: str, state: FleetState) -> dict[str, TreeEntry]:
-        older: dict[str, TreeEntry] = {}
-        if state.observed_commit and state.observed_commit != commit:
-            try:
-                before = self._repo.list_tree(state.observed_commit)
-                changed = self._repo.changed_paths(state.observed_commit, commit)
-            except BadInput:
-                # History was rewritten and the old commit is gone: only what the state branch holds can be held on to.
-                before, changed = {}, {}
-            older = {path: before[path] for path in changed if path in before}
-        older.update({path: TreeEntry("100644", blob) for path, blob in state.last_good.items()})
-        return older
+    def _changes(self, commit: str, state: FleetState) -> tuple[dict[str, TreeEntry], frozenset[str] | None]:
+        """The files that were read at the observed commit and are others now, as they were; and every path that differs
+        (None when that cannot be told any more)."""
+        if state.observed_commit is None or state.observed_commit == commit:
+            return {}, frozenset()
+        try:
+            changed = self._repo.changed_paths(state.observed_commit, commit)
+            before = self._repo.list_tree(state.observed_commit) if changed else {}
+        except BadInput:
+            # History was rewritten and the old commit is gone: only what the state branch holds can be held on to.
+            return {}, None
+        read = desired.read_paths(before, self._ignore_rules(before)) if changed else frozenset()
+        return {path: before[path] for path in changed if path in read}, frozenset(changed)
+
+    def _built(self, listing: Mapping[str, TreeEntry]) -> dict[str, desired.SourceFile]:
+        if self._kustomizer is None:
+            return {}
+        wanted = desired.wanted_paths(listing, self._ignore_rules(listing))
+        return self._kustomizer.built(desired.kustomize_folders(wanted), listing, self._contents)
+
+    def _ignore_rules(self, listing: Mapping[str, TreeEntry]) -> bytes:
+        entry = listing.get(desired.IGNORE_FILE)
+        return self._content(entry.oid) if entry is not None and entry.mode.startswith("100") else b""
 
     def _source(self, path: str, entry: TreeEntry) -> desired.SourceFile:
         key = (path, entry.oid)
@@ -130,21 +154,16 @@ class DesiredTrees:
                 fresh[key] = desired.encode_parsed(parsed)
         self._cache.put_many(fresh)
 
-    def _forget_beyond(self, *listings: Mapping[str, TreeEntry]) -> None:
+    def _forget_beyond(self, files: Iterable[tuple[str, TreeEntry]]) -> None:
         """Keep the memory of one tree and a half: blobs that left the tree long ago are in the cache on disk."""
-        live = {(path, entry.oid) for listing in listings for path, entry in listing.items()}
+        live = {(path, entry.oid) for path, entry in files}
         if len(self._parsed) > 2 * len(live) + 1000:
             self._parsed = {key: value for key, value in self._parsed.items() if key in live}
             self._readings = {key: value for key, value in self._readings.items() if key in live}
 
 
-def _readable(*listings: Mapping[str, TreeEntry]) -> Iterable[tuple[str, str]]:
-    return (
-        (path, entry.oid)
-        for listing in listings
-        for path, entry in listing.items()
-        if desired.is_read(path, entry.mode)
-    )
+def _readable(files: Iterable[tuple[str, TreeEntry]]) -> Iterable[tuple[str, str]]:
+    return ((path, entry.oid) for path, entry in files if desired.is_read(path, entry.mode))
 
 
 class StateTrees:

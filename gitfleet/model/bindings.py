@@ -13,6 +13,10 @@ from gitfleet.model.objects import ObjectKey
 from gitfleet.model.placements import ApplyStrategy, PlacementKey
 
 
+PinnedLabels = tuple[tuple[str, str | None], ...]
+"""Labels of a cluster by key; None: the cluster had no such label."""
+
+
 class BindingState(StrEnum):
     """Scheduled: picked, not rolled out yet. Bound: rolled out. Unscheduled: no longer picked, to be removed."""
 
@@ -68,7 +72,8 @@ class Binding:
     The spec is `state`, `resource_snapshot` (name, None before the first rollout), the override snapshots and
     `apply_strategy`; every change of the spec adds 1 to `generation`, so that conditions observed before it no longer
     count. `deleting` is when the binding was given up: its resources are being removed, then it vanishes.
-    `applied_snapshot` is the snapshot that the cluster really has (decision D23).
+    `applied_snapshot` is the snapshot that the cluster really has (decision D23). `override_labels` are the labels that
+    the overrides saw on the cluster at the last rollout: other labels change nothing there before the next one.
     """
 
     placement: PlacementKey
@@ -88,6 +93,7 @@ class Binding:
     diffed: tuple[DivergedObject, ...] = ()
     applied_snapshot: str | None = None
     deleting: datetime | None = None
+    override_labels: PinnedLabels = ()
 
     @property
     def name(self) -> str:

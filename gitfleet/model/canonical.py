@@ -10,7 +10,8 @@ from gitfleet.model.objects import JsonValue
 
 
 def canonical_json(value: JsonValue) -> bytes:
-    """UTF-8 JSON with sorted keys and no spaces; integers beyond 64 bits are written as floats, as Kubernetes does."""
+    """UTF-8 JSON with sorted keys and no spaces. TypeError for integers beyond 64 bits: the reader of YAML makes floats
+    of them, as Kubernetes does."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitfleet.model.desired import Desired
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Outcome
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState
@@ -29,14 +30,21 @@ class Inputs:
 class Decision:
     """The state to be published as intent, the works of each cluster behind it, and the rollout plans that explain it.
 
-    `wake_at` is the first moment at which time alone may change the decision, None when time changes nothing.
+    `seen_works` are the works that the clusters' answers were judged by. `wake_at` is the first moment at which time alone may change the decision, None when time changes nothing.
     """
 
     inputs: Inputs
     after: FleetState
     works: Mapping[str, tuple[Work, ...]] = field(default_factory=dict)
+    seen_works: Mapping[str, tuple[Work, ...]] = field(default_factory=dict)
     plans: Mapping[PlacementKey, RolloutPlan] = field(default_factory=dict)
     wake_at: datetime | None = None
+
+    def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterAnswer]:
+        """The answers of clusters on which something was done or is wanted otherwise than when they were judged."""
+        names = {outcome.operation.cluster for outcome in outcomes}
+        names |= {name for name in self.inputs.answers if self.works.get(name) != self.seen_works.get(name)}
+        return {name: answer for name, answer in self.inputs.answers.items() if name in names}
 
     def unseen(self) -> dict[str, tuple[ObjectKey, ...]]:
         """For each cluster that answers, the keys of its works that nobody has looked at in this tick."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from gitfleet.model.bindings import Binding
+from gitfleet.model.bindings import Binding, PinnedLabels
 from gitfleet.model.placements import ApplyStrategy, PlacementType, RollingUpdate
 
 
@@ -41,7 +41,8 @@ class Held:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutRequest:
     """One placement's bindings in listing order (by name), the snapshot they should have, and the override snapshots by
-    cluster (cluster-wide references, namespaced references)."""
+    cluster (cluster-wide references, namespaced references). `labels` are those that these overrides look at, by cluster.
+    """
 
     placement_type: PlacementType
     number_of_clusters: int | None
@@ -52,6 +53,7 @@ class RolloutRequest:
     latest_snapshot: str | None
     overrides: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(default_factory=dict)
     now: datetime
+    labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

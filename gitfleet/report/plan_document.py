@@ -16,7 +16,9 @@ from gitfleet.model.objects import JsonObject, ObjectKey
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.report.plan_moves import moves_document
 
 MASK = "***"
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
@@ -39,13 +41,16 @@ def plan_document(
         by_placement.setdefault(operation.placement, []).append(operation)
     keys = sorted({*after.placements, *before.placements, *by_placement})
     placements = [
-        _placement(
-            key,
-            after.placements.get(key) or before.placements[key],
-            before.placements.get(key),
-            plans.get(key),
-            by_placement.get(key, []),
-        )
+        {
+            **_placement(
+                key,
+                after.placements.get(key) or before.placements[key],
+                before.placements.get(key),
+                plans.get(key),
+                by_placement.get(key, []),
+            ),
+            "moves": moves_document(key, before, after),
+        }
         for key in keys
         if key in after.placements or key in before.placements
     ]
@@ -116,7 +121,8 @@ def diff_of(operation: Operation) -> str:
         case Create(manifest=manifest):
             old, new = "", _yaml(_masked(manifest.body))
         case Update(manifest=manifest, live=live):
-            old, new = _yaml(_masked(_only(manifest.body, live.body))), _yaml(_masked(manifest.body, live.body))
+            there = _only("", manifest.body, live.body, owned_fields(live.body))
+            old, new = _yaml(_masked(there)), _yaml(_masked(manifest.body, live.body))
         case _:
             return ""
     lines = list(unified_diff(old.splitlines(), new.splitlines(), "live", "desired", lineterm="", n=3))
@@ -188,21 +194,42 @@ def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | Non
 
 def _rollout(record: PlacementRecord, plan: RolloutPlan | None) -> list[dict[str, Any]]:
     if plan is None:
-        return [{"clusterName": b.cluster, "move": "none", "reason": "moved by a staged update run"} for b in
-        record.bindings]
+        return [
+            {"clusterName": b.cluster, "move": "none", "reason": "moved by a staged update run"}
+            for b in record.bindings
+        ]
     moves = [{"clusterName": m.cluster, "move": str(m.kind), "reason": m.reason} for m in plan.moves]
     held = [{"clusterName": h.cluster, "move": "wait", "reason": h.reason} for h in plan.held]
     rest = [{"clusterName": name, "move": "none", "reason": "up to date"} for name in plan.up_to_date]
     return moves + held + rest
 
 
-def _only(manifest: Any, live: Any) -> Any:
-    """The live object's values where the manifest says something: the rest is not ours to change."""
+def _only(name: str, manifest: Any, live: Any, owned: OwnedFields) -> Any:
+    """The live object's values where the manifest says something, or where we own what it no longer says (an apply
+    takes that away); the rest is not ours to change."""
     if isinstance(manifest, Mapping) and isinstance(live, Mapping):
-        return {key: _only(manifest[key], live[key]) for key in manifest if key in live}
-    if isinstance(manifest, list) and isinstance(live, list) and len(manifest) == len(live):
-        return [_only(a, b) for a, b in zip(manifest, live, strict=True)]
-    return live
+        ours = {key for key in live if key in manifest or (owned and f"f:{key}" in owned)}
+        return {
+            key: _only(key, manifest[key], value, child_fields(owned, key)) if key in manifest else value
+            for key, value in live.items()
+            if key in ours
+        }
+    if not isinstance(manifest, list) or not isinstance(live, list):
+        return live
+    keys = list_keys(name, manifest, owned)
+    if keys is None:
+        return live
+    shown: list[Any] = []
+    for item in live:
+        wanted = (
+            match_item({k: item[k] for k in keys if k in item}, manifest, keys) if isinstance(item, Mapping) else None
+        )
+        fields = item_fields(owned, item, keys) if isinstance(item, Mapping) else None
+        if wanted is not None:
+            shown.append(_only("", wanted, item, fields))
+        elif fields is not None or owned is None:
+            shown.append(item)
+    return shown
 
 
 def _masked(body: JsonObject, other: JsonObject | None = None) -> JsonObject:

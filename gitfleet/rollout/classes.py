@@ -83,6 +83,9 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
     cluster_wide, namespaced = request.overrides.get(binding.cluster, ((), ()))
     if (binding.cluster_resource_overrides, binding.resource_overrides) != (cluster_wide, namespaced):
         return "the overrides that concern it have changed"
+    labels = request.labels.get(binding.cluster, ())
+    if labels and binding.override_labels and labels != binding.override_labels:
+        return "the cluster's labels that its overrides look at have changed"
     if binding.apply_strategy != request.apply_strategy:
         return "the apply strategy has changed"
     return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet.model.bindings import Binding
+from gitfleet.model.bindings import Binding, PinnedLabels
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.rolling import RolloutRequest
@@ -16,7 +16,12 @@ from gitfleet.rollout.retire import owns_anything
 OverridesByCluster = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 
-def request_for(record: PlacementRecord, overrides: OverridesByCluster, now: datetime) -> RolloutRequest:
+def request_for(
+    record: PlacementRecord,
+    overrides: OverridesByCluster,
+    now: datetime,
+    labels: Mapping[str, PinnedLabels] | None = None,
+) -> RolloutRequest:
     """The question to the rolling update for one placement, bindings in listing order (by name, as KubeFleet lists)."""
     policy = record.placement.effective_policy
     latest = record.latest_resources
@@ -30,6 +35,7 @@ def request_for(record: PlacementRecord, overrides: OverridesByCluster, now: dat
         latest_snapshot=latest.name if latest else None,
         overrides=overrides,
         now=now,
+        labels=labels or {},
     )
 
 

@@ -146,6 +146,7 @@ def _rolled(request: RolloutRequest, binding: Binding) -> Binding:
         cluster_resource_overrides=cluster_wide,
         resource_overrides=namespaced,
         apply_strategy=request.apply_strategy,
+        override_labels=request.labels.get(binding.cluster, ()),
         generation=binding.generation + 1,
     )
 

@@ -6,27 +6,32 @@ from collections.abc import Iterator
 
 from gitfleet.model.bindings import Binding, BindingState
 from gitfleet.model.conditions import Status, find_condition
+from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
 
 _STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
 
 
-def waiting_for(record: PlacementRecord) -> tuple[str, ...]:
+def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tuple[str, ...]:
     """One sentence for each binding that has not arrived where it is to go; empty when the placement is at rest.
+
+    With the `plan` that held bindings back the sentences say why: the conditions alone do not carry the numbers.
 
     A binding that failed for good (an override that cannot be applied) is waiting too: for a change by a person.
     """
     name = str(record.placement.key)
-    return tuple(f"{name}: {sentence}" for binding in record.bindings for sentence in _waiting(binding, record))
+    held = {h.cluster: h.reason for h in plan.held} if plan is not None else {}
+    found = (_waiting(binding, record, held.get(binding.cluster)) for binding in record.bindings)
+    return tuple(f"{name}: {sentence}" for sentences in found for sentence in sentences)
 
 
-def _waiting(binding: Binding, record: PlacementRecord) -> Iterator[str]:
+def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
     if binding.deleting is not None:
         yield f"{binding.cluster} is giving up its resources"
         return
     started = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
     if started is not None and started.status is not Status.TRUE:
-        yield f"{binding.cluster} waits: {started.message}"
+        yield f"{binding.cluster} waits: {held or started.message}"
         return
     if binding.state is not BindingState.BOUND:
         if not record.placement.strategy.external:

@@ -4,6 +4,7 @@
     Renderer().works_of(state) -> {cluster: works}        the whole fleet, each work only when it changed
     overrides_for(placement, snapshot, overrides, cluster) -> (cluster-wide references, namespaced references)
     overrides_by_cluster(placement, snapshot, overrides, clusters) -> the same for many clusters at once
+    pinned_labels(references, overrides, clusters) -> the labels that these overrides look at, by cluster
 
 Forbidden here: deciding who gets which snapshot, talking to clusters, repeating a value of a patch or an object in an
 error. Manifests that nothing patches are the snapshot's own objects, never copies.
@@ -13,6 +14,7 @@ Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/ove
 
 from gitfleet.works.matching import overrides_by_cluster, overrides_for
 from gitfleet.works.memo import Renderer, works_when_done
+from gitfleet.works.pinned import pinned_labels
 from gitfleet.works.render import render_work
 
-__all__ = ["Renderer", "overrides_by_cluster", "overrides_for", "render_work", "works_when_done"]
+__all__ = ["Renderer", "overrides_by_cluster", "overrides_for", "pinned_labels", "render_work", "works_when_done"]

@@ -13,6 +13,7 @@ from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.works.matching import overrides_by_cluster
+from gitfleet.works.pinned import as_rolled_out, pinned_labels
 from gitfleet.works.render import render_work
 
 
@@ -55,12 +56,12 @@ class Renderer:
             snapshot.hash,
             binding.apply_strategy,
             tuple(references.get(r) for r in (*binding.cluster_resource_overrides, *binding.resource_overrides)),
-            cluster.labels,
+            binding.override_labels or cluster.labels,
         )
         known = self._known.get((binding.placement, binding.cluster))
         if known is not None and known[0] == made_of:
             return known
-        return made_of, render_work(binding, snapshot, references, cluster)
+        return made_of, render_work(binding, snapshot, references, as_rolled_out(cluster, binding))
 
 
 def works_when_done(state: FleetState, current: tuple[OverrideSnapshot, ...]) -> dict[str, tuple[Work, ...]]:
@@ -75,6 +76,7 @@ def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSna
         return replace(record, bindings=())
     key = record.placement.key
     concerned = overrides_by_cluster(key, latest, current, state.clusters.values())
+    labels = pinned_labels(concerned, current, state.clusters)
     bindings = []
     for binding in record.bindings:
         if binding.state is BindingState.UNSCHEDULED or binding.deleting is not None:
@@ -86,6 +88,7 @@ def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSna
                 resource_snapshot=latest.name,
                 cluster_resource_overrides=cluster_wide,
                 resource_overrides=namespaced,
+                override_labels=labels.get(binding.cluster, ()),
             )
         )
     return replace(record, bindings=tuple(bindings))

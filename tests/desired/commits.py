@@ -31,12 +31,14 @@ def source_of(path: str, content: str | bytes) -> SourceFile:
 
 
 def request_of(files: Files, *, before: Files | None = None, accepted: FleetState | None = None) -> DesiredRequest:
-    """A commit with these files; `before` are the last good versions."""
+    """A commit with these files; `before` are all files of the observed commit, None when that one is gone."""
     contents = {blob_of(content): text_of(content) for content in [*files.values(), *(before or {}).values()]}
+    changed = {path for path in {*files, *(before or {})} if before is None or before.get(path) != files.get(path)}
     return DesiredRequest(
         commit="c0ffee",
         files={path: source_of(path, content) for path, content in files.items()},
-        last_good={path: source_of(path, content) for path, content in (before or {}).items()},
+        before={path: source_of(path, content) for path, content in (before or {}).items() if path in changed},
+        changed=None if before is None else changed,
         accepted=accepted or FleetState(),
         contents=lambda blob: contents.get(blob, b""),
     )

@@ -8,6 +8,7 @@ import pytest
 
 from gitfleet.desired import DesiredRequest, SourceFile, read_desired
 from gitfleet.model.desired import Desired
+from gitfleet.model.faults import LastGood
 from gitfleet.model.placements import PlacementType
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests.desired.commits import blob_of, read, request_of
@@ -48,7 +49,7 @@ def test_a_broken_document_holds_its_own_object_only() -> None:
     before = {"resources/a.yaml": config_map("a", "old") + "---\n" + config_map("b", "old")}
     desired = read({"resources/a.yaml": config_map("a", "new") + "---\nkind: [\n"}, before=before)
     assert payload(desired) == {"a": "new", "b": "old"}
-    assert desired.last_good == {"resources/a.yaml": blob_of(before["resources/a.yaml"])}
+    assert desired.last_good == {"resources/a.yaml": (LastGood(blob_of(before["resources/a.yaml"]), (1,)),)}
     assert not desired.holds_removals
     assert [fault.line for fault in desired.faults] == [6]
 
@@ -58,7 +59,7 @@ def test_a_faulty_object_holds_its_last_good_version() -> None:
     faulty = config_map("b", "new").replace("shop}", "shop, labels: {x: 1}}")
     desired = read({"resources/a.yaml": config_map("a", "new") + "---\n" + faulty}, before=before)
     assert payload(desired) == {"a": "new", "b": "old"}
-    assert desired.last_good == {"resources/a.yaml": blob_of(before["resources/a.yaml"])}
+    assert desired.last_good == {"resources/a.yaml": (LastGood(blob_of(before["resources/a.yaml"]), (1,)),)}
 
 
 def test_other_files_of_the_commit_go_on() -> None:
@@ -80,15 +81,16 @@ def test_an_object_that_moved_out_of_a_broken_file_is_not_doubled() -> None:
 def test_an_unreadable_file_that_was_never_good_holds_all_removals() -> None:
     desired = read({"resources/a.yaml": "a: ["})
     assert desired.holds_removals
-    assert desired.last_good == {}
+    assert desired.last_good == {"resources/a.yaml": (LastGood("", ()),)}
 
 
 def test_what_vanishes_beside_an_unreadable_new_file_stays() -> None:
     before = {"resources/old-name.yaml": config_map("a", "old")}
     desired = read({"resources/new-name.yaml": "a: ["}, before=before)
     assert payload(desired) == {"a": "old"}
-    assert desired.holds_removals
-    assert desired.last_good == {"resources/old-name.yaml": blob_of(before["resources/old-name.yaml"])}
+    assert not desired.holds_removals
+    blob = blob_of(before["resources/old-name.yaml"])
+    assert desired.last_good == {"resources/new-name.yaml": (LastGood(blob, (0,), "resources/old-name.yaml"),)}
 
 
 def test_a_renamed_and_faulty_object_is_found_where_it_was() -> None:
@@ -97,7 +99,9 @@ def test_a_renamed_and_faulty_object_is_found_where_it_was() -> None:
     assert [placement.policy and placement.policy.placement_type for placement in desired.placements.values()] == [
         PlacementType.PICK_N
     ]
-    assert desired.last_good == {"placements/new-name.yaml": blob_of(PLACEMENT)}
+    assert desired.last_good == {
+        "placements/new-name.yaml": (LastGood(blob_of(PLACEMENT), (0,), "placements/old-name.yaml"),)
+    }
 
 
 def test_removing_a_sound_file_is_no_fault() -> None:
@@ -152,7 +156,7 @@ def test_edits_of_a_placement(old: str, new: str, fault: str) -> None:
     assert len(desired.faults) == 1
     assert str(desired.faults[0]).startswith(f"placements/a.yaml:{line}: ClusterResourcePlacement/web: {rest}")
     assert placement == accepted(before).placements[placement.key].placement
-    assert desired.last_good == {"placements/a.yaml": blob_of(before)}
+    assert desired.last_good == {"placements/a.yaml": (LastGood(blob_of(before), (0,)),)}
 
 
 @pytest.mark.parametrize(
@@ -206,7 +210,7 @@ def test_links_and_submodules_are_never_followed() -> None:
         f"resources/app:1: is a symbolic link, {advice} error",
     ]
     assert not desired.holds_removals
-    assert sorted(desired.last_good) == ["clusters/c.yaml", "resources/app/a.yaml"]
+    assert sorted(desired.last_good) == ["clusters/c.yaml", "resources/app"]
 
 
 def test_files_that_were_not_read() -> None:

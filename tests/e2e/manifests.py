@@ -18,7 +18,9 @@ def text(*documents: Mapping[str, Any]) -> str:
 def member(name: str, *, connection: Mapping[str, Any] | None = None, **labels: str) -> str:
     """A MemberCluster reached by the context of its name, unless another connection is given."""
     spec = {"connection": dict(connection or {"context": name})}
-    return text({"apiVersion": FLEET, "kind": "MemberCluster", "metadata": {"name": name, "labels": labels}, "spec": spec})
+    return text(
+        {"apiVersion": FLEET, "kind": "MemberCluster", "metadata": {"name": name, "labels": labels}, "spec": spec}
+    )
 
 
 def placement(
@@ -39,9 +41,7 @@ def placement(
     selector = {"group": "", "version": "v1", "kind": "Namespace", "name": namespace}
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"unavailablePeriodSeconds": 1, **rolling}}
     spec = {"resourceSelectors": [selector], "policy": policy, "strategy": strategy}
-    return text(
-        {"apiVersion": PLACEMENT, "kind": "ClusterResourcePlacement", "metadata": {"name": name}, "spec": spec}
-    )
+    return text({"apiVersion": PLACEMENT, "kind": "ClusterResourcePlacement", "metadata": {"name": name}, "spec": spec})
 
 
 def override(namespace: str, config_map: str, path: str, value: str, match: Mapping[str, str]) -> str:

@@ -62,18 +62,17 @@ class Member:
         core = CoreV1Api(self._client)
         maps = core.list_namespaced_config_map(namespace, _request_timeout=_SECONDS).items
         services = core.list_namespaced_service(namespace, _request_timeout=_SECONDS).items
-        deployments = AppsV1Api(self._client).list_namespaced_deployment(namespace, _request_timeout=_SECONDS).items
+        apps = AppsV1Api(self._client)
+        deployments: list[Any] = apps.list_namespaced_deployment(namespace, _request_timeout=_SECONDS).items
         found: dict[str, Any] = {f"ConfigMap/{m.metadata.name}": m.data for m in maps}
         found.pop("ConfigMap/kube-root-ca.crt", None)
         found.update({f"Service/{s.metadata.name}": [p.port for p in s.spec.ports] for s in services})
-        found.update(
-            {f"Deployment/{d.metadata.name}": d.spec.template.spec.containers[0].image for d in deployments}
-        )
+        found.update({f"Deployment/{d.metadata.name}": d.spec.template.spec.containers[0].image for d in deployments})
         return found
 
     def close(self) -> None:
         """Let the connection go."""
-        self._client.close()
+        self._client.close()  # type: ignore[no-untyped-call]
 
     def _deployment(self, namespace: str, name: str) -> Any:
         return self._found(lambda: AppsV1Api(self._client).read_namespaced_deployment(name, namespace))

@@ -90,7 +90,9 @@ class ConfigRepo:
 
     def parents(self, branch: str = STATE) -> list[int]:
         """How many parents each commit of a branch has, the oldest first."""
-        return [len(line.split()) - 1 for line in git(self.hub, "rev-list", "--reverse", "--parents", branch).splitlines()]
+        return [
+            len(line.split()) - 1 for line in git(self.hub, "rev-list", "--reverse", "--parents", branch).splitlines()
+        ]
 
     def end_state(self) -> dict[str, str]:
         """The state branch without what differs between two runs of the same story: times, uids, versions."""

@@ -133,7 +133,7 @@ def test_kill_on_real_clusters_keeps_the_budget(
     def payload(image: str) -> dict[str, str | None]:
         return {"resources/web.yaml": namespace_file(namespace) + "---\n" + deployment(namespace, image)}
 
-    def images() -> list[str | None]:
+    def images() -> list[str]:
         return sorted(str(m.image(namespace)) for m in three)
 
     def kill(step: str) -> None:

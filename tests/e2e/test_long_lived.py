@@ -10,7 +10,7 @@ import yaml
 
 from tests.e2e.manifests import config_map, deployment, member, namespace_file, placement, text
 from tests.e2e.members import Members
-from tests.e2e.programs import Program, eventually
+from tests.e2e.programs import Program, Running, eventually
 from tests.e2e.repos import STATE, ConfigRepo, git
 from tests.realparts.git_http import GitHttpServer
 
@@ -18,7 +18,12 @@ pytestmark = pytest.mark.real
 
 SIMULATED = {"simulated": True}
 HOURLY = text(
-    {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "FleetConfig", "metadata": {"name": "f"}, "spec": {"interval": "1h"}}
+    {
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "FleetConfig",
+        "metadata": {"name": "f"},
+        "spec": {"interval": "1h"},
+    }
 )
 SECONDLY = HOURLY.replace("1h", "1s")
 
@@ -39,6 +44,11 @@ def applied_value(simulated: Path) -> str | None:
         return None
     bodies = [item["object"] for item in saved["objects"]]
     return next((b["data"]["k"] for b in bodies if b["metadata"]["name"] == "settings"), None)
+
+
+def await_value(value: str, simulated: Path, running: Running) -> float:
+    """Seconds until the value is on the simulated cluster."""
+    return eventually(lambda: applied_value(simulated) == value, 20, lambda: running.talk)
 
 
 def test_a_commit_to_a_local_repo_wakes_it_and_the_work_tree_is_never_touched(tmp_path: Path) -> None:
@@ -65,7 +75,7 @@ def test_a_commit_to_a_local_repo_wakes_it_and_the_work_tree_is_never_touched(tm
         for value in ("two", "three"):
             commit(value)
             head, index = git(repo, "rev-parse", "HEAD"), (repo / ".git/index").read_bytes()
-            reactions.append(eventually(lambda value=value: applied_value(simulated) == value, 20, lambda: running.talk))  # type: ignore[misc]
+            reactions.append(await_value(value, simulated, running))
             # What people have checked out is theirs: not a byte of it moves.
             assert (repo / ".git/index").read_bytes() == index
             assert git(repo, "symbolic-ref", "HEAD").strip() == "refs/heads/main"
@@ -106,7 +116,8 @@ def test_an_api_server_goes_away_and_comes_back(config: ConfigRepo, program: Pro
 
     config.commit(
         {f"clusters/{m.name}.yaml": member(m.name) for m in (here, away)}
-        | {"gitfleet.yaml": SECONDLY, "placements/web.yaml": placement(namespace)}
+        # What is lost counts as unavailable: two, so that the other one may go on.
+        | {"gitfleet.yaml": SECONDLY, "placements/web.yaml": placement(namespace, maxUnavailable=2)}
         | {"resources/namespace.yaml": namespace_file(namespace)}
         | payload("web:1")
     )

@@ -87,7 +87,8 @@ def test_from_the_first_commit_to_the_removal_of_the_placement(
 
     # The placement goes: all that it brought goes, from the clusters and from the state.
     config.commit(
-        {"placements/web.yaml": None, "resources/web/deployment.yaml": deployment(namespace, "web:2")}, "No web any more"
+        {"placements/web.yaml": None, "resources/web/deployment.yaml": deployment(namespace, "web:2")},
+        "No web any more",
     )
     program.settle()
     eventually(lambda: not any(m.has_namespace(namespace) for m in both), 10)

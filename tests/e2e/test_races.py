@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -13,7 +13,6 @@ from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterAnswer
-from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clusters import ClusterClient, ClusterReader
 from gitfleet.settings import Limits
 from gitfleet.testing.clock import ManualClock

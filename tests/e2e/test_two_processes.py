@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -66,7 +67,7 @@ def test_two_processes_and_edits_in_between(
     assert len(highest) == 3
 
 
-def bindings_in(text: str) -> list[dict[str, dict[str, int]]]:
+def bindings_in(text: str) -> list[dict[str, dict[str, Any]]]:
     """The bindings in a file of the state branch."""
     found = []
     for document in yaml.safe_load_all(text):

@@ -1,7 +1,8 @@
 """The four cases of examples/member-clusters: a tainted, a leaving, a silent and a relabelled cluster (seeds 001, 003).
 
-Once a cluster is picked it will not be unpicked even if it is modified in a way that renders it unfit, nor if it becomes
-unhealthy. However, it is unpicked if it leaves the fleet, and PickN finds a new cluster as replacement (seeds/001).
+Once a cluster is picked it will not be unpicked even if it is modified in a way that renders it unfit, nor if it
+becomes unhealthy. However, it is unpicked if it leaves the fleet, and PickN finds a new cluster as replacement
+(seeds/001).
 """
 
 from __future__ import annotations

@@ -173,6 +173,7 @@ class History:
         """One tick; whether anything may still change at this moment."""
         result = self.world.tick()
         self.laws.by_gitfleet(False)
+        assert not self.laws.broken, self.laws.broken[0]
         return result is None or result.changed or result.lost_race
 
     def rest(self) -> None:
@@ -192,7 +193,7 @@ class History:
             self._let_time_pass()
         self._mend()
         self.world.settle(timedelta(hours=2))
-        self.laws.by_gitfleet(False)
+        assert not self.laws.broken, self.laws.broken[0]
 
     def _begin(self) -> None:
         dice = self.dice

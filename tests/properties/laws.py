@@ -32,16 +32,14 @@ from gitfleet.works import Renderer
 Up = dict[PlacementKey, frozenset[str]]
 
 
-class LawBroken(AssertionError):
-    """A law does not hold."""
-
-
 @dataclass(slots=True)
 class Laws:
-    """Watches one fleet. `intent` is the state in force: the one pushed last."""
+    """Watches one fleet. `intent` is the state in force: the one pushed last; `broken` tells what should not have been
+    (kept, not raised: what watches a cluster must not be able to stop it)."""
 
     fleet: SimulatedFleet
     intent: FleetState = field(default_factory=FleetState)
+    broken: list[str] = field(default_factory=list)
     checked: int = 0
     _works: Mapping[str, Mapping[PlacementKey, Work]] = field(default_factory=dict)
     _renderer: Renderer = field(default_factory=Renderer)
@@ -70,10 +68,10 @@ class Laws:
         self.checked += 1
         name, key = happening.cluster, happening.key
         if key not in self.intent.inventory.get(name, {}):
-            raise LawBroken(f"{happening.what} of {key} on {name}, which no pushed inventory names")
+            self.broken.append(f"{happening.what} of {key} on {name}, which no pushed inventory names")
         for placement, clusters in self._up.items():
             if name in clusters and not self._is_up(name, placement):
-                raise LawBroken(f"{happening.what} of {key} took {placement} on {name} down, and no intent asked for it")
+                self.broken.append(f"{happening.what} of {key} took {placement} on {name} down, which no intent asked for")
 
     def by_gitfleet(self, performing: bool) -> None:
         """Whether what happens from now on is gitfleet's doing."""
@@ -91,7 +89,7 @@ class Laws:
         left = len(before & after)
         self.checked += 1
         if left < floor:
-            raise LawBroken(
+            self.broken.append(
                 f"{record.placement.key}: taking down {sorted(taken)} leaves {left} up ({sorted(before & after)}), "
                 f"and {floor} must stay"
             )

@@ -210,6 +210,7 @@ def bindings(key: PlacementKey, cluster: str) -> st.SearchStrategy[Binding]:
         diffed=diverged,
         applied_snapshot=st.none() | st.sampled_from([f"{key.name}-0-snapshot", ""]),
         deleting=st.none() | times,
+        override_labels=tuples(st.tuples(names, st.none() | texts)),
     )
 
 

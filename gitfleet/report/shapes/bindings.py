@@ -62,6 +62,7 @@ def binding_object(binding: Binding) -> JsonObject:
                 clusterDecision=binding.decision and decision_object(binding.decision),
                 clusterResourceOverrideSnapshots=list(binding.cluster_resource_overrides),
                 resourceOverrideSnapshots=references_object(binding.resource_overrides),
+                overrideLabels=[{"key": key, **_absent_or(value=value)} for key, value in binding.override_labels],
                 applyStrategy=None if strategy == ApplyStrategy() else apply_strategy_object(strategy),
             ),
         },
@@ -180,4 +181,7 @@ def read_binding(source: Mapping[str, Any]) -> Binding:
         diffed=tuple(_read_diverged(item, "Diff") for item in mappings_at(status, "diffedPlacements")),
         applied_snapshot=optional_text(status, "appliedResourceSnapshotName"),
         deleting=optional_time(metadata, "deletionTimestamp"),
+        override_labels=tuple(
+            (need_text(item, "key"), optional_text(item, "value")) for item in mappings_at(spec, "overrideLabels")
+        ),
     )

@@ -1,0 +1,62 @@
+"""What a cluster costs, as a property that placements can ask for.
+
+The platform team of each cluster keeps a ConfigMap with the prices of a cpu and of a gigabyte of memory for an hour:
+
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: prices, namespace: platform}
+    data: {per-cpu-hour: "0.031", per-gb-hour: "0.0042"}
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from gitfleet.model.conditions import Status
+from gitfleet.ports.properties import ClusterView, Collected, ToldCondition
+
+PREFIX = "cost.example.com/"
+PRICES = ("per-cpu-hour", "per-gb-hour")
+
+
+class CostProvider:
+    """PropertyProvider (gitfleet.ports.properties) with the two operations start and collect.
+
+    `args` are what gitfleet.yaml says: `namespace` and `name` of the ConfigMap.
+    """
+
+    def __init__(self, args: Any) -> None:
+        unknown = sorted(set(args) - {"namespace", "name"})
+        if unknown:
+            raise ValueError(f"unknown arguments: {', '.join(unknown)}")
+        self._path = f"/api/v1/namespaces/{args.get('namespace', 'platform')}/configmaps/{args.get('name', 'prices')}"
+        self._cluster: ClusterView | None = None
+
+    def start(self, cluster: ClusterView) -> None:
+        """Keep what gives access to the cluster; whatever takes long belongs into `collect`."""
+        self._cluster = cluster
+
+    def collect(self) -> Collected:
+        """The prices that can be read, and a condition of our own that says whether there are any."""
+        assert self._cluster is not None  # noqa: S101 - gitfleet starts a provider before it collects
+        found = self._cluster.get(self._path)
+        if found is None:
+            missing = ToldCondition("PricesKnown", Status.FALSE, "NoPriceList", f"{self._path} is not there")
+            return Collected(conditions=(missing,))
+        data = found.get("data") or {}
+        prices = {name: str(data[name]).strip() for name in PRICES if _is_price(data.get(name))}
+        wrong = ", ".join(name for name in PRICES if name not in prices)
+        known = ToldCondition("PricesKnown", Status.TRUE, "PriceListRead", f"{len(prices)} prices read")
+        return Collected(
+            properties={PREFIX + name: price for name, price in prices.items()},
+            conditions=(known,),
+            problem=f"{self._path} has no price for {wrong}" if wrong else "",
+        )
+
+
+def _is_price(text: object) -> bool:
+    try:
+        return Decimal(str(text)) >= 0
+    except InvalidOperation:
+        return False

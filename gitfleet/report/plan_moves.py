@@ -1,0 +1,122 @@
+"""Which clusters a commit makes a placement leave and join, and because of what (contracts.md §4, `moves`)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from gitfleet.model.bindings import BindingState
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.placements import PlacementKey, PlacementType
+from gitfleet.model.state import FleetState, PlacementRecord
+
+_MOST_NAMED: Final = 3
+
+
+def moves_document(key: PlacementKey, before: FleetState, after: FleetState) -> dict[str, Any]:
+    """`{leave, join, because}` of one placement between two states: clusters by name, and why in half a sentence, ""
+    when nothing moves."""
+    old, new = before.placements.get(key), after.placements.get(key)
+    had, has = _picked(old), _picked(new)
+    leave, join = sorted(had - has), sorted(has - had)
+    because = " and ".join(dict.fromkeys(_causes(old, new, leave, join, before, after))) if leave or join else ""
+    return {"leave": leave, "join": join, "because": because}
+
+
+def moves_sentence(moves: Mapping[str, Any]) -> str:
+    """`3 clusters leave, 2 join, because ...`; "" when nothing moves."""
+    leave, join = len(moves["leave"]), len(moves["join"])
+    parts = [f"{_count(leave)} {'leaves' if leave == 1 else 'leave'}"] if leave else []
+    if join:
+        parts.append(f"{join if leave else _count(join)} {'joins' if join == 1 else 'join'}")
+    return f"{', '.join(parts)}, because {moves['because']}" if parts else ""
+
+
+def _picked(record: PlacementRecord | None) -> set[str]:
+    if record is None:
+        return set()
+    return {b.cluster for b in record.bindings if b.state is not BindingState.UNSCHEDULED and b.deleting is None}
+
+
+def _causes(
+    old: PlacementRecord | None,
+    new: PlacementRecord | None,
+    leave: Collection[str],
+    join: Collection[str],
+    before: FleetState,
+    after: FleetState,
+) -> Iterator[str]:
+    """What people changed, and what follows from it; the first that explains a move counts."""
+    if new is None or new.placement.deleting is not None:
+        yield "the placement is deleted"
+        return
+    if old is None:
+        yield "the placement is new"
+        return
+    gone = [name for name in leave if _left(after.clusters.get(name))]
+    if gone:
+        yield f"{_names(gone)} {_verb(gone, 'leaves', 'leave')} the fleet"
+    policy = _policy_cause(old, new)
+    if policy and (len(gone) < len(leave) or join):
+        yield policy
+        return
+    if len(gone) < len(leave):
+        yield "it was scheduled anew"
+    yield from _joining(new, gone, join, before, after)
+
+
+def _joining(
+    new: PlacementRecord, gone: Collection[str], join: Collection[str], before: FleetState, after: FleetState
+) -> Iterator[str]:
+    fresh = [name for name in join if name not in before.clusters]
+    if fresh:
+        yield f"{_names(fresh)} {_verb(fresh, 'joins', 'join')} the fleet"
+    if gone and new.placement.effective_policy.placement_type is PlacementType.PICK_N and len(fresh) < len(join):
+        yield "PickN finds a replacement"
+        return
+    for what, changed in (("label", _labels_changed), ("taint", _taints_changed)):
+        found = [n for n in join if n not in fresh and changed(before.clusters[n], after.clusters.get(n))]
+        if found:
+            yield f"the {what}s of {_names(found)} changed"
+        fresh += found
+    rest = [name for name in join if name not in fresh]
+    if rest:
+        yield f"{_names(rest)} {_verb(rest, 'has', 'have')} become eligible"
+
+
+def _policy_cause(old: PlacementRecord, new: PlacementRecord) -> str:
+    was, now = old.latest_policy, new.latest_policy
+    if was is None or now is None:
+        return ""
+    if was.name != now.name:
+        return "its policy changed"
+    if was.number_of_clusters != now.number_of_clusters:
+        return f"numberOfClusters is {now.number_of_clusters} and was {was.number_of_clusters}"
+    return ""
+
+
+def _left(cluster: MemberCluster | None) -> bool:
+    return cluster is None or cluster.deleting is not None
+
+
+def _labels_changed(old: MemberCluster, new: MemberCluster | None) -> bool:
+    return new is not None and dict(old.labels) != dict(new.labels)
+
+
+def _taints_changed(old: MemberCluster, new: MemberCluster | None) -> bool:
+    return new is not None and old.taints != new.taints
+
+
+def _names(clusters: Iterable[str]) -> str:
+    found = list(clusters)
+    rest = len(found) - _MOST_NAMED
+    shown = [*found[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _verb(clusters: Collection[str], one: str, many: str) -> str:
+    return one if len(clusters) == 1 else many
+
+
+def _count(number: int) -> str:
+    return f"{number} cluster{'' if number == 1 else 's'}"

@@ -1,0 +1,221 @@
+"""`gitfleet plan`: short for people, one document for programs, safe as a comment on a pull request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitfleet.cli import plan_markdown
+from tests.cli.conftest import Shell, commit, git
+from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
+
+FIRST = """\
+monitoring (PickAll): 4 clusters, 4 objects, snapshot 0
+  bind   eu-north-1, eu-west-1, us-east-1, us-lab-1: monitoring-0-snapshot goes out to a new cluster
+  + Namespace/monitoring on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
+  + ConfigMap/monitoring/probe-targets on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
+  + Service/monitoring/probe on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
+  + Deployment/monitoring/probe on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
+web (PickN): 2 clusters, 4 objects, snapshot 0
+  bind   eu-west-1, us-east-1: web-0-snapshot goes out to a new cluster
+  not    eu-north-1: does not score high enough (affinity score: 0, topology spread score: 0)
+  not    us-lab-1: cluster does not match with any of the required cluster affinity terms
+  + Namespace/web on eu-west-1, us-east-1: is not on the cluster yet
+  + ConfigMap/web/web-settings on eu-west-1, us-east-1: is not on the cluster yet
+  + Service/web/web on eu-west-1, us-east-1: is not on the cluster yet
+  + Deployment/web/web on eu-west-1, us-east-1: is not on the cluster yet
+Plan: 24 to create.
+"""
+STILL = """\
+monitoring (PickAll): up to date on 4 clusters, 4 objects, snapshot 0
+web (PickN): up to date on 2 clusters, 4 objects, snapshot 0
+No object changes; 24 objects in place.
+"""
+
+
+@pytest.mark.parametrize("clusters", ["live", "simulated", "none"])
+def test_the_first_plan_of_a_new_fleet(gitfleet: Shell, fleet: Path, clusters: str) -> None:
+    ended = gitfleet("plan", fleet, "--clusters", clusters)
+
+    assert (ended.code, ended.out, ended.err) == (0, FIRST, "")
+
+
+def test_nothing_is_written_anywhere(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    before = git(fleet, "for-each-ref")
+    kept = tmp_path / "kept"
+    gitfleet("plan", fleet, "--clusters", "simulated", "--simulated-dir", kept)
+
+    assert git(fleet, "for-each-ref") == before
+    assert git(fleet, "status", "--porcelain") == ""
+    assert not kept.exists()
+
+
+def test_the_detailed_exit_code(gitfleet: Shell, settled: Path, fleet: Path) -> None:
+    assert gitfleet("plan", fleet, "--clusters", "none", "--detailed-exitcode").code == 2
+    simulated = settled.parent / "cache"
+    place = next(simulated.glob("gitfleet/repos/*"))
+    ended = gitfleet("plan", settled, "--detailed-exitcode", "--simulated-dir", place / "simulated")
+    assert (ended.code, ended.out) == (0, STILL)
+
+
+def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path) -> None:
+    place = next((settled.parent / "cache").glob("gitfleet/repos/*"))
+    git(settled, "switch", "--quiet", "--create", "my-change")
+    path = settled / "resources" / "web" / "web.yaml"
+    old = path.read_text()
+    assert "replicas: 2" in old
+    new = old.replace("replicas: 2", "replicas: 5").replace("    app: web\nspec:", "spec:", 1).replace("  labels:\n", "", 1)
+    commit(settled, {"resources/web/web.yaml": new})
+    git(settled, "switch", "--quiet", "main")
+    ended = gitfleet("plan", settled, "--rev", "my-change", "--simulated-dir", place / "simulated")
+
+    web = ended.out[ended.out.index("web (PickN)") :]
+    assert "  update eu-west-1: " in web and "  wait   us-east-1: " in web  # one cluster at a time: maxUnavailable 1
+    assert "  ~ Deployment/web/web on eu-west-1: the manifest changed\n" in web
+    assert "      -  replicas: 2\n      +  replicas: 5\n" in web
+    assert "      -  labels:\n      -    app: web\n" in web  # what the manifest no longer says is taken away
+    assert web.endswith("Plan: 1 to update, 23 in place.\n")
+
+
+def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"placements/bad.yaml": BAD})
+    document = json.loads(gitfleet("plan", fleet, "--clusters", "none", "-o", "json").out)
+
+    assert {name: type(value).__name__ for name, value in document.items()} == {
+        "apiVersion": "str", "kind": "str", "commit": "str", "stateCommit": "NoneType", "faults": "list",
+        "placements": "list", "runs": "list", "evictions": "list", "rollouts": "list", "summary": "dict",
+        "unreachable": "list",
+    }  # fmt: skip
+    assert document["summary"] == {"create": 24, "update": 0, "delete": 0, "keep": 0, "refuse": 0}
+    web = next(placement for placement in document["placements"] if placement["name"] == "web")
+    assert set(web) == {
+        "name", "namespace", "placementType", "resourceSnapshotIndex", "resourceHash", "policySnapshotIndex",
+        "scheduled", "selectedResources", "clusters", "rollout", "operations",
+    }  # fmt: skip
+    assert {row["clusterName"]: row["refusedBy"] for row in web["clusters"] if not row["selected"]} == {
+        "eu-north-1": None,
+        "us-lab-1": "ClusterAffinity",
+    }
+    assert document["faults"][0]["path"] == "placements/bad.yaml"
+
+
+def test_faults_come_first_and_hold_nothing_else_up(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"placements/bad.yaml": BAD})
+    ended = gitfleet("plan", fleet, "--clusters", "none")
+
+    lines = ended.out.splitlines()
+    assert ended.code == 0
+    assert lines[0].startswith("error: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")
+    assert lines[2] == "What is faulty keeps its last good version."
+    assert "\n".join(lines[3:]) + "\n" == FIRST
+
+
+def test_a_cluster_that_cannot_be_reached_is_named_with_the_reason(gitfleet: Shell, fleet: Path) -> None:
+    cluster = (fleet / "clusters" / "eu-west-1.yaml").read_text()
+    commit(fleet, {"clusters/eu-west-1.yaml": cluster.replace("simulated: true", "context: eu-west-1")})
+    ended = gitfleet("plan", fleet)
+
+    assert ended.code == 0
+    assert ended.out.startswith('unreachable: eu-west-1: cluster eu-west-1 is reached by the context "eu-west-1" and ')
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--without", "us-east-1"), "bind   eu-north-1, eu-west-1: web-0-snapshot"),
+        (("--without", "region=eu"), "! SchedulingPolicyUnfulfilled: "),
+        (("--cordon", "us-east-1"), "not    us-east-1: taint"),
+    ],
+)
+def test_what_if(gitfleet: Shell, fleet: Path, words: tuple[str, ...], expected: str) -> None:
+    ended = gitfleet("plan", fleet, "--clusters", "none", *words)
+
+    assert ended.code == 0
+    assert f"  {expected}" in ended.out[ended.out.index("web (PickN)") :]
+
+
+def test_what_if_with_more_clusters(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    extra = tmp_path / "extra.yaml"
+    extra.write_text((fleet / "clusters" / "eu-west-1.yaml").read_text().replace("eu-west-1", "eu-west-9"))
+    ended = gitfleet("plan", fleet, "--clusters", "none", "--with", extra)
+
+    assert ended.out.startswith("monitoring (PickAll): 5 clusters, ")
+    assert gitfleet("plan", fleet, "--with", tmp_path / "absent").err.startswith("error: ")
+    assert gitfleet("plan", fleet, "--without", "nope").err.startswith('error: --without "nope" chooses no cluster')
+
+
+def test_with_a_base_only_the_change_is_planned(gitfleet: Shell, fleet: Path) -> None:
+    git(fleet, "switch", "--quiet", "--create", "my-change")
+    commit(fleet, {"placements/monitoring.yaml": None})
+    git(fleet, "switch", "--quiet", "main")
+    ended = gitfleet("plan", fleet, "--clusters", "none", "--base", "main", "--rev", "my-change", "-o", "json")
+
+    moves = {
+        placement["name"]: {row["move"] for row in placement["rollout"]}
+        for placement in json.loads(ended.out)["placements"]
+    }
+    assert moves["web"] == {"none"}
+
+
+def test_markdown_for_a_pull_request(gitfleet: Shell, fleet: Path) -> None:
+    ended = gitfleet("plan", fleet, "--clusters", "none", "-o", "markdown")
+
+    lines = ended.out.splitlines()
+    assert lines[:3] == ["### gitfleet plan", "", "Plan: 24 to create. 4 clusters are touched."]
+    assert "#### `web` (PickN), snapshot 0" in lines
+    assert "| bind |  | `eu-west-1, us-east-1` | `web-0-snapshot goes out to a new cluster` |" in lines
+    assert ended.out.count("<details>") == ended.out.count("</details>") == 9
+    assert ended.out.count("```diff") == 9
+
+
+def test_markdown_of_hostile_texts_is_inert(gitfleet: Shell, fleet: Path) -> None:
+    settings = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: hostile, namespace: web}
+data:
+  a: "````\\n</details><img src=x onerror=alert(1)> @everyone"
+"""
+    commit(fleet, {HOSTILE_PATH: HOSTILE, "resources/web/hostile.yaml": settings})
+    out = gitfleet("plan", fleet, "--clusters", "none", "-o", "markdown").out
+
+    outside, fence = [], ""
+    for line in out.splitlines():
+        if not fence and line.startswith("```"):
+            fence = line.removesuffix("diff")
+        elif fence and line == fence:
+            fence = ""
+        elif not fence:
+            outside.append(line)
+    text = "\n".join(outside)
+    assert not fence and "\x1b" not in out
+    assert "<img" not in text and "<b>" not in text and "@everyone" not in text
+    assert "::error file" not in "".join(line[:8] for line in outside)
+
+
+def test_long_diffs_are_cut(monkeypatch: pytest.MonkeyPatch, gitfleet: Shell, fleet: Path) -> None:
+    monkeypatch.setattr(plan_markdown, "MOST_DIFF_LETTERS", 900)
+    out = gitfleet("plan", fleet, "--clusters", "none", "-o", "markdown").out
+
+    shown = out.count("<details>")
+    assert 0 < shown < 9
+    assert out.endswith(f"\nand {9 - shown} more diffs: `gitfleet plan -o json` has them all\n")
+
+
+def operation(cluster: str, **more: Any) -> dict[str, Any]:
+    """One row of a Plan document."""
+    key = {"group": "", "version": "v1", "kind": "Secret", "namespace": "n", "name": "s"}
+    return {"clusterName": cluster, "action": "refuse", "object": key, "reason": "why", "diff": "", **more}
+
+
+def test_many_clusters_are_counted() -> None:
+    from gitfleet.cli.plan_groups import names, operations_of
+
+    placement = {"operations": [operation(f"c{number:03d}") for number in range(200)]}
+    (group,) = operations_of(placement, diffs_of=())
+
+    assert names(group.clusters) == "c000, c001, c002, c003 and 196 more"
+    assert names(("a", "b", "c", "d", "e")) == "a, b, c, d, e"

@@ -1,0 +1,208 @@
+"""`gitfleet simulate`: the timeline in text, as JSON, and as a page."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+from gitfleet.cli import timeline_page
+from gitfleet.cli.progress import Lines, when_of
+from gitfleet.model.events import Event
+from tests.cli.conftest import Shell, git
+
+BAD_IMAGE = """\
+apiVersion: gitfleet.dev/v1alpha1
+kind: Scenario
+spec:
+  clusters:
+    - {names: [us-east-1], object: {kind: Deployment, name: web}, available: never}
+  timeline:
+    - {at: 90s, cluster: {name: eu-north-1, state: unreachable}}
+    - {at: 100s, crash: reconciler}
+"""
+GOLDEN = """\
+     0s  eu-north-1: healthy
+     0s  eu-west-1: healthy
+     0s  us-east-1: healthy
+     0s  us-lab-1: healthy
+     0s  monitoring: snapshot 0 taken
+     0s  monitoring: eu-north-1 picked, gets snapshot 0
+     0s  monitoring: eu-west-1 picked, gets snapshot 0
+     0s  monitoring: us-east-1 picked, gets snapshot 0
+     0s  monitoring: us-lab-1 picked, gets snapshot 0
+     0s  monitoring: Scheduled is True: found all cluster needed as specified by the scheduling policy, found 4 cluster(s)
+     0s  web: snapshot 0 taken
+     0s  web: eu-west-1 picked, gets snapshot 0
+     0s  web: us-east-1 picked, gets snapshot 0
+     0s  web: Scheduled is True: found all cluster needed as specified by the scheduling policy, found 2 cluster(s)
+     0s  monitoring: eu-north-1: 4 objects created
+     0s  monitoring: eu-west-1: 4 objects created
+     0s  web: eu-west-1: 4 objects created
+     0s  monitoring: us-east-1: 4 objects created
+     0s  web: us-east-1: 4 objects created
+     0s  monitoring: us-lab-1: 4 objects created
+     0s  monitoring: eu-north-1 updated to snapshot 0
+     0s  monitoring: eu-west-1 updated to snapshot 0
+     0s  monitoring: us-east-1 updated to snapshot 0
+     0s  monitoring: us-lab-1 updated to snapshot 0
+     0s  web: eu-west-1 updated to snapshot 0
+     0s  web: us-east-1 updated to snapshot 0
+     5s  monitoring: eu-north-1 available
+     5s  monitoring: eu-west-1 available
+     5s  monitoring: us-east-1 available
+     5s  monitoring: us-lab-1 available
+     5s  monitoring: Available is True: The selected resources in 4 cluster are available now
+     5s  web: eu-west-1 available
+     5s  web: us-east-1 available
+     5s  web: Available is True: The selected resources in 2 cluster are available now
+
+PLACEMENT    CLUSTER      SNAPSHOT   AVAILABLE
+monitoring   eu-north-1   0          yes
+monitoring   eu-west-1    0          yes
+monitoring   us-east-1    0          yes
+monitoring   us-lab-1     0          yes
+web          eu-west-1    0          yes
+web          us-east-1    0          yes
+"""
+
+
+def test_the_whole_text(gitfleet: Shell, fleet: Path) -> None:
+    refs = git(fleet, "for-each-ref")
+    ended = gitfleet("simulate", fleet)
+
+    assert (ended.code, ended.out, ended.err) == (0, GOLDEN, "nothing moves any more, at 5s\n")
+    assert git(fleet, "for-each-ref") == refs
+
+
+def test_jsonl_and_json_hold_the_same_timeline(gitfleet: Shell, fleet: Path) -> None:
+    lines = [json.loads(line) for line in gitfleet("simulate", fleet, "-o", "jsonl").out.splitlines()]
+    document = json.loads(gitfleet("simulate", fleet, "-o", "json").out)
+
+    assert document == {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "Timeline", "events": lines}
+    assert lines[-1]["type"] == "end" and lines[-1]["reason"] == "settled"
+    assert lines[-1]["placements"]["web"]["clusters"]["us-east-1"] == {"snapshot": "0", "available": True}
+    assert [line["t"] for line in lines] == sorted(line["t"] for line in lines)
+
+
+def test_a_rollout_that_gets_stuck_says_where(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "bad.yaml"
+    scenario.write_text(BAD_IMAGE)
+    ended = gitfleet("simulate", fleet, "--scenario", scenario)
+
+    assert ended.code == 0
+    assert "web          us-east-1    0          no\n" in ended.out
+    assert "   100s  gitfleet crashes and starts anew; only git remains\n" in ended.out
+    assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in ended.err
+
+
+def test_scenarios_that_cannot_be_played(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "bad.yaml"
+    scenario.write_text("apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {clusters: [{}], maxTme: 1h}\n")
+    faulty, absent = gitfleet("simulate", fleet, "--scenario", scenario), gitfleet("simulate", fleet, "--scenario", "nope")
+
+    assert faulty.code == absent.code == 1
+    assert f"{scenario}:3: Scenario: spec.maxTme: is not a field that scenarios have" in faulty.err
+    assert "nope cannot be read: No such file or directory" in absent.err
+
+
+def test_what_if(gitfleet: Shell, fleet: Path) -> None:
+    ended = gitfleet("simulate", fleet, "--without", "region=us", "-o", "jsonl")
+
+    end = json.loads(ended.out.splitlines()[-1])
+    assert {name: sorted(p["clusters"]) for name, p in end["placements"].items()} == {
+        "monitoring": ["eu-north-1", "eu-west-1"],
+        "web": ["eu-north-1", "eu-west-1"],
+    }
+
+
+class Page(HTMLParser):
+    """Reads a page and insists that every element is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+def test_the_page(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    scenario, saved = tmp_path / "bad.yaml", tmp_path / "timeline.html"
+    scenario.write_text(BAD_IMAGE)
+    ended = gitfleet("simulate", fleet, "--scenario", scenario, "--save", saved)
+    page = Page(saved.read_text(encoding="utf-8"))
+
+    assert ended.err.endswith(f"the timeline is in {saved}\n")
+    assert page.open == []
+    assert {"script", "img", "link", "iframe"}.isdisjoint(tag for tag, _ in page.seen)
+    bars = [attributes for tag, attributes in page.seen if tag == "i" and "title" in attributes]
+    assert ("available", "5s to ") in [(bar["class"], str(bar["title"])[:6]) for bar in bars]
+    assert all(line in page.words for line in ended.out.split("\n\n")[0].splitlines())
+    assert gitfleet("simulate", fleet, "--save", tmp_path / "absent" / "x.html").code == 1
+
+
+def test_the_page_escapes_every_text() -> None:
+    name = "<script>alert(1)</script>\"'&"
+    heard = [
+        (0.0, Event(type="scheduled", placement=name, cluster=name, fields={"state": "Scheduled"})),
+        (5.0, Event(type="failed", placement=name, cluster=name, fields={"condition": "Applied", "reason": name, "message": name})),
+        (9.0, Event(type="end", fields={"reason": "settled", "placements": {}})),
+    ]
+    page = Page(timeline_page.page_of(heard))
+
+    assert page.open == [] and "script" not in {tag for tag, _ in page.seen}
+    assert name in page.words
+
+
+def test_a_page_of_nothing() -> None:
+    assert Page(timeline_page.page_of([])).open == []
+
+
+def test_the_lines_of_events() -> None:
+    told: list[str] = []
+    lines = Lines(told.append)
+    for event in (
+        Event(type="scheduled", placement="web", cluster="c1", fields={"state": "Scheduled"}),
+        Event(type="scheduled", placement="web", cluster="c2", fields={"state": "Scheduled"}),
+        Event(type="bound", placement="web", cluster="c2", fields={"state": "Bound", "snapshot": "3"}),
+        Event(type="applied", placement="web", cluster="c2", fields={"action": "create"}),
+        Event(type="applied", placement="web", cluster="c1", fields={"action": "delete"}),
+        Event(type="applied", placement="web", cluster="c2", fields={"action": "update"}),
+        Event(type="applied", placement="web", cluster="c2", fields={"action": "update"}),
+        Event(type="commit", fields={"branch": "gitfleet/state", "subject": "untold"}),
+        Event(type="commit", fields={"branch": "main", "subject": "told"}),
+        Event(type="placement", placement="web", fields={"condition": "Applied", "status": "True", "reason": "r", "message": "m"}),
+        Event(type="placement", placement="web", fields={"condition": "Applied", "status": "False", "reason": "r", "message": "m"}),
+        Event(type="stage", fields={"run": "r1", "stage": "canary", "phase": "started"}),
+    ):  # fmt: skip
+        lines.hear(event)
+    lines.finish()
+
+    assert told == [
+        "web: c1 picked",
+        "web: c2 picked, gets snapshot 3",
+        "web: c2: 1 object created, 2 updated",
+        "web: c1: 1 object deleted",
+        "commit on main: told",
+        "web: Applied is False: m",
+        "stage run=r1 stage=canary phase=started",
+    ]
+
+
+def test_moments() -> None:
+    assert [when_of(at) for at in (None, 0, 119.9, 120, 7199, 7200, 90000)] == [
+        "", "     0s  ", "   119s  ", "  2m00s  ", "119m59s  ", "  2h00m  ", " 25h00m  ",
+    ]  # fmt: skip

@@ -1,0 +1,141 @@
+"""`gitfleet validate`: every fault in every format; what stands in the repo can never forge a line or steer a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Shell, commit, git
+
+BAD = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata:
+  name: bad
+spec:
+  resourceSelectors:
+    - {group: "", version: v1, kind: Namespace, nmae: web}
+  policy:
+    placementType: PickN
+    numberOfClusters: -2
+"""
+WARNED = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata: {name: warned}
+spec:
+  resourceSelectors:
+    - {group: "", version: v1, kind: Namespace, name: web}
+  strategy:
+    rollingUpdate: {maxSurge: 0}
+"""
+HOSTILE_PATH = "placements/a\x1b[31m,b:c\n::error file=x::forged%0A.yaml"
+HOSTILE = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata: {name: "x\\e[31m|`<b>@all\\n::error::forged"}
+spec: 3
+"""
+
+
+def test_a_sound_commit(gitfleet: Shell, fleet: Path) -> None:
+    ended = gitfleet("validate", fleet)
+
+    commit_id = git(fleet, "rev-parse", "HEAD").strip()
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == f"commit {commit_id[:12]} has no errors and no warnings\n"
+
+
+def test_every_fault_with_path_line_object_and_field(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"placements/bad.yaml": BAD})
+    ended = gitfleet("validate", fleet)
+
+    assert ended.code == 1
+    assert ended.out == (
+        "placements/bad.yaml:7: ClusterResourcePlacement/bad: spec.resourceSelectors[0].nmae: "
+        'is not a known field; did you mean "name"?\n'
+        "placements/bad.yaml:10: ClusterResourcePlacement/bad: spec.policy.numberOfClusters: "
+        "must be at least 0; raise it\n"
+    )
+    assert ended.err.endswith("has 2 errors and no warnings\n")
+
+
+def test_warnings_alone_are_no_failure(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"placements/warned.yaml": WARNED})
+    ended = gitfleet("validate", fleet)
+
+    assert ended.code == 0
+    assert ended.out.startswith("placements/warned.yaml:8: ClusterResourcePlacement/warned: ")
+    assert ended.out.endswith(" (warning)\n")
+    assert ended.err.endswith("has no errors and 1 warning\n")
+    assert gitfleet("validate", fleet, "-o", "github").out.startswith("::warning file=placements/warned.yaml,line=8::")
+
+
+def test_another_revision_is_read_and_the_work_tree_is_not(gitfleet: Shell, fleet: Path) -> None:
+    git(fleet, "switch", "--quiet", "--create", "my-change")
+    commit(fleet, {"placements/bad.yaml": BAD})
+    git(fleet, "switch", "--quiet", "main")
+    (fleet / "placements" / "not-committed.yaml").write_text(BAD)
+
+    assert gitfleet("validate", fleet).code == 0
+    assert gitfleet("validate", fleet, "--rev", "my-change").code == 1
+
+
+def test_json_is_one_document(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"placements/bad.yaml": BAD})
+    document = json.loads(gitfleet("validate", fleet, "-o", "json").out)
+
+    assert document == {
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "FaultList",
+        "commit": git(fleet, "rev-parse", "HEAD").strip(),
+        "faults": [
+            {
+                "path": "placements/bad.yaml",
+                "line": 7,
+                "object": "ClusterResourcePlacement/bad",
+                "field": "spec.resourceSelectors[0].nmae",
+                "message": 'is not a known field; did you mean "name"?',
+                "severity": "error",
+            },
+            {
+                "path": "placements/bad.yaml",
+                "line": 10,
+                "object": "ClusterResourcePlacement/bad",
+                "field": "spec.policy.numberOfClusters",
+                "message": "must be at least 0; raise it",
+                "severity": "error",
+            },
+        ],
+    }
+
+
+def test_sarif_as_code_scanning_reads_it(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"placements/bad one.yaml": BAD})
+    document = json.loads(gitfleet("validate", fleet, "-o", "sarif").out)
+
+    (run,) = document["runs"]
+    assert document["version"] == "2.1.0"
+    assert run["tool"]["driver"]["name"] == "gitfleet"
+    assert {result["ruleId"] for result in run["results"]} == {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    first = run["results"][0]
+    assert first["level"] == "error"
+    assert first["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "placements/bad%20one.yaml", "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": 7},
+    }
+
+
+def test_hostile_names_stay_on_their_line(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {HOSTILE_PATH: HOSTILE, "placements/hostile.yaml": HOSTILE})
+    faults = json.loads(gitfleet("validate", fleet, "-o", "json").out)["faults"]
+    text, github = gitfleet("validate", fleet), gitfleet("validate", fleet, "-o", "github")
+
+    for out in (text.out, github.out):
+        assert "\x1b" not in out
+        assert len(out.splitlines()) == len(faults) > 2
+    assert not any(line.startswith("::") for line in text.out.splitlines())
+    for line in github.out.splitlines():
+        properties = line.removeprefix("::error ").split("::")[0]
+        assert line.startswith("::error file=") and properties.count(",") == 1 and properties.count("=") <= 3
+    assert json.loads(gitfleet("validate", fleet, "-o", "sarif").out)["runs"]

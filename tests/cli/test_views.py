@@ -1,0 +1,202 @@
+"""`get`, `describe` and `explain`: what people look at, at any hour."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gitfleet.cli import explain
+from tests.cli.conftest import Shell, commit, git
+
+AGE = re.compile(r"\b\d+[smhdy]\d*[smhd]?\b")
+
+
+def without_ages(text: str) -> str:
+    """Ages vary; their column does not."""
+    return "\n".join(AGE.sub("0s", line).rstrip() for line in text.splitlines()) + "\n"
+
+
+@pytest.mark.parametrize("word", ["crp", "placements", "ClusterResourcePlacement", "rp"])
+def test_placements(gitfleet: Shell, settled: Path, word: str) -> None:
+    ended = gitfleet("get", word, "-C", settled)
+
+    assert (ended.code, ended.err) == (0, "")
+    assert without_ages(ended.out) == (
+        "NAME         GEN   SCHEDULED   AVAILABLE   CLUSTERS   SNAPSHOT   AGE\n"
+        "monitoring   1     True        True        4/4        0          0s\n"
+        "web          1     True        True        2/2        0          0s\n"
+    )
+
+
+def test_clusters(gitfleet: Shell, settled: Path) -> None:
+    assert without_ages(gitfleet("get", "mc", "-C", settled).out).splitlines()[:2] == [
+        "NAME         JOINED   STATE     AGE   NODE-COUNT   AVAILABLE-CPU",
+        "eu-north-1   True     healthy   0s",
+    ]
+
+
+def test_bindings(gitfleet: Shell, settled: Path) -> None:
+    lines = without_ages(gitfleet("get", "bindings", "-C", settled).out).splitlines()
+
+    assert lines[0] == "NAME                             CLUSTER      STATE   SNAPSHOT   AVAILABLE   AGE"
+    assert [line.split()[1:5] for line in lines[5:]] == [
+        ["eu-west-1", "Bound", "0", "True"],
+        ["us-east-1", "Bound", "0", "True"],
+    ]
+
+
+@pytest.mark.parametrize("kind", ["crp", "mc", "bindings", "snapshots", "policies", "overrides"])
+def test_every_table_fits_80_columns_and_wide_has_at_least_as_much(gitfleet: Shell, settled: Path, kind: str) -> None:
+    table, wide = gitfleet("get", kind, "-C", settled).out, gitfleet("get", kind, "-C", settled, "-o", "wide").out
+
+    assert max(map(len, table.splitlines())) <= 80
+    assert set(table.splitlines()[0].split()) <= set(wide.splitlines()[0].split())
+
+
+def test_other_formats(gitfleet: Shell, settled: Path) -> None:
+    listed = json.loads(gitfleet("get", "crp", "-C", settled, "-o", "json").out)
+    one = yaml.safe_load(gitfleet("get", "crp", "web", "-C", settled, "-o", "yaml").out)
+
+    assert (listed["kind"], [item["metadata"]["name"] for item in listed["items"]]) == ("List", ["monitoring", "web"])
+    assert one == listed["items"][1]
+    assert {status["clusterName"] for status in one["status"]["placementStatuses"]} == {"eu-west-1", "us-east-1"}
+    assert gitfleet("get", "crp", "-C", settled, "-o", "name").out == (
+        "clusterresourceplacement/monitoring\nclusterresourceplacement/web\n"
+    )
+
+
+def test_names_and_kinds_that_are_not_there(gitfleet: Shell, settled: Path) -> None:
+    absent, unknown = gitfleet("get", "crp", "nope", "-C", settled), gitfleet("get", "placment", "-C", settled)
+
+    assert (absent.code, absent.out) == (1, "")
+    assert absent.err == 'error: there is no crp "nope"\nhint: `gitfleet get crp` lists what there is\n'
+    assert unknown.code == 1
+    assert unknown.err.startswith('error: there is no kind "placment"\nhint: did you mean placements? kinds: ')
+    assert gitfleet("describe", "mc", "nope", "-C", settled).code == 1
+
+
+def test_before_the_first_reconcile(gitfleet: Shell, fleet: Path) -> None:
+    ended = gitfleet("get", "crp", "-C", fleet)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        'error: there is no branch "gitfleet/state" yet\n'
+        "hint: `gitfleet run --once` makes it with the first reconcile\n"
+    )
+
+
+def test_kinds_that_people_write(gitfleet: Shell, fleet: Path) -> None:
+    strategy = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterStagedUpdateStrategy
+metadata: {name: by-region}
+spec:
+  stages:
+    - {name: canary, labelSelector: {matchLabels: {env: staging}}}
+"""
+    commit(fleet, {"strategies/by-region.yaml": strategy})
+
+    empty = gitfleet("get", "csur", "-C", fleet)
+    assert (empty.code, empty.out, empty.err) == (0, "", "No resources found\n")
+    assert json.loads(gitfleet("get", "runs", "-C", fleet, "-o", "json").out)["items"] == []
+    assert gitfleet("get", "csus", "-C", fleet).out == (
+        "NAME        KIND\nby-region   ClusterStagedUpdateStrategy\n"
+    )
+    assert "Match Labels:" in gitfleet("describe", "csus", "by-region", "-C", fleet).out
+
+
+def test_describe(gitfleet: Shell, settled: Path) -> None:
+    out = gitfleet("describe", "crp", "web", "-C", settled).out
+
+    assert out.startswith("Name:         web\nNamespace:\n")
+    assert "    Reason:                SchedulingPolicyFulfilled\n" in out
+    assert "    Cluster Name:             us-east-1\n" in out
+
+
+def test_explain_all_clusters(gitfleet: Shell, settled: Path) -> None:
+    ended = gitfleet("explain", "web", "-C", settled)
+
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == (
+        "CLUSTER      PICKED   STATE   SNAPSHOT   WHY\n"
+        "eu-west-1    yes      Bound   0          up to date\n"
+        "us-east-1    yes      Bound   0          up to date\n"
+        "eu-north-1   no       -       -          does not score high enough "
+        "(affinity score: 0, topology spread score: 0)\n"
+        "us-lab-1     no       -       -          cluster does not match with any of the required cluster affinity"
+        " terms\n"
+    )
+
+
+def test_explain_one_cluster(gitfleet: Shell, settled: Path) -> None:
+    refused, picked = gitfleet("explain", "web", "us-lab-1", "-C", settled), gitfleet("explain", "web", "eu-west-1", "-C", settled)
+
+    assert refused.out == (
+        "us-lab-1 is not picked for web: cluster does not match with any of the required cluster affinity terms\n"
+        "It was refused by the plug-in ClusterAffinity.\n"
+        "What would change that: add label env=prod\n"
+    )
+    assert picked.out.splitlines()[-1] == "Its binding is Bound with web-0-snapshot; it has web-0-snapshot."
+
+
+def test_explain_before_the_first_reconcile_says_what_comes_next(gitfleet: Shell, fleet: Path) -> None:
+    lines = gitfleet("explain", "web", "-C", fleet).out.splitlines()
+
+    assert lines[1].endswith("Bound   -          next: web-0-snapshot goes out to a new cluster")
+
+
+def test_explain_as_json(gitfleet: Shell, settled: Path) -> None:
+    document = json.loads(gitfleet("explain", "web", "us-lab-1", "-C", settled, "-o", "json").out)
+
+    (row,) = document.pop("clusters")
+    assert document == {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "Explanation", "placement": "web"}
+    assert (row["clusterName"], row["selected"], row["refusedBy"], row["remedy"]) == (
+        "us-lab-1", False, "ClusterAffinity", "add label env=prod",
+    )  # fmt: skip
+
+
+def test_explain_unknown_names(gitfleet: Shell, settled: Path) -> None:
+    assert gitfleet("explain", "nope", "-C", settled).err == (
+        'error: there is no placement "nope"\nhint: placements: monitoring, web\n'
+    )
+    assert gitfleet("explain", "web", "eu-west", "-C", settled).err == (
+        'error: there is no cluster "eu-west"\nhint: did you mean eu-west-1?\n'
+    )
+
+
+def test_explain_names_the_cause_when_a_cluster_never_answered(gitfleet: Shell, fleet: Path) -> None:
+    cluster = (fleet / "clusters" / "eu-west-1.yaml").read_text()
+    commit(fleet, {"clusters/eu-west-1.yaml": cluster.replace("simulated: true", "context: nowhere")})
+    once = gitfleet("run", "--once", fleet)
+    row = next(line for line in gitfleet("explain", "web", "-C", fleet).out.splitlines() if line.startswith("eu-west-1"))
+
+    assert "cluster: eu-west-1 is not joined: " in once.err and 'context "nowhere"' in once.err
+    assert 'context "nowhere"' in row
+    assert 'context "nowhere"' in gitfleet("get", "mc", "-o", "wide", "-C", fleet).out
+
+
+def test_state_branch_of_another_name(gitfleet: Shell, fleet: Path) -> None:
+    config = (fleet / "gitfleet.yaml").read_text().replace("spec:\n", "spec:\n  branches: {state: elsewhere}\n")
+    commit(fleet, {"gitfleet.yaml": config})
+    assert gitfleet("run", "--until-settled", fleet).code == 0
+
+    assert "gitfleet/state" not in git(fleet, "branch", "--list")
+    assert gitfleet("get", "crp", "-C", fleet).code == 0
+    document = json.loads(gitfleet("plan", fleet, "--rev", "main", "-o", "json").out)
+    assert document["stateCommit"] == git(fleet, "rev-parse", "elsewhere").strip()
+
+
+def test_the_sentence_that_matters_most() -> None:
+    row = {
+        "clusterName": "c1", "selected": True, "waiting": [], "next": None, "appliedSnapshot": "web-2-snapshot",
+        "reason": "picked", "clusterMessage": "",
+    }  # fmt: skip
+
+    assert explain.why("web", row) == "up to date"
+    assert explain.why("web", {**row, "next": "web-3-snapshot replaces web-2-snapshot"}).startswith("next: web-3")
+    assert explain.why("web", {**row, "waiting": ["web: c1 is not Available: no"]}) == "is not Available: no"
+    assert explain.why("web", {**row, "selected": False, "clusterMessage": "gone"}) == "picked (gone)"

@@ -1,0 +1,1 @@
+"""The loop: commits to values, ticks, and when to tick."""

@@ -1,0 +1,184 @@
+"""The provider of examples/property-provider, installed as a package and run on real API servers."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from kubernetes.client import ApiClient, CoreV1Api
+
+from gitfleet.adapters.kube import KubeDirectory, chosen_providers
+from gitfleet.adapters.kube.wire import Patience
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.fanout import Fanout
+from gitfleet.model.clusters import Connection, MemberCluster
+from gitfleet.model.fleet import ListedProvider
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.testing import builders
+from gitfleet.testing.clock import ManualClock
+from gitfleet.wiring import property_providers
+from tests.members.plays import EXAMPLES
+from tests.realparts.api_server import ApiServer
+from tests.scenarios.world import World
+
+PACKAGE = EXAMPLES / "property-provider"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example as `pip install -e` leaves it: its sources on the path, its metadata beside them."""
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+    metadata = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    lines: list[str] = []
+    for group, entries in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in entries.items())]
+    (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.syspath_prepend(str(PACKAGE / "src"))
+    importlib.invalidate_caches()
+    yield
+    sys.modules.pop("gitfleet_cost", None)
+
+
+def write_prices(client: ApiClient, namespace: str, prices: dict[str, str]) -> None:
+    body: Any = {"metadata": {"name": "prices", "namespace": namespace}, "data": prices}
+    core = CoreV1Api(client)
+    names = [one.metadata.name for one in core.list_namespaced_config_map(namespace).items if one.metadata]
+    if "prices" in names:
+        core.replace_namespaced_config_map("prices", namespace, body)
+    else:
+        core.create_namespaced_config_map(namespace, body)
+
+
+def member(server: ApiServer) -> MemberCluster:
+    return MemberCluster(name=server.name, connection=Connection(context=server.name))
+
+
+Looks = Callable[[], ClusterAnswer]
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("installed")
+def test_the_example_tells_prices_and_what_is_wrong_with_them(
+    two_clusters: tuple[ApiServer, ApiServer], tmp_path: Path
+) -> None:
+    server = two_clusters[0]
+    namespace = server.make_namespace("platform")
+    listed = [ListedProvider(name="cost", args={"namespace": namespace})]
+    clock = ManualClock()
+    providers = property_providers()
+    assert set(providers) >= {"core", "cost"}
+    directory = KubeDirectory(
+        server.write_kubeconfig(tmp_path / "kubeconfig"),
+        patience=Patience(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05),
+        providers=lambda: chosen_providers(listed, providers),
+        clock=clock,
+    )
+
+    def look() -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+        answer = directory.client(member(server)).look([])
+        assert answer.reachable, answer.error
+        costs = {n.removeprefix("cost.example.com/"): v.value for n, v in answer.properties.items() if "cost" in n}
+        return costs, {told.type: (str(told.status), told.reason) for told in answer.told}
+
+    def later() -> None:
+        clock.advance(timedelta(seconds=60).total_seconds())
+
+    costs, told = look()
+    assert costs == {}
+    assert told["PricesKnown"] == ("False", "NoPriceList")
+    assert told["ClusterPropertyCollectionSucceeded"] == ("True", "PropertiesCollected")
+    with server.client() as client:
+        write_prices(client, namespace, {"per-cpu-hour": "0.031", "per-gb-hour": "0.0042"})
+        assert look()[0] == {}  # not asked again before a heartbeat period is over
+        later()
+        assert look()[0] == {"per-cpu-hour": "0.031", "per-gb-hour": "0.0042"}
+        write_prices(client, namespace, {"per-cpu-hour": "cheap", "per-gb-hour": "1"})
+        later()
+        costs, told = look()
+    assert costs == {"per-gb-hour": "1"}
+    assert told["ClusterPropertyCollectionSucceeded"] == ("False", "FailedToCollect")
+    assert told["PricesKnown"] == ("True", "PriceListRead")
+    directory.close()
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("installed")
+def test_a_placement_goes_where_it_is_cheapest(two_clusters: tuple[ApiServer, ApiServer], tmp_path: Path) -> None:
+    """From the ConfigMap on a real cluster to the binding: gitfleet.yaml lists it, a placement sorts by it."""
+    namespace = f"platform-{uuid4().hex[:8]}"
+    world = World()
+    servers = {server.name: server for server in two_clusters}
+    for name, price in (("east", "0.02"), ("west", "0.05")):
+        with servers[name].client() as client:
+            body: Any = {"metadata": {"name": namespace}}
+            CoreV1Api(client).create_namespace(body)
+            write_prices(client, namespace, {"per-cpu-hour": price, "per-gb-hour": "0"})
+    listed: list[ListedProvider] = []
+    directories = {
+        name: KubeDirectory(
+            server.write_kubeconfig(tmp_path / f"{name}.kubeconfig"),
+            providers=lambda: chosen_providers(listed, property_providers()),
+            clock=world.clock,
+        )
+        for name, server in servers.items()
+    }
+
+    class Both:
+        """Each cluster by its own kubeconfig."""
+
+        def client(self, cluster: MemberCluster) -> Any:
+            return directories[cluster.name].client(cluster)
+
+        reader = client
+
+    driver: Driver = world.driver
+    driver.fanout = Fanout(directory=Both(), executor=None)
+    driver.configure = lambda config: listed.__setitem__(slice(None), config.property_providers)
+    cheapest = {"name": "cost.example.com/per-cpu-hour", "sortOrder": "Ascending"}
+    policy = {
+        "placementType": "PickN",
+        "numberOfClusters": 1,
+        "affinity": {
+            "clusterAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 100, "preference": {"propertySorter": cheapest}}
+                ]
+            }
+        },
+    }
+    role = builders.an_object("rbac.authorization.k8s.io/v1", "ClusterRole", f"batch-{namespace}", rules=[])
+    selector = {
+        "group": "rbac.authorization.k8s.io",
+        "version": "v1",
+        "kind": "ClusterRole",
+        "name": f"batch-{namespace}",
+    }
+    world.commit(
+        builders.fleet_config(propertyProviders=[{"name": "cost", "args": {"namespace": namespace}}]),
+        *(builders.member_cluster(name, connection={"context": name}) for name in servers),
+        builders.placement("batch", selectors=[selector], policy=policy),
+        role,
+    )
+    world.rest()
+    assert set(world.bindings("batch")) == {"east"}
+    status = world.state().clusters["west"].status
+    assert status.properties["cost.example.com/per-cpu-hour"].value == "0.05"
+    assert status.properties["kubernetes-fleet.io/node-count"].value == "0"
+    commits = world.state_commits()
+    world.advance(seconds=3600)
+    world.rest()
+    assert world.state_commits() == commits  # nothing changed, and nothing is written
+    for directory in directories.values():
+        directory.close()
