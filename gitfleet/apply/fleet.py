@@ -30,6 +30,15 @@ RemovalPolicies = Callable[
 """Which placements give up what they own on a cluster, and how (Delete or Abandon)."""
 
 
+def disturbed_by(operations: Iterable[Operation]) -> dict[PlacementKey, frozenset[str]]:
+    """The clusters on which something of a placement is to be written: what is available there may soon not be."""
+    found: dict[PlacementKey, set[str]] = {}
+    for operation in operations:
+        if isinstance(operation, Create | Update):
+            found.setdefault(operation.placement, set()).add(operation.cluster)
+    return {placement: frozenset(clusters) for placement, clusters in found.items()}
+
+
 class Planner:
     """plan_apply for one cluster after another; the same question is answered once, and shapes are digested once."""
 

@@ -17,7 +17,7 @@ from gitfleet.loop.driver import Driver, Listener
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.clusters import MemberCluster, ResourceUsage
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterAnswer
@@ -181,7 +181,7 @@ def _empty(cluster: MemberCluster, before: FleetState) -> ClusterAnswer:
         live=dict.fromkeys(before.inventory.get(cluster.name, {})),
         namespaces=status.namespaces,
         properties=status.properties,
-        resource_usage=status.resource_usage,
+        resource_usage=status.resource_usage if status.resource_usage != ResourceUsage() else None,
     )
 
 

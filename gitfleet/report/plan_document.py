@@ -100,6 +100,7 @@ def has_changes(document: Mapping[str, Any]) -> bool:
     """Whether a reconcile would write to a cluster or move a binding."""
     summary = document["summary"]
     moves = any(move["move"] not in ("none", "wait") for p in document["placements"] for move in p["rollout"])
+    moves = moves or any(p["moves"]["leave"] or p["moves"]["join"] for p in document["placements"])
     return moves or any(summary[action] for action in ("create", "update", "delete"))
 
 

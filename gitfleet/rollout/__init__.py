@@ -5,7 +5,7 @@
     has_failed(binding, now) -> bool                      what it has now cannot be counted on any more
     is_diff_reported(binding) -> bool
     budget(target, limits, counts) -> Budget              the arithmetic of maxUnavailable and maxSurge
-    request_for(record, overrides, now, labels) -> RolloutRequest
+    request_for(record, overrides, now, labels, disturbed) -> RolloutRequest
     give_up, retire_bindings, has_left, removal_policies, references_of      placements and clusters that go as a whole
     waiting_for(record)                                   what a placement is still waiting for, in people's words
     scaled(limit, target) -> int                          "25%" of 3 = 1 (rounded up)

@@ -94,7 +94,7 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
 def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
     period = timedelta(seconds=request.rolling_update.unavailable_period_seconds)
     readiness = is_ready(binding, period, request.now)
-    if readiness.ready:
+    if readiness.ready and binding.cluster not in request.disturbed:
         out.ready.add(position)
         if binding.deleting is not None:
             out.leaving.append(position)

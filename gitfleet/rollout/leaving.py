@@ -21,6 +21,7 @@ def request_for(
     overrides: OverridesByCluster,
     now: datetime,
     labels: Mapping[str, PinnedLabels] | None = None,
+    disturbed: frozenset[str] = frozenset(),
 ) -> RolloutRequest:
     """The question to the rolling update for one placement, bindings in listing order (by name, as KubeFleet lists)."""
     policy = record.placement.effective_policy
@@ -36,6 +37,7 @@ def request_for(
         overrides=overrides,
         now=now,
         labels=labels or {},
+        disturbed=disturbed,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +21,7 @@ fruit_files = st.fixed_dictionaries(
 )
 
 
-def text_of(file: str | dict[str, str]) -> str:
+def text_of(file: str | Mapping[str, str]) -> str:
     """What is committed; a file stays even when nothing is in it, so that no other one can be its new name."""
     if isinstance(file, str):
         return "[ cannot be read"
@@ -31,35 +33,43 @@ def text_of(file: str | dict[str, str]) -> str:
     return stream("# fruit\n", *written.values())
 
 
-def in_force_after(before: dict[str, str], files: dict[str, str | dict[str, str]]) -> dict[str, str]:
-    """What law 2 asks for, where every object was known before."""
+Files = Mapping[str, str | Mapping[str, str]]
+
+
+def in_force_after(before: Mapping[str, str], old: Files, files: Files) -> dict[str, str]:
+    """What law 2 asks for: `before` was in force at the commit `old`, of which the new one is `files`."""
     after: dict[str, str] = {}
     for path, file in files.items():
+        was = old.get(path, {})
         known = {name: before[name] for name in NAMES[path] if name in before}
-        if file == BROKEN:
+        if isinstance(file, str):
             after |= known
-        elif isinstance(file, dict):
-            if HURT in file.values():
-                # It may be any that the file had: nobody can tell what its name was.
-                after |= known
-            for name, what in file.items():
-                if what == FAULTY and name in known:
-                    after[name] = known[name]
-                elif what in "123":
-                    after[name] = what
+            continue
+        # A faulty object that nobody knows may be any that the file had: nobody can tell what its name was.
+        strangers = {name for name, what in file.items() if what == HURT or (what == FAULTY and name not in known)}
+        fresh = {name for name in strangers if isinstance(was, str) or was.get(name) != file[name]}
+        if fresh:
+            after |= known
+        elif strangers:
+            after |= {name: value for name, value in known.items() if not isinstance(was, str) and was[name] != value}
+        for name, what in file.items():
+            if what == FAULTY and name in known:
+                after[name] = known[name]
+            elif what in "123":
+                after[name] = what
     return after
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(fruit_files, min_size=2, max_size=7))
 def test_every_object_is_as_it_was_last_sound_or_gone_when_it_was_removed(
-    history: list[dict[str, str | dict[str, str]]],
+    history: list[Files],
 ) -> None:
     commits = Commits()
-    history = [{path: dict.fromkeys(names, "1") for path, names in NAMES.items()}, *history]
     in_force: dict[str, str] = {}
+    old: Files = {}
     for number, files in enumerate(history):
-        in_force = in_force_after(in_force, files)
+        in_force, old = in_force_after(in_force, old, files), files
         desired = commits.push({"note.txt": str(number), **{path: text_of(file) for path, file in files.items()}})
         assert values(desired) == in_force
         if not desired.faults:

@@ -1,0 +1,242 @@
+"""What-if: `plan` and `simulate` as if clusters were added, gone or cordoned; and what a commit moves, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.cli import plan_markdown, plan_text
+from gitfleet.errors import BadInput
+from gitfleet.loop.whatif import CORDON, WhatIf
+from gitfleet.model.objects import JsonObject
+from gitfleet.report.plan_document import has_changes
+from gitfleet.report.plan_moves import moves_sentence
+from gitfleet.testing import builders
+from tests.members.plays import member, pick_all, place_role, play_bodies, remove
+from tests.scenarios.explaining import open_workspace
+from tests.scenarios.world import World
+
+NOTHING = WhatIf()
+PAIR = {"placementType": "PickN", "numberOfClusters": 2}
+
+
+def a_world(*more: JsonObject) -> World:
+    """Three production clusters with PickAll and PickN, at rest."""
+    world = World()
+    clusters = [member(name, env="prod", region=name[:2]) for name in ("eu-1", "eu-2", "us-1")]
+    world.commit(*clusters, *place_role("all", policy=pick_all(env="prod")), *place_role("pair", policy=PAIR), *more)
+    world.settle()
+    return world
+
+
+def plan(world: World, what_if: WhatIf = NOTHING, *, rev: str | None = None, base: str | None = None) -> dict[str, Any]:
+    workspace = open_workspace(world.repo, world.fleet, world.clock, "simulated")
+    return workspace.plan(rev, base, what_if)
+
+
+def moves(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {p["name"]: p["moves"] for p in document["placements"]}
+
+
+def no_move() -> dict[str, Any]:
+    return {"leave": [], "join": [], "because": ""}
+
+
+def extra(*clusters: JsonObject) -> tuple[tuple[str, bytes], ...]:
+    return (("new.yaml", builders.to_yaml(*clusters).encode()),)
+
+
+# The options
+
+
+def test_without_a_cluster_everything_on_it_goes_elsewhere() -> None:
+    world = a_world()
+    before = world.state_commits()
+    document = plan(world, WhatIf(without=("us-1",)))
+    assert moves(document) == {
+        "all": {"leave": ["us-1"], "join": [], "because": "us-1 leaves the fleet"},
+        "pair": {"leave": ["us-1"], "join": ["eu-1"], "because": "us-1 leaves the fleet and PickN finds a replacement"},
+    }
+    assert has_changes(document)
+    assert world.state_commits() == before  # nothing is written
+    assert world.live("us-1", "ClusterRole", "all") is not None
+
+
+def test_without_a_whole_region() -> None:
+    document = plan(a_world(), WhatIf(without=("region=eu",)))
+    assert moves(document)["all"]["leave"] == ["eu-1", "eu-2"]
+    assert moves(document)["pair"] == {"leave": ["eu-2"], "join": [], "because": "eu-2 leaves the fleet"}
+    pair = next(p for p in document["placements"] if p["name"] == "pair")
+    assert pair["scheduled"]["reason"] == "SchedulingPolicyUnfulfilled"
+
+
+def test_with_more_clusters_pick_all_grows_and_pick_n_does_not() -> None:
+    document = plan(a_world(), WhatIf(extra=extra(member("us-2", env="prod"), member("us-3", env="test"))))
+    assert moves(document) == {
+        "all": {"leave": [], "join": ["us-2"], "because": "us-2 joins the fleet"},
+        "pair": no_move(),
+    }
+
+
+def test_a_cordoned_cluster_keeps_what_it_has_and_gets_nothing_new() -> None:
+    world = a_world()
+    assert not has_changes(plan(world, WhatIf(cordon=("us-1",))))
+    world.commit(*place_role("late"))
+    document = plan(world, WhatIf(cordon=("us-1",)))
+    assert moves(document)["late"]["join"] == ["eu-1", "eu-2"]
+    late = next(p for p in document["placements"] if p["name"] == "late")
+    (refused,) = [row for row in late["clusters"] if not row["selected"]]
+    assert (refused["clusterName"], refused["refusedBy"]) == ("us-1", "TaintToleration")
+    assert f"taint &{{Key:{CORDON.key} Value: Effect:NoSchedule}} cannot be tolerated" in refused["reason"]
+
+
+def test_all_of_it_at_once() -> None:
+    """A new cluster is cordoned too, so that the replacement for the one that goes is the one that is left."""
+    what_if = WhatIf(without=("us-1",), extra=extra(member("zz-1", env="prod")), cordon=("zz-1",))
+    assert moves(plan(a_world(), what_if))["pair"]["join"] == ["eu-1"]
+
+
+@pytest.mark.parametrize("what_if", [WhatIf(without=("nowhere",)), WhatIf(cordon=("region=mars",))])
+def test_what_chooses_no_cluster_is_a_mistake(what_if: WhatIf) -> None:
+    with pytest.raises(BadInput, match="chooses no cluster"):
+        plan(a_world(), what_if)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"kind: MemberCluster\napiVersion: cluster.kubernetes-fleet.io/v1\n", "metadata"),
+        (b"a: [", "new.yaml"),
+        (b"apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n", "no MemberCluster"),
+        (b"", "no MemberCluster"),
+    ],
+)
+def test_a_file_of_extra_clusters_must_hold_some(content: bytes, said: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        plan(a_world(), WhatIf(extra=(("new.yaml", content),)))
+    assert said in str(refused.value)
+
+
+def test_an_extra_file_stands_in_for_the_cluster_that_is_there() -> None:
+    """A cluster of the same name is that cluster with another file: here, with other labels."""
+    document = plan(a_world(), WhatIf(extra=extra(member("eu-1", env="test"))))
+    assert moves(document) == {"all": no_move(), "pair": no_move()}
+
+
+def test_simulate_takes_the_same_options() -> None:
+    bodies = [member("a"), member("b"), *place_role("r"), *place_role("one", policy={**PAIR, "numberOfClusters": 1})]
+    played = play_bodies(bodies, what_if=WhatIf(without=("b",), extra=extra(member("c"), member("d")), cordon=("d",)))
+    assert played.placed("r") == {"a", "c"}
+    assert played.placed("one") == {"c"}
+    assert set(played.state.clusters) == {"a", "c", "d"}
+
+
+def test_a_cluster_that_is_cordoned_in_a_play_keeps_what_it_never_had_out() -> None:
+    played = play_bodies([member("a"), member("b"), *place_role("r")], remove(60, member("b")), what_if=NOTHING)
+    cordoned = play_bodies([member("a"), member("b"), *place_role("r")], what_if=WhatIf(cordon=("b",)))
+    assert played.placed("r") == cordoned.placed("r") == {"a"}
+
+
+# What a commit moves
+
+
+COMMITS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, tuple[list[str], list[str], str]]]] = {
+    "a label": ([member("st-1", env="prod")], [], {"all": ([], ["st-1"], "the labels of st-1 changed")}),
+    "more": (
+        place_role("pair", policy={**PAIR, "numberOfClusters": 3}),
+        [],
+        {"pair": ([], ["eu-2"], "numberOfClusters is 3 and was 2")},
+    ),
+    "fewer": (
+        place_role("pair", policy={**PAIR, "numberOfClusters": 1}),
+        [],
+        {"pair": (["st-1"], [], "numberOfClusters is 1 and was 2")},
+    ),
+    "another policy": (
+        place_role("all", policy=pick_all(region="eu")),
+        [],
+        {"all": (["us-1"], [], "its policy changed")},
+    ),
+    "a policy that leaves nothing as it was": (
+        place_role("all", policy=pick_all(env="test")),
+        [],
+        {"all": (["eu-1", "eu-2", "us-1"], ["st-1"], "its policy changed")},
+    ),
+    "two clusters less": (
+        [],
+        [member("us-1"), member("eu-2")],
+        {
+            "all": (["eu-2", "us-1"], [], "eu-2 and us-1 leave the fleet"),
+            "pair": (["us-1"], ["eu-1"], "us-1 leaves the fleet and PickN finds a replacement"),
+        },
+    ),
+    "no placement any more": (
+        [],
+        place_role("all")[:1],
+        {"all": (["eu-1", "eu-2", "us-1"], [], "the placement is deleted")},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", COMMITS)
+def test_each_move_of_a_commit_has_its_reason(what: str) -> None:
+    written, removed, wanted = COMMITS[what]
+    world = a_world(member("st-1", env="test"))
+    world.commit(*written, remove=removed)
+    found = {name: tuple(moved.values()) for name, moved in moves(plan(world)).items() if moved["because"]}
+    assert found == wanted
+
+
+def test_a_taint_that_goes_lets_a_cluster_in() -> None:
+    tainted = member("tt-1", env="prod")
+    tainted["spec"]["taints"] = [{"key": "new", "value": "", "effect": "NoSchedule"}]
+    world = a_world(tainted)
+    world.commit(member("tt-1", env="prod"))
+    assert moves(plan(world))["all"] == {"leave": [], "join": ["tt-1"], "because": "the taints of tt-1 changed"}
+
+
+def test_a_cluster_that_answers_again_has_become_eligible() -> None:
+    world = a_world()
+    world.fleet.switch("us-1", reachable=False)
+    world.rest()
+    world.advance(minutes=10)
+    world.commit(*place_role("late"))
+    world.rest()
+    world.fleet.switch("us-1", reachable=True)
+    assert moves(plan(world))["late"] == {"leave": [], "join": ["us-1"], "because": "us-1 has become eligible"}
+
+
+def test_a_new_placement_and_a_fleet_that_nobody_reconciled_yet() -> None:
+    world = World()
+    world.commit(member("a"), member("b"), *place_role("r"))
+    assert moves(plan(world))["r"] == {"leave": [], "join": ["a", "b"], "because": "the placement is new"}
+
+
+def test_a_plan_on_top_of_another_commit() -> None:
+    world = a_world()
+    first = world.commit(member("us-2", env="prod"))
+    world.commit(member("us-3", env="prod"))
+    assert moves(plan(world))["all"]["join"] == ["us-2", "us-3"]
+    assert moves(plan(world, base=first))["all"]["join"] == ["us-3"]
+
+
+@pytest.mark.parametrize(
+    ("leave", "join", "sentence"),
+    [
+        (3, 2, "3 clusters leave, 2 join, because X"),
+        (1, 1, "1 cluster leaves, 1 joins, because X"),
+        (0, 1, "1 cluster joins, because X"),
+        (2, 0, "2 clusters leave, because X"),
+        (0, 0, ""),
+    ],
+)
+def test_the_sentence(leave: int, join: int, sentence: str) -> None:
+    assert moves_sentence({"leave": ["c"] * leave, "join": ["c"] * join, "because": "X"}) == sentence
+
+
+def test_the_sentence_stands_in_text_and_in_markdown() -> None:
+    document = plan(a_world(), WhatIf(without=("us-1",)))
+    said = "1 cluster leaves, 1 joins, because us-1 leaves the fleet and PickN finds a replacement"
+    assert f"  {said}" in list(plan_text.lines_of(document))
+    assert f"`{said}`" in list(plan_markdown.lines_of(document))
