@@ -45,6 +45,7 @@ class Corridor:
         rendered = self._renderer.works_of(known)
         seen_operations = self._planner.plan_fleet(known, rendered, inputs.answers, rollout.removal_policies)
         seen = observe.observe_bindings(before.placements, rendered, seen_operations, (), inputs.answers, now)
+        disturbed = apply.disturbed_by(seen_operations)
         in_use = rollout.references_of(before.placements.values())
         overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use)
         current = snapshots.current_overrides(wanted.overrides, overrides)
@@ -63,7 +64,9 @@ class Corridor:
                     latest = record.latest_resources
                     concerned = works.overrides_by_cluster(key, latest, current, clusters.values()) if latest else {}
                     labels = works.pinned_labels(concerned, current, clusters)
-                    plans[key] = plan = rollout.plan_rollout(rollout.request_for(record, concerned, now, labels))
+                    healing = disturbed.get(key, frozenset())
+                    request = rollout.request_for(record, concerned, now, labels, healing)
+                    plans[key] = plan = rollout.plan_rollout(request)
                     record = replace(record, bindings=plan.bindings)
                     wakes.append(now + plan.clock if plan.clock is not None else None)
             record = report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now)

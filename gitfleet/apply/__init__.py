@@ -4,6 +4,7 @@
     pledge_inventory(inventory, operations) -> Inventory       what is about to be done, written before it is done
     settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers answered
     Planner, merge_looks, pledge_all, settle_all               the same for every cluster at once
+    disturbed_by(operations) -> {placement: clusters}          where something is to be written
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
     wave_of(group kind) -> int                                 in which wave a kind is applied
 
@@ -14,6 +15,7 @@ Source: kubefleet.md §6; decisions D7, D15.
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.fleet import (
     Planner,
+    disturbed_by,
     left_behind,
     merge_looks,
     next_forced_leave,
@@ -30,6 +32,7 @@ __all__ = [
     "ApplyRequest",
     "Planner",
     "ShapeCache",
+    "disturbed_by",
     "find_differences",
     "left_behind",
     "merge_looks",

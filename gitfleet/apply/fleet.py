@@ -13,7 +13,7 @@ from gitfleet.apply.requests import ApplyRequest, ShapeCache
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.observations import ClusterAnswer
-from gitfleet.model.operations import Delete, Operation, Outcome
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.model.works import Work

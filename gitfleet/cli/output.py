@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-_BREAKING = str.maketrans({"\x7f": " ", "\x85": " ", "\u2028": " ", "\u2029": " "})
 _NARROWEST = 20
 
 
@@ -36,15 +35,20 @@ def print_yaml(document: Any) -> None:
     click.echo(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).rstrip())
 
 
+def printable(text: str) -> str:
+    """The text on one line: whatever could steer a terminal is a space, and spaces stay where they are."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
 def show(line: str) -> None:
-    """One line of text: what untrusted texts hold besides letters does not reach the terminal, indentation stays."""
-    click.echo("".join(c if c.isprintable() else " " for c in line.translate(_BREAKING)))
+    """One line of text, which may hold anything that people wrote into the repo."""
+    click.echo(printable(line))
 
 
 def show_wrapped(line: str, indent: str) -> None:
     """One line that is folded to the terminal's width, its further lines behind `indent`; never folded in a pipe."""
     width = terminal_width()
-    clean = "".join(c if c.isprintable() else " " for c in line.translate(_BREAKING))
+    clean = printable(line)
     if width is None or len(clean) <= width:
         click.echo(clean)
         return
@@ -65,7 +69,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     On a terminal that is too narrow the last column is folded.
     """
-    shown = [["".join(c if c.isprintable() else " " for c in cell) for cell in row] for row in rows]
+    shown = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(c), *(len(row[i]) for row in shown)) if shown else len(c) for i, c in enumerate(columns)]
     before_last = sum(widths[:-1]) + 3 * (len(columns) - 1)
     terminal = terminal_width()

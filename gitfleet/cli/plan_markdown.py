@@ -51,11 +51,12 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield f"Not scheduled as asked: {code(scheduled['message'] or scheduled['reason'], 300)}"
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=())
-    if told := moves_sentence(placement["moves"]):
+    told = moves_sentence(placement["moves"])
+    if told:
         yield ""
         yield code(told, 300)
     yield ""
-    if not moves and not operations:
+    if not (told or moves or operations):
         yield "Nothing changes."
         return
     rows = [(group.word, "", *_said(group)) for group in moves]

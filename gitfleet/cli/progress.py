@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gitfleet.cli.output import print_json, print_json_line, show
+from gitfleet.cli.output import print_json, print_json_line, printable, show
 from gitfleet.model.events import Event
 from gitfleet.report import sentence
 
@@ -122,7 +122,7 @@ class Bars:
 
     def __init__(self, bars: RichProgress) -> None:
         self._bars = bars
-        self._lines = Lines(lambda line: bars.console.print(line, markup=False, highlight=False, soft_wrap=True))
+        self._lines = Lines(self._print)
         self._tasks: dict[str, Any] = {}
         self._available: dict[str, dict[str, bool]] = {}
 
@@ -145,6 +145,9 @@ class Bars:
     def finish(self) -> None:
         """See Progress."""
         self._lines.finish()
+
+    def _print(self, line: str) -> None:
+        self._bars.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 class Unbreakable:
@@ -228,7 +231,7 @@ def _bars() -> Iterator[RichProgress]:
         """A placement's name as it is, never as markup."""
 
         def render(self, task: Any) -> Text:
-            return Text(str(task.description))
+            return Text(printable(task.description))
 
     columns = (Name(""), BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("clusters available"))
     with RichProgress(*columns, transient=True) as bars:

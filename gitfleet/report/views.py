@@ -308,7 +308,7 @@ _KINDS: Final[dict[str, _Kind]] = {
     "snapshots": _Kind(
         _of_placements(lambda record: record.resource_snapshots),
         (
-            ("PLACEMENT", False, lambda placed, _: placed.part.placement.name),
+            ("PLACEMENT", True, lambda placed, _: placed.part.placement.name),
             ("INDEX", False, lambda placed, _: str(placed.part.index)),
             ("LATEST", False, lambda placed, _: str(_latest_snapshot(placed)).lower()),
             ("RESOURCES", False, lambda placed, _: str(len(placed.part.documents))),

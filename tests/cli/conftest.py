@@ -1,4 +1,4 @@
-"""A shell for tests: `gitfleet` runs one command in this process, repos are made by git, nothing of the user's counts."""
+"""A shell for tests: `gitfleet` runs one command in this process, git makes the repos, nothing of the user's counts."""
 
 from __future__ import annotations
 

@@ -14,12 +14,14 @@ from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
 
 FIRST = """\
 monitoring (PickAll): 4 clusters, 4 objects, snapshot 0
+  4 clusters join, because the placement is new
   bind   eu-north-1, eu-west-1, us-east-1, us-lab-1: monitoring-0-snapshot goes out to a new cluster
   + Namespace/monitoring on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
   + ConfigMap/monitoring/probe-targets on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
   + Service/monitoring/probe on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
   + Deployment/monitoring/probe on eu-north-1, eu-west-1, us-east-1, us-lab-1: is not on the cluster yet
 web (PickN): 2 clusters, 4 objects, snapshot 0
+  2 clusters join, because the placement is new
   bind   eu-west-1, us-east-1: web-0-snapshot goes out to a new cluster
   not    eu-north-1: does not score high enough (affinity score: 0, topology spread score: 0)
   not    us-lab-1: cluster does not match with any of the required cluster affinity terms
@@ -67,7 +69,11 @@ def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path) -> None:
     path = settled / "resources" / "web" / "web.yaml"
     old = path.read_text()
     assert "replicas: 2" in old
-    new = old.replace("replicas: 2", "replicas: 5").replace("    app: web\nspec:", "spec:", 1).replace("  labels:\n", "", 1)
+    new = (
+        old.replace("replicas: 2", "replicas: 5")
+        .replace("    app: web\nspec:", "spec:", 1)
+        .replace("  labels:\n", "", 1)
+    )
     commit(settled, {"resources/web/web.yaml": new})
     git(settled, "switch", "--quiet", "main")
     ended = gitfleet("plan", settled, "--rev", "my-change", "--simulated-dir", place / "simulated")
@@ -93,7 +99,7 @@ def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> No
     web = next(placement for placement in document["placements"] if placement["name"] == "web")
     assert set(web) == {
         "name", "namespace", "placementType", "resourceSnapshotIndex", "resourceHash", "policySnapshotIndex",
-        "scheduled", "selectedResources", "clusters", "rollout", "operations",
+        "scheduled", "selectedResources", "clusters", "rollout", "operations", "moves",
     }  # fmt: skip
     assert {row["clusterName"]: row["refusedBy"] for row in web["clusters"] if not row["selected"]} == {
         "eu-north-1": None,

@@ -31,11 +31,11 @@ GOLDEN = """\
      0s  monitoring: eu-west-1 picked, gets snapshot 0
      0s  monitoring: us-east-1 picked, gets snapshot 0
      0s  monitoring: us-lab-1 picked, gets snapshot 0
-     0s  monitoring: Scheduled is True: found all cluster needed as specified by the scheduling policy, found 4 cluster(s)
+     0s  monitoring: Scheduled is True: {found}, found 4 cluster(s)
      0s  web: snapshot 0 taken
      0s  web: eu-west-1 picked, gets snapshot 0
      0s  web: us-east-1 picked, gets snapshot 0
-     0s  web: Scheduled is True: found all cluster needed as specified by the scheduling policy, found 2 cluster(s)
+     0s  web: Scheduled is True: {found}, found 2 cluster(s)
      0s  monitoring: eu-north-1: 4 objects created
      0s  monitoring: eu-west-1: 4 objects created
      0s  web: eu-west-1: 4 objects created
@@ -64,7 +64,7 @@ monitoring   us-east-1    0          yes
 monitoring   us-lab-1     0          yes
 web          eu-west-1    0          yes
 web          us-east-1    0          yes
-"""
+""".format(found="found all cluster needed as specified by the scheduling policy")
 
 
 def test_the_whole_text(gitfleet: Shell, fleet: Path) -> None:
@@ -99,7 +99,10 @@ def test_a_rollout_that_gets_stuck_says_where(gitfleet: Shell, fleet: Path, tmp_
 def test_scenarios_that_cannot_be_played(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     scenario = tmp_path / "bad.yaml"
     scenario.write_text("apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {clusters: [{}], maxTme: 1h}\n")
-    faulty, absent = gitfleet("simulate", fleet, "--scenario", scenario), gitfleet("simulate", fleet, "--scenario", "nope")
+    faulty, absent = (
+        gitfleet("simulate", fleet, "--scenario", scenario),
+        gitfleet("simulate", fleet, "--scenario", "nope"),
+    )
 
     assert faulty.code == absent.code == 1
     assert f"{scenario}:3: Scenario: spec.maxTme: is not a field that scenarios have" in faulty.err
@@ -158,7 +161,15 @@ def test_the_page_escapes_every_text() -> None:
     name = "<script>alert(1)</script>\"'&"
     heard = [
         (0.0, Event(type="scheduled", placement=name, cluster=name, fields={"state": "Scheduled"})),
-        (5.0, Event(type="failed", placement=name, cluster=name, fields={"condition": "Applied", "reason": name, "message": name})),
+        (
+            5.0,
+            Event(
+                type="failed",
+                placement=name,
+                cluster=name,
+                fields={"condition": "Applied", "reason": name, "message": name},
+            ),
+        ),
         (9.0, Event(type="end", fields={"reason": "settled", "placements": {}})),
     ]
     page = Page(timeline_page.page_of(heard))
@@ -173,6 +184,7 @@ def test_a_page_of_nothing() -> None:
 
 def test_the_lines_of_events() -> None:
     told: list[str] = []
+    applied = {"condition": "Applied", "reason": "r", "message": "m"}
     lines = Lines(told.append)
     for event in (
         Event(type="scheduled", placement="web", cluster="c1", fields={"state": "Scheduled"}),
@@ -184,8 +196,8 @@ def test_the_lines_of_events() -> None:
         Event(type="applied", placement="web", cluster="c2", fields={"action": "update"}),
         Event(type="commit", fields={"branch": "gitfleet/state", "subject": "untold"}),
         Event(type="commit", fields={"branch": "main", "subject": "told"}),
-        Event(type="placement", placement="web", fields={"condition": "Applied", "status": "True", "reason": "r", "message": "m"}),
-        Event(type="placement", placement="web", fields={"condition": "Applied", "status": "False", "reason": "r", "message": "m"}),
+        Event(type="placement", placement="web", fields={**applied, "status": "True"}),
+        Event(type="placement", placement="web", fields={**applied, "status": "False"}),
         Event(type="stage", fields={"run": "r1", "stage": "canary", "phase": "started"}),
     ):  # fmt: skip
         lines.hear(event)

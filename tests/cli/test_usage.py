@@ -77,7 +77,8 @@ def test_help_loads_neither_clients_nor_rooms() -> None:
     "words", [("get", "crp", "-C"), ("validate",), ("explain", "web", "-C")], ids=lambda words: words[0]
 )
 def test_commands_that_ask_no_cluster_do_not_load_the_kubernetes_client(settled: Path, words: tuple[str, ...]) -> None:
-    program = f"import sys; from gitfleet.cli.main import run; run({[*words, str(settled)]!r}); print('kubernetes' in sys.modules)"
+    command = [*words, str(settled)]
+    program = f"import sys; from gitfleet.cli.main import run; run({command!r}); print('kubernetes' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
     assert done.stdout.splitlines()[-1] == "False"

@@ -1,4 +1,4 @@
-"""`gitfleet validate`: every fault in every format; what stands in the repo can never forge a line or steer a terminal."""
+"""`gitfleet validate`: every fault in every format; nothing in the repo can forge a line or steer a terminal."""
 
 from __future__ import annotations
 

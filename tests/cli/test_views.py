@@ -103,9 +103,7 @@ spec:
     empty = gitfleet("get", "csur", "-C", fleet)
     assert (empty.code, empty.out, empty.err) == (0, "", "No resources found\n")
     assert json.loads(gitfleet("get", "runs", "-C", fleet, "-o", "json").out)["items"] == []
-    assert gitfleet("get", "csus", "-C", fleet).out == (
-        "NAME        KIND\nby-region   ClusterStagedUpdateStrategy\n"
-    )
+    assert gitfleet("get", "csus", "-C", fleet).out == ("NAME        KIND\nby-region   ClusterStagedUpdateStrategy\n")
     assert "Match Labels:" in gitfleet("describe", "csus", "by-region", "-C", fleet).out
 
 
@@ -113,8 +111,8 @@ def test_describe(gitfleet: Shell, settled: Path) -> None:
     out = gitfleet("describe", "crp", "web", "-C", settled).out
 
     assert out.startswith("Name:         web\nNamespace:\n")
-    assert "    Reason:                SchedulingPolicyFulfilled\n" in out
-    assert "    Cluster Name:             us-east-1\n" in out
+    said = {" ".join(line.split()) for line in out.splitlines()}
+    assert {"Reason: SchedulingPolicyFulfilled", "Cluster Name: eu-west-1", "Cluster Name: us-east-1"} <= said
 
 
 def test_explain_all_clusters(gitfleet: Shell, settled: Path) -> None:
@@ -133,7 +131,10 @@ def test_explain_all_clusters(gitfleet: Shell, settled: Path) -> None:
 
 
 def test_explain_one_cluster(gitfleet: Shell, settled: Path) -> None:
-    refused, picked = gitfleet("explain", "web", "us-lab-1", "-C", settled), gitfleet("explain", "web", "eu-west-1", "-C", settled)
+    refused, picked = (
+        gitfleet("explain", "web", "us-lab-1", "-C", settled),
+        gitfleet("explain", "web", "eu-west-1", "-C", settled),
+    )
 
     assert refused.out == (
         "us-lab-1 is not picked for web: cluster does not match with any of the required cluster affinity terms\n"
@@ -172,7 +173,9 @@ def test_explain_names_the_cause_when_a_cluster_never_answered(gitfleet: Shell, 
     cluster = (fleet / "clusters" / "eu-west-1.yaml").read_text()
     commit(fleet, {"clusters/eu-west-1.yaml": cluster.replace("simulated: true", "context: nowhere")})
     once = gitfleet("run", "--once", fleet)
-    row = next(line for line in gitfleet("explain", "web", "-C", fleet).out.splitlines() if line.startswith("eu-west-1"))
+    row = next(
+        line for line in gitfleet("explain", "web", "-C", fleet).out.splitlines() if line.startswith("eu-west-1")
+    )
 
     assert "cluster: eu-west-1 is not joined: " in once.err and 'context "nowhere"' in once.err
     assert 'context "nowhere"' in row

@@ -60,8 +60,8 @@ class Member:
     def objects(self, namespace: str) -> dict[str, Any]:
         """What people put into a namespace, less what the server adds: by kind and name."""
         core = CoreV1Api(self._client)
-        maps = core.list_namespaced_config_map(namespace, _request_timeout=_SECONDS).items
-        services = core.list_namespaced_service(namespace, _request_timeout=_SECONDS).items
+        maps: list[Any] = core.list_namespaced_config_map(namespace, _request_timeout=_SECONDS).items
+        services: list[Any] = core.list_namespaced_service(namespace, _request_timeout=_SECONDS).items
         apps = AppsV1Api(self._client)
         deployments: list[Any] = apps.list_namespaced_deployment(namespace, _request_timeout=_SECONDS).items
         found: dict[str, Any] = {f"ConfigMap/{m.metadata.name}": m.data for m in maps}

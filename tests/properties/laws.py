@@ -30,6 +30,7 @@ from gitfleet.testing.fleet import SimulatedFleet
 from gitfleet.works import Renderer
 
 Up = dict[PlacementKey, frozenset[str]]
+Identity = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class Laws:
     _renderer: Renderer = field(default_factory=Renderer)
     _up: Up = field(default_factory=dict)
     _ours: bool = False
+    _there: dict[str, frozenset[Identity]] = field(default_factory=dict)
 
     def pushed(self, state: FleetState) -> None:
         """A new intent or report is on the state branch (law 1)."""
@@ -67,7 +69,9 @@ class Laws:
             return
         self.checked += 1
         name, key = happening.cluster, happening.key
-        if key not in self.intent.inventory.get(name, {}):
+        was_there = key.identity in self._there.get(name, ())
+        self._there[name] = self._identities(name)
+        if key not in self.intent.inventory.get(name, {}) and (happening.what == "apply" or was_there):
             self.broken.append(f"{happening.what} of {key} on {name}, which no pushed inventory names")
         for placement, clusters in self._up.items():
             if name in clusters and not self._is_up(name, placement):
@@ -76,6 +80,11 @@ class Laws:
     def by_gitfleet(self, performing: bool) -> None:
         """Whether what happens from now on is gitfleet's doing."""
         self._ours = performing
+        if performing:
+            self._there = {name: self._identities(name) for name in self.fleet.clusters}
+
+    def _identities(self, name: str) -> frozenset[Identity]:
+        return frozenset(self.fleet.cluster(name).server.objects)
 
     def is_up(self, cluster: str, placement: PlacementKey) -> bool:
         """Whether a cluster is up for a placement by the intent in force."""

@@ -56,10 +56,10 @@ def fleet() -> FleetState:
         ),
         (
             "snapshots",
-            ("NAMESPACE", "NAME", "PLACEMENT", "INDEX", "LATEST", "RESOURCES", "COMMIT", "AGE"),
+            ("NAMESPACE", "NAME", "INDEX", "LATEST", "RESOURCES", "COMMIT", "AGE"),
             [
-                ("", "web-0-snapshot", "web", "0", "true", "2", "4b825dc642cb", "5m3s"),
-                ("shop", "cart-0-snapshot", "cart", "0", "true", "2", "4b825dc642cb", "5m3s"),
+                ("", "web-0-snapshot", "0", "true", "2", "4b825dc642cb", "5m3s"),
+                ("shop", "cart-0-snapshot", "0", "true", "2", "4b825dc642cb", "5m3s"),
             ],
         ),
         (

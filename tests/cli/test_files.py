@@ -1,0 +1,137 @@
+"""Commands that write files: init, render, schema, demo."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gitfleet.cli.init import layout_files
+from tests.cli.conftest import Shell, commit
+
+
+def test_init_lays_out_what_works(gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = gitfleet("init", "my fleet")
+
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == (
+        f"{len(layout_files())} files are in {tmp_path}/my fleet. Next:\n"
+        "  cd 'my fleet'\n"
+        '  git init -b main && git add . && git commit -m "My fleet"\n'
+        "  gitfleet plan --clusters simulated\n"
+    )
+    for path, content in layout_files():
+        assert (tmp_path / "my fleet" / path).read_bytes() == content
+
+
+def test_init_overwrites_nothing_unasked(gitfleet: Shell, tmp_path: Path) -> None:
+    (tmp_path / "gitfleet.yaml").write_text("mine")
+    ended = gitfleet("init", tmp_path)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        f"error: {tmp_path} already has gitfleet.yaml\n"
+        "hint: choose an empty folder, or write over these files with --force\n"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gitfleet.yaml"]
+    assert gitfleet("init", tmp_path, "--force").code == 0
+    assert gitfleet("init", tmp_path / "gitfleet.yaml" / "below").code == 1
+
+
+def test_render(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ended = gitfleet("render", fleet, "--out", out)
+
+    files = sorted(str(path.relative_to(out)) for path in out.rglob("*.yaml"))
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == f"{len(files)} files for 4 clusters are in {out}\n"
+    assert files[:4] == [
+        "eu-north-1/monitoring/000-namespace-monitoring.yaml",
+        "eu-north-1/monitoring/001-configmap-probe-targets.yaml",
+        "eu-north-1/monitoring/002-service-probe.yaml",
+        "eu-north-1/monitoring/003-deployment-probe.yaml",
+    ]
+    there, here = (
+        yaml.safe_load(next((out / cluster / "web").glob("*-web-settings.yaml")).read_text())
+        for cluster in ("us-east-1", "eu-west-1")
+    )
+    assert there["data"] == {"greeting": "Howdy from us-east-1"}
+    assert here["data"] == {"greeting": "Hello from gitfleet"}
+
+
+def test_render_twice_gives_the_same_bytes_and_needs_an_empty_folder(
+    gitfleet: Shell, fleet: Path, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        assert gitfleet("render", fleet, "--out", tmp_path / name).code == 0
+    one, two = (
+        {str(path.relative_to(tmp_path / name)): path.read_bytes() for path in (tmp_path / name).rglob("*.yaml")}
+        for name in ("one", "two")
+    )
+    again = gitfleet("render", fleet, "--out", tmp_path / "one")
+
+    assert one == two
+    assert again.err.startswith(f"error: {tmp_path / 'one'} is not an empty folder\n")
+    assert gitfleet("render", fleet, "--out", fleet / "README.md").code == 1
+
+
+def test_no_name_leads_out_of_the_folder(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    hostile = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "../../../../../escaped", namespace: web}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: "system:..:x", namespace: web}
+"""
+    commit(fleet, {"resources/web/hostile.yaml": hostile})
+    out = tmp_path / "a" / "b" / "c" / "out"
+    gitfleet("render", fleet, "--out", out)
+
+    assert not list(tmp_path.rglob("*escaped*"))
+    assert all(out in path.parents for path in tmp_path.rglob("*-*.yaml") if fleet not in path.parents)
+
+
+def test_schema(gitfleet: Shell) -> None:
+    kinds = gitfleet("schema").out.split()
+    document = json.loads(gitfleet("schema", "clusterresourceplacement").out)
+
+    assert json.loads(gitfleet("schema", "-o", "json").out)["items"] == kinds
+    assert {"ClusterResourcePlacement", "MemberCluster", "FleetConfig"} <= set(kinds)
+    assert document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert gitfleet("schema", "FletConfig").err == (
+        'error: there is no schema for "FletConfig"\n'
+        "hint: did you mean FleetConfig? `gitfleet schema` lists the kinds\n"
+    )
+
+
+def test_demo(gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = gitfleet("demo")
+    again = gitfleet("demo")
+
+    assert first.code == again.code == 0
+    assert "web: us-east-1 available\n" in first.out
+    assert "## Placements: 2 complete, 0 not\n" in first.out
+    commands = [line.strip() for line in first.err.splitlines() if line.startswith("  gitfleet ")]
+    assert commands == [
+        "gitfleet get crp -C .demo/fleet",
+        "gitfleet explain web -C .demo/fleet",
+        "gitfleet run --until-settled .demo/fleet --cache-dir .demo/cache",
+    ]
+    for command in commands:
+        assert gitfleet(*command.split()[1:]).code == 0
+
+
+def test_demo_deletes_nobody_elses_folder(gitfleet: Shell, tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("mine")
+    ended = gitfleet("demo", "--dir", tmp_path)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"error: {tmp_path} is not empty and not an earlier demo\n")
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+    assert gitfleet("demo", "--dir", tmp_path / "precious.txt").code == 1

@@ -1,0 +1,117 @@
+"""`gitfleet run`: events as data, what waits and fails as talk, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Shell, commit, git
+from tests.cli.test_validate import BAD
+
+
+def test_once_then_until_settled(gitfleet: Shell, fleet: Path) -> None:
+    once = gitfleet("run", "--once", fleet)
+    settled = gitfleet("run", "--until-settled", fleet)
+
+    assert once.code == settled.code == 0
+    assert once.out.splitlines()[-1] == "web: us-east-1 updated to snapshot 0"
+    assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in once.err
+    assert settled.out.splitlines()[-1].startswith("web: Available is True: ")
+    head = git(fleet, "rev-parse", "HEAD").strip()
+    assert settled.err == f"settled at commit {head[:12]}: 2 placements, 6 bindings\n"
+
+
+def test_the_work_tree_is_never_touched(gitfleet: Shell, fleet: Path) -> None:
+    (fleet / "README.md").write_text("edited and not committed\n")
+    before = git(fleet, "status", "--porcelain")
+    assert gitfleet("run", "--once", fleet).code == 0
+
+    assert git(fleet, "status", "--porcelain") == before != ""
+    assert git(fleet, "symbolic-ref", "HEAD").strip() == "refs/heads/main"
+
+
+def test_jsonl_and_json(gitfleet: Shell, fleet: Path) -> None:
+    lines = [json.loads(line) for line in gitfleet("run", "--once", fleet, "-o", "jsonl").out.splitlines()]
+    document = json.loads(gitfleet("run", "--until-settled", fleet, "-o", "json").out)
+
+    applied = [line for line in lines if line["type"] == "applied"]
+    assert len(applied) == 24
+    assert applied[0]["object"] == {
+        "group": "",
+        "version": "v1",
+        "kind": "Namespace",
+        "namespace": None,
+        "name": "monitoring",
+    }
+    assert (document["kind"], document["apiVersion"]) == ("Timeline", "gitfleet.dev/v1alpha1")
+    assert {"type": "available", "placement": "web", "cluster": "eu-west-1", "value": True} in document["events"]
+
+
+def test_a_state_directory_instead_of_commits(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    refs = git(fleet, "for-each-ref")
+    state = tmp_path / "state"
+    ended = gitfleet("run", "--until-settled", fleet, "--state-dir", state)
+
+    assert ended.code == 0
+    assert git(fleet, "for-each-ref") == refs
+    assert (state / "README.md").read_text().startswith("# Fleet\n")
+    assert {path.name for path in (state / "clusters").iterdir()} == {
+        "eu-north-1.yaml", "eu-west-1.yaml", "us-east-1.yaml", "us-lab-1.yaml",
+    }  # fmt: skip
+
+
+def test_what_does_not_settle_in_time_is_1(gitfleet: Shell, fleet: Path) -> None:
+    commit(fleet, {"placements/bad.yaml": BAD})
+    ended = gitfleet("run", "--until-settled", "--timeout", "0", fleet)
+
+    lines = ended.err.splitlines()
+    assert ended.code == 1
+    assert [line for line in lines if line.startswith("fault: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")]
+    assert lines[-2].startswith("error: nothing was settled within 0 s: monitoring: eu-north-1 is not Available: ")
+    assert lines[-1].startswith("hint: look at `gitfleet get crp`")
+
+
+def test_a_closed_pipe_does_not_stop_the_work(gitfleet: Shell, fleet: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gitfleet", "run", "--until-settled", str(fleet)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    talk = process.stderr.read()
+
+    assert (process.wait(60), talk.splitlines()[-1][:7]) == (0, "settled"), talk
+    assert "4/4" in gitfleet("get", "crp", "-C", fleet).out
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: signal.Signals, code: int) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gitfleet", "run", str(fleet)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    begin = time.monotonic()
+    for line in process.stdout:
+        if "snapshot 0" in line:
+            break
+    process.send_signal(number)
+    _, talk = process.communicate(timeout=60)
+
+    assert process.returncode == code, talk
+    assert "Traceback" not in talk
+    assert time.monotonic() - begin < 30
+    assert "web" in gitfleet("get", "crp", "-C", fleet).out

@@ -1,0 +1,73 @@
+"""On a terminal of 80 columns: tables fold their last column, bars move, and nobody's text steers the screen."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+from pathlib import Path
+
+from tests.cli.conftest import commit
+from tests.cli.test_validate import HOSTILE, HOSTILE_PATH
+
+
+def on_a_terminal(*words: str | Path, columns: int = 80) -> str:
+    """All that a command writes to a terminal of that width."""
+    pid, screen = pty.fork()
+    if pid == 0:  # pragma: no cover - the child
+        os.execv(sys.executable, [sys.executable, "-m", "gitfleet", *(str(word) for word in words)])
+    fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    seen = b""
+    while True:
+        try:
+            part = os.read(screen, 65536)
+        except OSError:  # Linux says EIO when the other side has gone
+            break
+        if not part:
+            break
+        seen += part
+    os.close(screen)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) in (0, 1)
+    return seen.decode()
+
+
+def test_explain_folds_its_last_column(settled: Path) -> None:
+    lines = on_a_terminal("explain", "web", "-C", settled).split("\r\n")
+
+    assert lines == [
+        "CLUSTER      PICKED   STATE   SNAPSHOT   WHY",
+        "eu-west-1    yes      Bound   0          up to date",
+        "us-east-1    yes      Bound   0          up to date",
+        "eu-north-1   no       -       -          does not score high enough (affinity",
+        "                                         score: 0, topology spread score: 0)",
+        "us-lab-1     no       -       -          cluster does not match with any of the",
+        "                                         required cluster affinity terms",
+        "",
+    ]
+
+
+def test_a_plan_folds_its_sentences(fleet: Path) -> None:
+    lines = on_a_terminal("plan", "--clusters", "none", fleet).split("\r\n")
+
+    assert max(map(len, lines)) <= 80
+    at = lines.index("  bind   eu-north-1, eu-west-1, us-east-1, us-lab-1: monitoring-0-snapshot goes")
+    assert lines[at + 1] == "      out to a new cluster"
+
+
+def test_a_run_shows_bars_and_cleans_up(fleet: Path) -> None:
+    screen = on_a_terminal("run", "--until-settled", fleet)
+
+    assert "clusters available" in screen and "4/4" in screen
+    assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h") > 0
+    assert "web: us-east-1 available" in screen
+
+
+def test_hostile_texts_reach_no_terminal(fleet: Path) -> None:
+    commit(fleet, {HOSTILE_PATH: HOSTILE})
+    for words in (("validate", fleet), ("plan", "--clusters", "none", fleet)):
+        assert "\x1b" not in on_a_terminal(*words)
+    assert "\x1b[31m" not in on_a_terminal("run", "--once", fleet)
