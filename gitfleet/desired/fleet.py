@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
+from pydantic.alias_generators import to_camel
 
+from gitfleet.desired.breaks import Break
 from gitfleet.desired.shapes import (
     AnyMapping,
     Duration,
@@ -155,6 +158,34 @@ class FleetConfigShape(ObjectShape):
 
     metadata: MetadataShape
     spec: FleetConfigSpecShape = Field(default_factory=FleetConfigSpecShape)
+
+
+_NOT_ACTED_ON: Final = (
+    "rendered",
+    "approvals",
+    "mass_delete",
+    "freeze_windows",
+    "health_checks",
+    "ignore_differences",
+    "notifications",
+    "state_history",
+)
+"""Settings that are read, and that this version does nothing with."""
+
+
+def config_warnings(shape: FleetConfigShape) -> Iterator[Break]:
+    """Settings that somebody may rely on and that have no effect yet: a safety belt that does not hold must say so."""
+    spec = shape.spec
+    for name in _NOT_ACTED_ON:
+        if name in spec.model_fields_set and getattr(spec, name) != type(spec).model_fields[name].get_default(
+            call_default_factory=True, validated_data={}
+        ):
+            yield ("spec", to_camel(name)), "has no effect in this version of gitfleet; do not rely on it"
+    if spec.delivery.mode != "push":
+        yield ("spec", "delivery", "mode"), "has no effect in this version of gitfleet, which pushes; do not rely on it"
+    for name in ("concurrency", "executor"):
+        if name in spec.delivery.model_fields_set and getattr(spec.delivery, name) not in (32, "threads"):
+            yield ("spec", "delivery", name), "has no effect in this version of gitfleet; do not rely on it"
 
 
 def config_of(shape: FleetConfigShape, body: JsonObject, origin: Origin) -> FleetConfig:

@@ -46,6 +46,7 @@ _KINDS: Final = (
         shape=fleet.FleetConfigShape,
         make=fleet.config_of,
         versions=("v1alpha1",),
+        warnings=fleet.config_warnings,
     ),
     Kind(group=CLUSTER_GROUP, name="MemberCluster", shape=clusters.MemberClusterShape, make=clusters.cluster_of),
     _placement_kind(

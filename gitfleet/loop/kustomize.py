@@ -3,141 +3,163 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 from gitfleet import desired
-from gitfleet.errors import BadInput, GitfleetError
+from gitfleet.errors import BadInput, GitfleetError, RetryLater
+from gitfleet.loop.kustomize_files import Kustomization, read_kustomization, without_secrets
 from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_PATH_LISTS: Final = (
-    "resources", "bases", "components", "crds", "configurations", "transformers", "generators", "validators",
-)  # fmt: skip
 _REGULAR: Final = ("100644", "100755")
 ReadBlobs = Callable[[list[str]], Mapping[str, bytes]]
+Listing = Mapping[str, TreeEntry]
 
 
 @dataclass(slots=True)
 class Kustomizer:
-    """Builds the kustomize folders of a tree; an output is remembered by the blobs that it was made of."""
+    """Builds the kustomize folders of a tree; an output is remembered by the blobs that it was made of, for as long as
+    one of the two newest trees has it. `unfinished` says that the last look had a build that may succeed if it is tried
+    again."""
 
     builder: KustomizeBuilder
-    _known: dict[str, desired.SourceFile] = field(default_factory=dict)
+    unfinished: bool = False
+    _outputs: dict[str, desired.SourceFile] = field(default_factory=dict)
+    _before: dict[str, desired.SourceFile] = field(default_factory=dict)
+    _read: dict[str, Kustomization] = field(default_factory=dict)
 
-    def built(
-        self, folders: Collection[str], listing: Mapping[str, TreeEntry], read: ReadBlobs
-    ) -> dict[str, desired.SourceFile]:
+    def built(self, folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, desired.SourceFile]:
         """What `DesiredRequest.built` wants: an output for each of the folders of a tree.
 
         A folder that another kustomization builds on (a base) yields nothing of its own. A folder that cannot be built
-        has its reason in `why`.
+        has its reason in `why`; so has one that a kustomization which cannot be read may build on.
         """
-        closures = {folder: _closure(folder, listing, read) for folder in sorted(folders)}
+        self.unfinished = False
+        if not folders:
+            self._outputs, self._before, self._read = {}, {}, {}
+            return {}
+        self._read_all(listing, read)
+        closures = {folder: self._closure(folder, listing) for folder in sorted(folders)}
         bases = {base for folder, closure in closures.items() for base in closure.folders if base != folder}
+        before, self._before, self._outputs = self._before, self._outputs, {}
         made: dict[str, desired.SourceFile] = {}
         for folder, closure in closures.items():
+            user = _possible_user(folder, closures)
             if folder in bases:
                 made[folder] = _output(b"")
-            elif closure.fault:
-                made[folder] = desired.SourceFile(blob="", why=closure.fault)
+            elif closure.fault or user:
+                why = closure.fault or f"was not built, because {user} cannot be read and may build on this folder"
+                made[folder] = desired.SourceFile(blob="", why=why)
             else:
-                made[folder] = self._build(folder, closure, listing, read)
+                made[folder] = self._build(folder, closure, listing, read, before)
         return made
 
+    def _read_all(self, listing: Listing, read: ReadBlobs) -> None:
+        """Know every kustomization of the tree, and no other."""
+        files = {path: listing[path].oid for path in listing if path.rpartition("/")[2] in NAMES}
+        missing = sorted({oid for oid in files.values() if oid not in self._read})
+        contents = read(missing) if missing else {}
+        fresh = {oid: read_kustomization(contents.get(oid)) for oid in missing}
+        self._read = {oid: self._read[oid] if oid in self._read else fresh[oid] for oid in files.values()}
+
+    def _closure(self, folder: str, listing: Listing) -> _Closure:
+        closure = _Closure()
+        waiting = [folder]
+        while waiting:
+            here = waiting.pop()
+            if here not in closure.folders:
+                closure.folders.add(here)
+                try:
+                    waiting += self._visit(here, closure, listing)
+                except BadInput as error:
+                    closure.fault = closure.fault or str(error)
+        return closure
+
+    def _visit(self, folder: str, closure: _Closure, listing: Listing) -> list[str]:
+        """Add what one kustomization names; the folders it builds on. A fault is noted, the rest is looked at still."""
+        own = next((path for name in NAMES if (path := posixpath.join(folder, name)) in listing), None)
+        if own is None:
+            raise BadInput(f"{folder} holds no kustomization.yaml")
+        closure.paths.add(own)
+        kustomization = self._read[listing[own].oid]
+        if kustomization.fault or listing[own].mode not in _REGULAR:
+            closure.unread[own] = kustomization
+            raise BadInput(f"{own} {kustomization.fault or 'is no ordinary file'}")
+        further: list[str] = []
+        for reference in kustomization.references:
+            target = posixpath.normpath(posixpath.join(folder, reference))
+            fault = ""
+            if "://" in reference or reference.startswith(("git@", "/")) or target.split("/")[0] == "..":
+                fault = f'names "{reference}": only files of this repo are built, nothing is fetched'
+            elif target in listing and listing[target].mode in _REGULAR:
+                closure.paths.add(target)
+            elif target in listing:
+                fault = f"names {target}, which is no ordinary file"
+            elif any(posixpath.join(target, name) in listing for name in NAMES):
+                further.append(target)
+            else:
+                fault = f"names {target}, which is not in the repo"
+            closure.fault = closure.fault or (fault and f"{own} {fault}")
+        return further
+
     def _build(
-        self, folder: str, closure: _Closure, listing: Mapping[str, TreeEntry], read: ReadBlobs
+        self,
+        folder: str,
+        closure: _Closure,
+        listing: Listing,
+        read: ReadBlobs,
+        before: Mapping[str, desired.SourceFile],
     ) -> desired.SourceFile:
         named = "\n".join(f"{path} {listing[path].oid}" for path in sorted(closure.paths))
         key = sha256(f"{folder}\n{named}".encode()).hexdigest()
-        if key not in self._known:
-            contents = read([listing[path].oid for path in closure.paths])
+        output = self._before.get(key) or before.get(key)
+        if output is None:
+            contents = read([listing[path].oid for path in sorted(closure.paths)])
             files = {path: contents[listing[path].oid] for path in closure.paths if listing[path].oid in contents}
             try:
-                self._known[key] = _output(self.builder.build(folder, files))
-            except GitfleetError as error:
+                left_out = sorted(closure.paths - files.keys())
+                if left_out:
+                    raise BadInput(f"{left_out[0]} is too large to be read")
+                output = _output(self.builder.build(folder, files))
+            except RetryLater as error:
+                self.unfinished = True
                 return desired.SourceFile(blob="", why=str(error))
-        return self._known[key]
+            except GitfleetError as error:
+                output = desired.SourceFile(blob="", why=without_secrets(str(error), folder, files))
+        self._outputs[key] = output
+        return output
 
 
 @dataclass(slots=True)
 class _Closure:
+    """The files that a build may read, the folders it goes through, and the kustomizations on the way that do not tell
+    what they read."""
+
     paths: set[str] = field(default_factory=set)
     folders: set[str] = field(default_factory=set)
+    unread: dict[str, Kustomization] = field(default_factory=dict)
     fault: str = ""
 
 
+def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:
+    """A kustomization elsewhere that cannot be read and may build on a folder, as far as its text tells."""
+    name = posixpath.basename(folder).encode()
+    for other, closure in closures.items():
+        for path, kustomization in closure.unread.items():
+            if other != folder and path.rpartition("/")[0] != folder and kustomization.may_name(name):
+                return path
+    return None
+
+
 def _output(content: bytes) -> desired.SourceFile:
-    return desired.SourceFile(blob="", size=len(content), parsed=desired.parse_file("kustomization.yaml", content))
-
-
-def _closure(folder: str, listing: Mapping[str, TreeEntry], read: ReadBlobs) -> _Closure:
-    closure = _Closure()
-    waiting = [folder]
-    try:
-        while waiting:
-            here = waiting.pop()
-            if here in closure.folders:
-                continue
-            closure.folders.add(here)
-            waiting += _visit(here, closure, listing, read)
-    except BadInput as error:
-        closure.fault = str(error)
-    return closure
-
-
-def _visit(folder: str, closure: _Closure, listing: Mapping[str, TreeEntry], read: ReadBlobs) -> list[str]:
-    """Add what one kustomization names; the folders it builds on."""
-    own = next((path for name in NAMES if (path := posixpath.join(folder, name)) in listing), None)
-    if own is None:
-        raise BadInput(f"{folder} holds no kustomization.yaml")
-    closure.paths.add(own)
-    content = read([listing[own].oid]).get(listing[own].oid, b"")
-    parsed = desired.parse_file(own, content)
-    if parsed.faults or not parsed.documents or not isinstance(parsed.documents[0].value, dict):
-        raise BadInput(f"{own} is not one YAML object")
-    further: list[str] = []
-    for reference in _references(parsed.documents[0].value):
-        target = posixpath.normpath(posixpath.join(folder, reference))
-        if "://" in reference or reference.startswith(("git@", "/")) or target.startswith(".."):
-            raise BadInput(f'{own} names "{reference}": only files of this repo are built, nothing is fetched')
-        if target in listing:
-            if listing[target].mode not in _REGULAR:
-                raise BadInput(f"{own} names {target}, which is no ordinary file")
-            closure.paths.add(target)
-        elif any(posixpath.join(target, name) in listing for name in NAMES):
-            further.append(target)
-        else:
-            raise BadInput(f"{own} names {target}, which is not in the repo")
-    return further
-
-
-def _references(kustomization: Mapping[str, Any]) -> Iterator[str]:
-    """Every path that a kustomization (kustomize.config.k8s.io/v1beta1) names; inline YAML is no path."""
-    for key in _PATH_LISTS:
-        yield from (entry for entry in _list(kustomization, key) if isinstance(entry, str) and "\n" not in entry)
-    for entry in _list(kustomization, "patchesStrategicMerge"):
-        if isinstance(entry, str) and "\n" not in entry and "{" not in entry:
-            yield entry
-    for key in ("patches", "patchesJson6902", "replacements"):
-        entries = (entry for entry in _list(kustomization, key) if isinstance(entry, dict))
-        yield from (str(entry["path"]) for entry in entries if entry.get("path"))
-    for key in ("configMapGenerator", "secretGenerator"):
-        for entry in _list(kustomization, key):
-            if not isinstance(entry, dict):
-                continue
-            for name in ("files", "envs"):
-                yield from (str(file).rpartition("=")[2] for file in entry.get(name) or ())
-            if entry.get("env"):
-                yield str(entry["env"])
-    openapi = kustomization.get("openapi")
-    if isinstance(openapi, dict) and openapi.get("path"):
-        yield str(openapi["path"])
-
-
-def _list(kustomization: Mapping[str, Any], key: str) -> list[Any]:
-    value = kustomization.get(key)
-    return value if isinstance(value, list) else []
+    """kustomize's output as one file. Its lines are nowhere in the repo, so every document stands on line 1."""
+    parsed = desired.parse_file("kustomization.yaml", content)
+    documents = tuple(replace(document, line=1) for document in parsed.documents)
+    faults = tuple((1, f"kustomize's output: {message}") for _, message in parsed.faults)
+    return desired.SourceFile(
+        blob="", size=len(content), parsed=desired.ParsedFile(documents, tuple(sorted(set(faults))))
+    )

@@ -91,7 +91,7 @@ def fleet(tmp_path: Path) -> Path:
     return make_repo(tmp_path / "fleet")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def settled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The same repo after `gitfleet run --until-settled`; for tests that only read."""
     home = tmp_path_factory.mktemp("settled")

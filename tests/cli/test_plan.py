@@ -225,3 +225,25 @@ def test_many_clusters_are_counted() -> None:
 
     assert names(group.clusters) == "c000, c001, c002, c003 and 196 more"
     assert names(("a", "b", "c", "d", "e")) == "a, b, c, d, e"
+
+
+def test_kubeconfig_lists_files_as_kubectl_reads_it(
+    gitfleet: Shell, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = (fleet / "clusters" / "eu-west-1.yaml").read_text()
+    commit(fleet, {"clusters/eu-west-1.yaml": cluster.replace("simulated: true", "context: second")})
+    files = [tmp_path / "absent", tmp_path / "first", tmp_path / "second"]
+    for path in files[1:]:
+        named = {"cluster": path.name, "user": path.name}
+        body = {
+            "contexts": [{"name": path.name, "context": named}],
+            "clusters": [{"name": path.name, "cluster": {"server": "https://127.0.0.1:1"}}],
+            "users": [{"name": path.name, "user": {"token": "t"}}],
+        }
+        path.write_text(json.dumps(body))
+    monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files)))
+    first = gitfleet("plan", fleet).out.splitlines()[0]
+
+    assert first.startswith("unreachable: eu-west-1: ") and "did not answer" in first
+    monkeypatch.setenv("KUBECONFIG", ":".join(map(str, files[:2])))
+    assert 'the kubeconfig first has no context "second"' in gitfleet("plan", fleet).out.splitlines()[0]

@@ -1,4 +1,4 @@
-"""What is wrong with one placement, one cluster or one plug-in is told where it belongs, and the others go on (law 2)."""
+"""What is wrong with one placement, cluster or plug-in is told where it belongs, and the others go on (law 2)."""
 
 from __future__ import annotations
 

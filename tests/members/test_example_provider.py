@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,14 @@ from kubernetes.client import ApiClient, CoreV1Api
 
 from gitfleet.adapters.kube import KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
-from gitfleet.loop.driver import Driver
-from gitfleet.loop.fanout import Fanout
 from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.model.fleet import ListedProvider
-from gitfleet.model.observations import ClusterAnswer
 from gitfleet.testing import builders
 from gitfleet.testing.clock import ManualClock
 from gitfleet.wiring import property_providers
-from tests.members.plays import EXAMPLES
+from tests.members.plays import EXAMPLES, place_role
+from tests.members.real_fleet import RealFleet
+from tests.members.test_seed_pages import pick, preferred
 from tests.realparts.api_server import ApiServer
 from tests.scenarios.world import World
 
@@ -63,9 +62,6 @@ def write_prices(client: ApiClient, namespace: str, prices: dict[str, str]) -> N
 
 def member(server: ApiServer) -> MemberCluster:
     return MemberCluster(name=server.name, connection=Connection(context=server.name))
-
-
-Looks = Callable[[], ClusterAnswer]
 
 
 @pytest.mark.real
@@ -125,60 +121,20 @@ def test_a_placement_goes_where_it_is_cheapest(two_clusters: tuple[ApiServer, Ap
             body: Any = {"metadata": {"name": namespace}}
             CoreV1Api(client).create_namespace(body)
             write_prices(client, namespace, {"per-cpu-hour": price, "per-gb-hour": "0"})
-    listed: list[ListedProvider] = []
-    directories = {
-        name: KubeDirectory(
-            server.write_kubeconfig(tmp_path / f"{name}.kubeconfig"),
-            providers=lambda: chosen_providers(listed, property_providers()),
-            clock=world.clock,
+    sorter = {"name": "cost.example.com/per-cpu-hour", "sortOrder": "Ascending"}
+    policy = pick(1, affinity=preferred((100, {"propertySorter": sorter})))
+    with RealFleet(world, two_clusters, tmp_path):
+        world.commit(
+            builders.fleet_config(propertyProviders=[{"name": "cost", "args": {"namespace": namespace}}]),
+            *(builders.member_cluster(name, connection={"context": name}) for name in servers),
+            *place_role(f"batch-{namespace}", policy=policy),
         )
-        for name, server in servers.items()
-    }
-
-    class Both:
-        """Each cluster by its own kubeconfig."""
-
-        def client(self, cluster: MemberCluster) -> Any:
-            return directories[cluster.name].client(cluster)
-
-        reader = client
-
-    driver: Driver = world.driver
-    driver.fanout = Fanout(directory=Both(), executor=None)
-    driver.configure = lambda config: listed.__setitem__(slice(None), config.property_providers)
-    cheapest = {"name": "cost.example.com/per-cpu-hour", "sortOrder": "Ascending"}
-    policy = {
-        "placementType": "PickN",
-        "numberOfClusters": 1,
-        "affinity": {
-            "clusterAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [
-                    {"weight": 100, "preference": {"propertySorter": cheapest}}
-                ]
-            }
-        },
-    }
-    role = builders.an_object("rbac.authorization.k8s.io/v1", "ClusterRole", f"batch-{namespace}", rules=[])
-    selector = {
-        "group": "rbac.authorization.k8s.io",
-        "version": "v1",
-        "kind": "ClusterRole",
-        "name": f"batch-{namespace}",
-    }
-    world.commit(
-        builders.fleet_config(propertyProviders=[{"name": "cost", "args": {"namespace": namespace}}]),
-        *(builders.member_cluster(name, connection={"context": name}) for name in servers),
-        builders.placement("batch", selectors=[selector], policy=policy),
-        role,
-    )
-    world.rest()
-    assert set(world.bindings("batch")) == {"east"}
-    status = world.state().clusters["west"].status
-    assert status.properties["cost.example.com/per-cpu-hour"].value == "0.05"
-    assert status.properties["kubernetes-fleet.io/node-count"].value == "0"
-    commits = world.state_commits()
-    world.advance(seconds=3600)
-    world.rest()
-    assert world.state_commits() == commits  # nothing changed, and nothing is written
-    for directory in directories.values():
-        directory.close()
+        world.rest()
+        assert set(world.bindings(f"batch-{namespace}")) == {"east"}
+        status = world.state().clusters["west"].status
+        assert status.properties["cost.example.com/per-cpu-hour"].value == "0.05"
+        assert status.properties["kubernetes-fleet.io/node-count"].value == "0"
+        commits = world.state_commits()
+        world.advance(seconds=3600)
+        world.rest()
+        assert world.state_commits() == commits  # nothing changed, and nothing is written

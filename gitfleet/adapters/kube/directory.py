@@ -127,8 +127,15 @@ class KubeDirectory:
             raise MissingPart(
                 f'cluster {name} is reached by the context "{context}" and there is no kubeconfig', hint=hint
             )
-        found = read_kubeconfig(self._kubeconfig, f"the kubeconfig {self._kubeconfig.name}")
-        return found.access(self._rules, self._clock.now, context)
+        *others, last = [Path(part) for part in str(self._kubeconfig).split(os.pathsep) if part] or [self._kubeconfig]
+        for path in others:
+            try:
+                found = read_kubeconfig(path, f"the kubeconfig {path.name}")
+                return found.access(self._rules, self._clock.now, context)
+            except MissingPart:
+                # As KUBECONFIG does, it lists several files: the first that knows the context counts.
+                continue
+        return read_kubeconfig(last, f"the kubeconfig {last.name}").access(self._rules, self._clock.now, context)
 
     def _file(self, name: str, file: str) -> Path:
         if not _FILE_NAME.fullmatch(file):

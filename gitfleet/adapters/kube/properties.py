@@ -1,4 +1,4 @@
-"""The built-in property provider, `core`: KubeFleet's core properties (seeds/003 "Core properties", kubefleet.md §1)."""
+"""The built-in property provider, `core`: KubeFleet's core properties (seeds/003, kubefleet.md §1)."""
 
 from __future__ import annotations
 
