@@ -64,8 +64,7 @@ class Corridor:
                     latest = record.latest_resources
                     concerned = works.overrides_by_cluster(key, latest, current, clusters.values()) if latest else {}
                     labels = works.pinned_labels(concerned, current, clusters)
-                    healing = disturbed.get(key, frozenset())
-                    request = rollout.request_for(record, concerned, now, labels, healing)
+                    request = rollout.request_for(record, concerned, now, labels, disturbed.get(key, frozenset()))
                     plans[key] = plan = rollout.plan_rollout(request)
                     record = replace(record, bindings=plan.bindings)
                     wakes.append(now + plan.clock if plan.clock is not None else None)

@@ -43,15 +43,15 @@ class Recovery:
     def of_path(self, path: str, below: str) -> list[ReadObject]:
         """Every object that was in force because of the file at a path, or stood in a file at or below `below`."""
         found = {item.identity: item for item in self.held_for(path)}
-        found |= {identity: item for identity, (known, item) in self.held().items() if _within(known, below)}
+        found |= {identity: item for identity, (known, item) in self.held().items() if is_within(known, below)}
         for known in self._request.before:
-            if _within(known, below):
+            if is_within(known, below):
                 for item in self._in_force(known):
                     found.setdefault(item.identity, item)
         # Without blobs to go back to, what was placed last is all that is known.
         if not self.knows(path) or is_kustomization(path):
             for identity, item in self.placed().items():
-                if _within(item.origin.path, below):
+                if is_within(item.origin.path, below):
                     found.setdefault(identity, item)
         return list(found.values())
 
@@ -164,5 +164,6 @@ class Recovery:
         return None
 
 
-def _within(known: str, path: str) -> bool:
+def is_within(known: str, path: str) -> bool:
+    """Whether a path is another one or lies below it."""
     return known == path or known.startswith(f"{path}/")

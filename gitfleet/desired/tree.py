@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -18,7 +18,7 @@ from gitfleet.desired.crosschecks import (
 from gitfleet.desired.gathering import Gathered, gather
 from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.readings import Identity, ReadObject, Rollout, faults_at
-from gitfleet.desired.recovery import Recovery
+from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.desired import Desired
@@ -118,7 +118,7 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
             for item in pool.recovery.held_for(path):
                 _keep(pool, item, path)
     for path in gathered.closed:
-        _bring_back_file(pool, path, path.rpartition("/")[0] if is_kustomization(path) else path, set())
+        _bring_back_file(pool, path, _below(path), set())
         hurt[path] = None
     _bring_back_vanished(pool, hurt)
     if pool.holds_removals:
@@ -148,7 +148,7 @@ def _bring_back_vanished(pool: _Pool, hurt: Mapping[str, frozenset[str] | None])
     many = len(vanished) * len(hurt) > _MOST_GUESSES
     for path, names in hurt.items() if vanished else ():
         content = _content(pool, path) if names is None and not many else b""
-        is_new = changed is None or path in changed
+        is_new = changed is None or path in changed or _changed_below(path, changed)
         for identity, item in vanished.items():
             name = identity[3]
             named = (name.encode() in content or not content) if names is None else name in names
@@ -160,10 +160,19 @@ def _bring_back_vanished(pool: _Pool, hurt: Mapping[str, frozenset[str] | None])
                 _keep(pool, item, path)
 
 
+def _changed_below(path: str, changed: Collection[str]) -> bool:
+    return is_kustomization(path) and any(is_within(other, _below(path)) for other in changed)
+
+
+def _below(path: str) -> str:
+    """What a faulty path stands for: a kustomization stands for its folder."""
+    return path.rpartition("/")[0] if is_kustomization(path) else path
+
+
 def _content(pool: _Pool, path: str) -> bytes:
     """The text of a file, in which the name of every object that it may hold is found; empty when any name may be in
     it, because the bytes are not there or an escape may spell it."""
-    source = pool.request.files.get(path)
+    source = pool.request.files.get(path) if not is_kustomization(path) else None
     content = pool.request.contents(source.blob) if source is not None and source.mode.startswith("100") else b""
     return b"" if b"\\" in content or b"\0" in content else content
 

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from gitfleet import cycle, report, rollout
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
+from gitfleet.loop.quiet import Quiet, quiet_after
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
@@ -67,6 +68,7 @@ class Driver:
     watch_branch: str | None = None
     _known: tuple[str | None, FleetState] | None = None
     _config: tuple[str, FleetConfig] | None = None
+    _quiet: tuple[Quiet, TickResult] | None = None
 
     @property
     def config(self) -> FleetConfig:
@@ -92,7 +94,9 @@ class Driver:
             raise _no_such_branch(watch, heads)
         commit = heads[watch]
         if self._config is None or self._config[0] != commit:
-            self._config = (commit, self.desired_trees.at(commit, FleetState()).config)
+            # With the state as the branch is called so far: the tick then needs no second reading of the commit.
+            before = self.load_state(heads.get(self.branches.state))
+            self._config = (commit, self.desired_trees.at(commit, before).config)
         return commit
 
     def tick(self) -> TickResult:
@@ -103,8 +107,10 @@ class Driver:
         heads = self.reader.fetch()
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
-        decision = self.corridor.decide(inputs)
-        decision, operations = self.look_closer(decision)
+        if self._quiet is not None and self._quiet[0].still(inputs):
+            return self._quiet[1]
+        decided = self.corridor.decide(inputs)
+        decision, operations = self.look_closer(decided)
         self.checkpoint("decided")
         try:
             head = self.publish(inputs.before, decision.after, heads.get(self.branches.state), inputs.desired, "intent")
@@ -128,7 +134,7 @@ class Driver:
             for key, record in after.placements.items()
             for sentence in rollout.waiting_for(record, decision.plans.get(key))
         )
-        return TickResult(
+        result = TickResult(
             commit=inputs.desired.commit,
             state_head=reported,
             state=after,
@@ -138,6 +144,11 @@ class Driver:
             wake_at=decision.wake_at,
             outcomes=outcomes,
         )
+        # Objects that only the closer look saw are not in the inputs: with them, every tick decides anew.
+        quiet = result.settled and not outcomes and not decided.unseen()
+        remembered = quiet_after(inputs, after) if quiet else None
+        self._quiet = (remembered, result) if remembered is not None else None
+        return result
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:
         """The desired tree, the state tree and the clusters' answers at this moment."""

@@ -15,6 +15,7 @@ from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_LARGEST_OUTPUT: Final = 16 * desired.MAX_FILE_BYTES
 _REGULAR: Final = ("100644", "100755")
 ReadBlobs = Callable[[list[str]], Mapping[str, bytes]]
 Listing = Mapping[str, TreeEntry]
@@ -157,7 +158,7 @@ def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:
 
 def _output(content: bytes) -> desired.SourceFile:
     """kustomize's output as one file. Its lines are nowhere in the repo, so every document stands on line 1."""
-    parsed = desired.parse_file("kustomization.yaml", content)
+    parsed = desired.parse_file("kustomization.yaml", content, max_bytes=_LARGEST_OUTPUT)
     documents = tuple(replace(document, line=1) for document in parsed.documents)
     faults = tuple((1, f"kustomize's output: {message}") for _, message in parsed.faults)
     return desired.SourceFile(

@@ -74,11 +74,10 @@ def _references(kustomization: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _files_of(generator: Any) -> Iterator[str]:
-    if isinstance(generator, dict):
-        for name in ("files", "envs"):
-            yield from (str(file).rpartition("=")[2] for file in _list(generator, name))
-        if generator.get("env"):
-            yield str(generator["env"])
+    for name in ("files", "envs"):
+        yield from (str(file).rpartition("=")[2] for file in _list(generator, name))
+    if isinstance(generator, dict) and generator.get("env"):
+        yield str(generator["env"])
 
 
 def _secrets(files: Mapping[str, bytes]) -> Iterator[bytes]:
@@ -95,8 +94,9 @@ def _secrets(files: Mapping[str, bytes]) -> Iterator[bytes]:
             folder = path.rpartition("/")[0]
             for generator in _list(document.value, "secretGenerator"):
                 named = {f"{folder}/{name}".lstrip("/") for name in _files_of(generator)}
-                yield from (word for name in named for word in _WORDS.findall(files.get(name, b"")))
-                yield from _texts(generator.get("literals") if isinstance(generator, dict) else generator)
+                lines = [line for name in named for line in files.get(name, b"").splitlines()]
+                lines += [str(literal).encode() for literal in _list(generator, "literals")]
+                yield from (word for line in lines for word in _WORDS.findall(line.partition(b"=")[2] or line))
 
 
 def _texts(value: Any) -> Iterator[bytes]:
@@ -110,6 +110,6 @@ def _texts(value: Any) -> Iterator[bytes]:
         yield from _WORDS.findall(whole)
 
 
-def _list(kustomization: Mapping[str, Any], key: str) -> list[Any]:
-    value = kustomization.get(key)
+def _list(mapping: Any, key: str) -> list[Any]:
+    value = mapping.get(key) if isinstance(mapping, dict) else None
     return value if isinstance(value, list) else []

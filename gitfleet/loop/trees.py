@@ -46,8 +46,9 @@ class DesiredTrees:
 
     def at(self, commit: str, state: FleetState) -> Desired:
         """The fleet as written at a commit, faulty parts held at their last good version as `state` knows it."""
-        if (commit, state.observed_commit) in self._latest:
-            return self._latest[(commit, state.observed_commit)]
+        known = self._latest.get((commit, state.observed_commit)) or self._accepted(commit, state)
+        if known is not None:
+            return known
         listing = self._repo.list_tree(commit)
         before, changed = self._changes(commit, state)
         held = {
@@ -76,9 +77,17 @@ class DesiredTrees:
         )
         answer = self._what_if.applied_to(answer)
         self._latest = {key: known for key, known in self._latest.items() if key[0] == commit}
-        self._latest[(commit, state.observed_commit)] = answer
+        if self._kustomizer is None or not self._kustomizer.unfinished:
+            self._latest[(commit, state.observed_commit)] = answer
         self._forget_beyond([*listing.items(), *before.items(), *older])
         return answer
+
+    def _accepted(self, commit: str, state: FleetState) -> Desired | None:
+        """A reading of a commit that the state has accepted as a whole: with nothing held and no fault on either side,
+        reading it again against what came of it gives the same."""
+        if state.observed_commit != commit or state.faults or state.last_good:
+            return None
+        return next((known for (of, _), known in self._latest.items() if of == commit and not known.faults), None)
 
     def regular_files(self, commit: str) -> Mapping[str, str]:
         """The blob of every ordinary file that a reader of the config repo may look at, by path."""

@@ -12,7 +12,6 @@ from gitfleet.model.conditions import Conditions
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.placements import ApplyStrategy, PlacementKey
 
-
 PinnedLabels = tuple[tuple[str, str | None], ...]
 """Labels of a cluster by key; None: the cluster had no such label."""
 

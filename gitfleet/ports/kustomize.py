@@ -11,4 +11,4 @@ class KustomizeBuilder(Protocol):
 
     def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
         """The YAML stream of `folder`; `files` are all that it may read, by path. BadInput says what kustomize said,
-        MissingPart that there is no kustomize."""
+        in the same words for the same files; MissingPart that there is no kustomize, RetryLater that it was ended."""

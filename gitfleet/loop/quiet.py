@@ -1,0 +1,88 @@
+"""A tick that left nothing to do, remembered: as long as nothing that it depended on changes, the next ones need not
+decide again (laws 5 and 6). What is remembered saves work and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.observations import ClusterAnswer, LiveObject
+from gitfleet.model.state import FleetState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet:
+    """What a tick without any news depended on. Time is not among it: only ticks without `wake_at` are remembered."""
+
+    desired: Desired
+    state: FleetState
+    answers: Mapping[str, ClusterAnswer]
+
+    def still(self, inputs: Inputs) -> bool:
+        """Whether the same decision would come of these inputs."""
+        if inputs.desired is not self.desired or inputs.before is not self.state:
+            return False
+        if inputs.answers.keys() != self.answers.keys():
+            return False
+        return all(_same_answer(answer, self.answers[name]) for name, answer in inputs.answers.items())
+
+
+def quiet_after(inputs: Inputs, after: FleetState) -> Quiet | None:
+    """What to remember of a settled tick; None when a value that was measured waits for its time to be written."""
+    if not all(_is_written(answer, after) for answer in inputs.answers.values()):
+        return None
+    return Quiet(desired=inputs.desired, state=after, answers=inputs.answers)
+
+
+def _same_answer(one: ClusterAnswer, other: ClusterAnswer) -> bool:
+    """Whether two looks found the same. When they were taken does not matter."""
+    return (
+        (one.reachable, one.healthy, one.error) == (other.reachable, other.healthy, other.error)
+        and one.namespaces == other.namespaces
+        and one.told == other.told
+        and _values(one) == _values(other)
+        and one.unreadable == other.unreadable
+        and one.live.keys() == other.live.keys()
+        and all(_same_object(live, other.live[key]) for key, live in one.live.items())
+    )
+
+
+def _same_object(one: LiveObject | None, other: LiveObject | None) -> bool:
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    if one.resource_version:
+        return one.resource_version == other.resource_version and one.uid == other.uid
+    return one == other
+
+
+def _values(answer: ClusterAnswer) -> tuple[object, ...]:
+    usage = answer.resource_usage
+    amounts = (dict(usage.capacity), dict(usage.allocatable), dict(usage.available)) if usage else None
+    return {name: value.value for name, value in answer.properties.items()}, amounts
+
+
+def _is_written(answer: ClusterAnswer, after: FleetState) -> bool:
+    """Whether the state says of a cluster's properties and resources what the look found."""
+    if not answer.reachable:
+        return True
+    cluster = after.clusters.get(answer.cluster)
+    if cluster is None:
+        return False
+    status = cluster.status
+    known = {name: value.value for name, value in status.properties.items()}
+    if any(known.get(name) != value.value for name, value in answer.properties.items()):
+        return False
+    usage, written = answer.resource_usage, status.resource_usage
+    return usage is None or all(
+        dict(new) == dict(old)
+        for new, old in (
+            (usage.capacity, written.capacity),
+            (usage.allocatable, written.allocatable),
+            (usage.available, written.available),
+        )
+    )

@@ -1,0 +1,140 @@
+"""Every command that README.md, examples/README.md and docs/*.md show in a fenced `sh` block is run, block after block.
+
+A page runs in a fresh folder that holds a config repo: what `gitfleet init` lays out, reconciled, with a branch
+`my-change`. A comment in front of a block may say `<!-- exit: N -->` (the block's last command ends so), or
+`<!-- not run here: REASON -->`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import GIT, commit, git, make_repo
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MOST_NOT_RUN = 3
+_FENCE = re.compile(r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of commands: where it begins, what it ends with, and why it is not run, if so."""
+
+    line: int
+    text: str
+    code: int = 0
+    not_run: str = ""
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """The blocks of a page; AssertionError for a marker that says nothing known."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in _FENCE.finditer(text):
+        line = text.count("\n", 0, match.start("text"))
+        marker = match["marker"] or ""
+        if marker.startswith("not run here: "):
+            found.append(Block(line, match["text"], not_run=marker.removeprefix("not run here: ")))
+            continue
+        code = re.fullmatch(r"exit: (\d+)", marker)
+        assert code or not marker, f"{page.name}:{line}: <!-- {marker} --> says nothing known"
+        found.append(Block(line, match["text"], code=int(code[1]) if code else 0))
+    return found
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a reconciled config repo, to be copied for each page (the same path, so that the cache fits)."""
+    home = tmp_path_factory.mktemp("documented")
+    repo = make_repo(home / "now" / "fleet")
+    git(repo, "switch", "--quiet", "--create", "my-change")
+    web = (repo / "resources" / "web" / "web.yaml").read_text()
+    commit(repo, {"resources/web/web.yaml": web.replace("replicas: 2", "replicas: 3")})
+    git(repo, "switch", "--quiet", "main")
+    shell(home / "now", "gitfleet run --until-settled")
+    shutil.copytree(home / "now", home / "template", symlinks=True)
+    return home
+
+
+@pytest.fixture
+def place(prepared: Path) -> Iterator[Path]:
+    """The home as it was prepared."""
+    shutil.rmtree(prepared / "now")
+    shutil.copytree(prepared / "template", prepared / "now", symlinks=True)
+    yield prepared / "now"
+
+
+def shell(home: Path, text: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run commands in bash in the config repo (or a folder), stopping at the first that fails."""
+    kept = {name: os.environ[name] for name in ("LANG", "TMPDIR") if name in os.environ}
+    tools = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**kept, **GIT, "PATH": tools, "HOME": str(home), "SHELL": "/bin/bash"}
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text],
+        cwd=folder or home / "fleet",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_commands_of_a_page(page: Path, place: Path) -> None:
+    if page.parent.name == "examples":
+        shutil.copytree(page.parent, place / "fleet" / "examples")
+    for block in blocks_of(page):
+        if block.not_run:
+            continue
+        done = shell(place, block.text.replace("/tmp/", f"{place}/"))
+        said = f"{page.name}:{block.line}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == block.code, said
+        assert "Traceback" not in done.stderr, said
+
+
+def test_few_blocks_are_not_run_and_each_says_why() -> None:
+    reasons = [block.not_run for page in PAGES for block in blocks_of(page) if block.not_run]
+
+    assert len(reasons) <= MOST_NOT_RUN
+    assert all(len(reason) >= 15 for reason in reasons)
+
+
+def test_every_command_of_the_command_line_is_documented() -> None:
+    from gitfleet.cli.commands import COMMANDS
+
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert not [name for name in COMMANDS if f"| `{name}" not in page]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+
+    assert not [link for link in links if "://" not in link and not (page.parent / link.split("#")[0]).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_option_that_is_named_exists(page: Path) -> None:
+    from gitfleet.cli.commands import COMMANDS
+    from gitfleet.cli.main import app
+
+    known = {"--help", "--version"}
+    for name in COMMANDS:
+        command = app.get_command(app.make_context("gitfleet", [], resilient_parsing=True), name)
+        assert command is not None
+        known.update(option for parameter in command.params for option in parameter.opts)
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", " ".join(re.findall(r"`[^`\n]*`", text))))
+    assert named <= known

@@ -1,0 +1,29 @@
+"""A builder that records what it was given, and files of a small kustomize tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitfleet.errors import GitfleetError
+
+
+@dataclass(slots=True)
+class RecordingBuilder:
+    """KustomizeBuilder that puts the folder's plain manifests after one another; `fails` are raised, by folder."""
+
+    builds: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    fails: dict[str, GitfleetError] = field(default_factory=dict)
+
+    def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
+        """KustomizeBuilder.build."""
+        self.builds.append((folder, tuple(sorted(files))))
+        if folder in self.fails:
+            raise self.fails[folder]
+        manifests = [content for path, content in sorted(files.items()) if b"kind: ConfigMap" in content]
+        return b"---\n".join(manifests)
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders that were built, in order."""
+        return [folder for folder, _ in self.builds]
