@@ -148,7 +148,7 @@ def profiled(what: Callable[[], object]) -> None:
     """Print where the time of a call went."""
     profile = cProfile.Profile()
     profile.runcall(what)
-    pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
+    pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
 
 
 class Table:

@@ -37,8 +37,8 @@ class Settings:
 
     `cache_dir` holds the mirror and the parse cache: losing it costs time only. `kubeconfig`, `kubeconfig_dir` and
     `allowed_exec` are all the credentials that connections may name. `simulated_dir` keeps simulated clusters between
-    runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate). `watch_branch` overrides
-    the FleetConfig's.
+    runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate). `watch_branch`
+    overrides the FleetConfig's.
     """
 
     repo: str

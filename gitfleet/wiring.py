@@ -31,7 +31,7 @@ from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.events import Event
-from gitfleet.model.fleet import FleetConfig, ListedProvider
+from gitfleet.model.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.ports.properties import PropertyProviderFactory
 from gitfleet.ports.repos import RepoReader, RepoWriter
@@ -88,7 +88,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     reader: RepoReader = remote
     writer: RepoWriter = remote
     if settings.state_dir is not None:
-        reader = writer = StateDirectory(settings.state_dir, "gitfleet/state", remote)
+        reader = writer = StateDirectory(settings.state_dir, Branches().state, remote)
     driver = Driver(
         reader=reader,
         writer=writer,
@@ -99,6 +99,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
         corridor=cycle.Corridor(scheduler_plugins()),
         version=__version__,
         watch_branch=settings.watch_branch,
+        state_branch=Branches().state if settings.state_dir is not None else None,
         configure=real.configure,
     )
     try:

@@ -6,6 +6,7 @@ stay on, no plug-in, helm or network option is given, and the environment holds 
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ from gitfleet.errors import BadInput, MissingPart, RetryLater
 
 _LARGEST_OUTPUT = 64 << 20
 _LONGEST_MESSAGE = 500
+_KUBECTL_LOG = re.compile(r'\] "command failed" err=(?:"((?:[^"\\]|\\.)*)"|<\n(.*?)\n >)', re.DOTALL)
 
 
 class KustomizeProgram:
@@ -43,16 +45,14 @@ class KustomizeProgram:
         if len(printed) > _LARGEST_OUTPUT:
             raise BadInput(f"kustomize prints more than {_LARGEST_OUTPUT >> 20} MiB")
         if status != 0:
-            # The scratch folder has another name each time, and the same fault must be told in the same words.
-            text = said.decode(errors="replace").replace(f"{root}/", "").replace(str(root), ".")
-            lines = text.replace(str(scratch), "").strip().splitlines() or ["nothing"]
-            words = lines[-1].removeprefix("Error: ").removeprefix("error: ")
-            raise BadInput(f"cannot be built, kustomize says: {words[:_LONGEST_MESSAGE]}")
+            raise BadInput(f"cannot be built, kustomize says: {_words(said, root)[:_LONGEST_MESSAGE]}")
         return printed
 
     def _run(self, command: list[str], scratch: Path) -> tuple[int, bytes, bytes]:
         """The exit status (negative for a signal), what was printed as far as it is looked at, and the complaints."""
-        environment = {"PATH": "/nonexistent", "HOME": str(scratch), "XDG_CONFIG_HOME": str(scratch), "LC_ALL": "C"}
+        # Nothing that kustomize would need to fetch: no git on its path, and a proxy that nobody listens at.
+        nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
+        environment = {"PATH": "/nonexistent", "HOME": str(scratch), "XDG_CONFIG_HOME": str(scratch), **nowhere}
         with (
             (scratch / "said").open("w+b") as said,
             subprocess.Popen(  # noqa: S603 - a fixed program, arguments as a list
@@ -71,6 +71,18 @@ class KustomizeProgram:
                 timer.cancel()
             said.seek(0)
             return process.returncode, printed, said.read(1 << 20)
+
+
+def _words(said: bytes, root: Path) -> str:
+    """The complaint in one line, the same words each time: kubectl puts its log's head (time and process) before it,
+    and the scratch folder has another name for each build."""
+    text = said.decode(errors="replace").replace(f"{root}/", "").replace(str(root), ".").replace(str(root.parent), "")
+    if logged := _KUBECTL_LOG.search(text):
+        quoted, plain = logged.groups()
+        text = quoted.replace('\\"', '"').replace("\\n", " ").replace("\\t", " ") if quoted is not None else plain
+        return " ".join(text.split())
+    lines = text.strip().splitlines() or ["nothing"]
+    return lines[-1].strip().removeprefix("Error: ").removeprefix("error: ")
 
 
 def _command() -> list[str]:

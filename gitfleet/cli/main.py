@@ -20,6 +20,8 @@ from gitfleet.cli.talk import say
 from gitfleet.errors import GitfleetError
 
 _LAST_SECONDS = 0.5
+COMPLETION = "_GITFLEET_COMPLETE"
+"""What a shell sets to ask for completions (click's convention)."""
 EXIT_FAULT, EXIT_CHANGES, EXIT_UNEXPECTED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 3, 64, 130
 
 app = Commands(
@@ -44,11 +46,11 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; its exit code."""
-    if not arguments:
+    if not arguments and COMPLETION not in os.environ:
         click.echo(app.get_help(app.make_context("gitfleet", [], resilient_parsing=True)), err=True)
         return EXIT_USAGE
     try:
-        outcome = app.main(args=arguments, prog_name="gitfleet", standalone_mode=False)
+        outcome = app.main(args=arguments, prog_name="gitfleet", complete_var=COMPLETION, standalone_mode=False)
     except click.UsageError as error:
         say(f"error: {_sentence(error.format_message())}")
         say(f"hint: `{error.ctx.command_path if error.ctx else 'gitfleet'} --help` shows what there is")

@@ -66,6 +66,7 @@ class Driver:
     listen: Listener = lambda event: None
     configure: Callable[[FleetConfig], None] = lambda config: None
     watch_branch: str | None = None
+    state_branch: str | None = None
     _known: tuple[str | None, FleetState] | None = None
     _config: tuple[str, FleetConfig] | None = None
     _quiet: tuple[Quiet, TickResult] | None = None
@@ -77,8 +78,9 @@ class Driver:
 
     @property
     def branches(self) -> Branches:
-        """The branches' names, the watched one as the process was told."""
-        return replace(self.config.branches, watch=self.watch_branch or self.config.branches.watch)
+        """The branches' names, those of the watched and the state branch as the process was told."""
+        named = self.config.branches
+        return replace(named, watch=self.watch_branch or named.watch, state=self.state_branch or named.state)
 
     def interval(self) -> float:
         """The poll interval in seconds."""

@@ -10,13 +10,14 @@ from typing import Final
 
 from gitfleet import desired
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
-from gitfleet.loop.kustomize_files import Kustomization, read_kustomization, without_secrets
+from gitfleet.loop.kustomize_files import Kustomization, plugin_references, read_kustomization, without_secrets
 from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _LARGEST_OUTPUT: Final = 16 * desired.MAX_FILE_BYTES
 _REGULAR: Final = ("100644", "100755")
+_MOST_PLUGINS: Final = 10_000
 ReadBlobs = Callable[[list[str]], Mapping[str, bytes]]
 Listing = Mapping[str, TreeEntry]
 
@@ -32,6 +33,7 @@ class Kustomizer:
     _outputs: dict[str, desired.SourceFile] = field(default_factory=dict)
     _before: dict[str, desired.SourceFile] = field(default_factory=dict)
     _read: dict[str, Kustomization] = field(default_factory=dict)
+    _plugins: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def built(self, folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, desired.SourceFile]:
         """What `DesiredRequest.built` wants: an output for each of the folders of a tree.
@@ -44,7 +46,7 @@ class Kustomizer:
             self._outputs, self._before, self._read = {}, {}, {}
             return {}
         self._read_all(listing, read)
-        closures = {folder: self._closure(folder, listing) for folder in sorted(folders)}
+        closures = {folder: self._closure(folder, listing, read) for folder in sorted(folders)}
         bases = {base for folder, closure in closures.items() for base in closure.folders if base != folder}
         before, self._before, self._outputs = self._before, self._outputs, {}
         made: dict[str, desired.SourceFile] = {}
@@ -67,7 +69,7 @@ class Kustomizer:
         fresh = {oid: read_kustomization(contents.get(oid)) for oid in missing}
         self._read = {oid: self._read[oid] if oid in self._read else fresh[oid] for oid in files.values()}
 
-    def _closure(self, folder: str, listing: Listing) -> _Closure:
+    def _closure(self, folder: str, listing: Listing, read: ReadBlobs) -> _Closure:
         closure = _Closure()
         waiting = [folder]
         while waiting:
@@ -75,12 +77,12 @@ class Kustomizer:
             if here not in closure.folders:
                 closure.folders.add(here)
                 try:
-                    waiting += self._visit(here, closure, listing)
+                    waiting += self._visit(here, closure, listing, read)
                 except BadInput as error:
                     closure.fault = closure.fault or str(error)
         return closure
 
-    def _visit(self, folder: str, closure: _Closure, listing: Listing) -> list[str]:
+    def _visit(self, folder: str, closure: _Closure, listing: Listing, read: ReadBlobs) -> list[str]:
         """Add what one kustomization names; the folders it builds on. A fault is noted, the rest is looked at still."""
         own = next((path for name in NAMES if (path := posixpath.join(folder, name)) in listing), None)
         if own is None:
@@ -91,8 +93,12 @@ class Kustomizer:
             closure.unread[own] = kustomization
             raise BadInput(f"{own} {kustomization.fault or 'is no ordinary file'}")
         further: list[str] = []
-        for reference in kustomization.references:
-            target = posixpath.normpath(posixpath.join(folder, reference))
+        references = [*kustomization.references, *kustomization.plugins]
+        for plugin in kustomization.plugins:
+            if (entry := listing.get(_target(folder, plugin))) is not None:
+                references += self._plugin_references(entry.oid, read)
+        for reference in references:
+            target = _target(folder, reference)
             fault = ""
             if "://" in reference or reference.startswith(("git@", "/")) or target.split("/")[0] == "..":
                 fault = f'names "{reference}": only files of this repo are built, nothing is fetched'
@@ -100,12 +106,20 @@ class Kustomizer:
                 closure.paths.add(target)
             elif target in listing:
                 fault = f"names {target}, which is no ordinary file"
+            elif reference in kustomization.plugins:
+                fault = f"names {target} as a plug-in's configuration, which must be a file of this repo"
             elif any(posixpath.join(target, name) in listing for name in NAMES):
                 further.append(target)
             else:
                 fault = f"names {target}, which is not in the repo"
             closure.fault = closure.fault or (fault and f"{own} {fault}")
         return further
+
+    def _plugin_references(self, oid: str, read: ReadBlobs) -> tuple[str, ...]:
+        if oid not in self._plugins:
+            self._plugins = {} if len(self._plugins) > _MOST_PLUGINS else self._plugins
+            self._plugins[oid] = plugin_references(read([oid]).get(oid, b""))
+        return self._plugins[oid]
 
     def _build(
         self,
@@ -144,6 +158,10 @@ class _Closure:
     folders: set[str] = field(default_factory=set)
     unread: dict[str, Kustomization] = field(default_factory=dict)
     fault: str = ""
+
+
+def _target(folder: str, reference: str) -> str:
+    return posixpath.normpath(posixpath.join(folder, reference))
 
 
 def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from gitfleet import desired
 
-_PATH_LISTS: Final = (
-    "resources", "bases", "components", "crds", "configurations", "transformers", "generators", "validators",
-)  # fmt: skip
+_PATH_LISTS: Final = ("resources", "bases", "components", "crds", "configurations")
+_PLUGIN_LISTS: Final = ("transformers", "generators", "validators")
 _SHORTEST_SECRET: Final = 3
 _SHOWN_OF_A_VALUE: Final = 7
 """kustomize's YAML reader shows so many characters of a value at most."""
@@ -20,9 +19,11 @@ _WORDS: Final = re.compile(rb"[^\s\"'`,:=\[\]{}]+")
 
 @dataclass(frozen=True, slots=True)
 class Kustomization:
-    """The paths that it names, or why it does not tell; then `text` is all there is to guess from (None: not read)."""
+    """The paths that it names, those of plug-in configurations apart, since these may name further ones; or why it does
+    not tell: then `text` is all there is to guess from (None: not read)."""
 
     references: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
     fault: str = ""
     text: bytes | None = None
 
@@ -41,7 +42,24 @@ def read_kustomization(content: bytes | None) -> Kustomization:
         return Kustomization(fault=f"cannot be read: line {line}: {message}", text=content)
     if len(parsed.documents) != 1 or not isinstance(parsed.documents[0].value, dict):
         return Kustomization(fault="is not one YAML object", text=content)
-    return Kustomization(references=tuple(_references(parsed.documents[0].value)))
+    value = parsed.documents[0].value
+    plugins = [str(entry) for key in _PLUGIN_LISTS for entry in _list(value, key)]
+    inline = [reference for entry in plugins if "\n" in entry for reference in plugin_references(entry.encode())]
+    return Kustomization(
+        references=(*_references(value), *inline), plugins=tuple(entry for entry in plugins if "\n" not in entry)
+    )
+
+
+def plugin_references(content: bytes) -> tuple[str, ...]:
+    """The paths that the configuration of a generator, transformer or validator names (kustomize's built-in ones)."""
+    found: list[str] = []
+    for document in desired.parse_file("kustomization.yaml", content).documents:
+        if isinstance(document.value, dict):
+            found += _files_of(document.value)
+            found += [str(path) for path in (document.value.get("path"), *_list(document.value, "paths")) if path]
+            replacements = [entry for entry in _list(document.value, "replacements") if isinstance(entry, dict)]
+            found += [str(entry["path"]) for entry in replacements if entry.get("path")]
+    return tuple(reference for reference in found if "\n" not in reference)
 
 
 def without_secrets(message: str, folder: str, files: Mapping[str, bytes]) -> str:
@@ -89,8 +107,14 @@ def _secrets(files: Mapping[str, bytes]) -> Iterator[bytes]:
         for document in parsed.documents:
             if not isinstance(document.value, dict):
                 continue
-            if document.value.get("kind") == "Secret":
-                yield from _texts({key: document.value.get(key) for key in ("data", "stringData")})
+            if "Secret" in str(document.value.get("kind")):
+                shown = ("apiVersion", "kind", "metadata")
+                yield from _texts({key: value for key, value in document.value.items() if key not in shown})
+            yield from _texts(
+                [entry.get("valuesInline") for entry in _list(document.value, "helmCharts") if isinstance(entry, dict)]
+            )
+            inline = [entry for key in _PLUGIN_LISTS for entry in _list(document.value, key)]
+            yield from _texts([entry for entry in inline if "Secret" in str(entry)])
             folder = path.rpartition("/")[0]
             for generator in _list(document.value, "secretGenerator"):
                 named = {f"{folder}/{name}".lstrip("/") for name in _files_of(generator)}

@@ -30,7 +30,8 @@ class Inputs:
 class Decision:
     """The state to be published as intent, the works of each cluster behind it, and the rollout plans that explain it.
 
-    `seen_works` are the works that the clusters' answers were judged by. `wake_at` is the first moment at which time alone may change the decision, None when time changes nothing.
+    `seen_works` are the works that the clusters' answers were judged by. `wake_at` is the first moment at which time
+    alone may change the decision, None when time changes nothing.
     """
 
     inputs: Inputs

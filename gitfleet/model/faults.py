@@ -37,9 +37,10 @@ class Fault:
 class LastGood:
     """Objects that go on because a file is faulty (law 2), as an older version of a file had them.
 
-    `blob` is that version, `documents` the indexes of the documents in it that still count, ascending; the rest of it is
-    over. `path` is where it stood when that is not the faulty file itself (which was renamed, say), else "". A `blob` of
-    "" says that it is not known what stood in the faulty file: then no removal counts until the file can be read.
+    `blob` is that version, `documents` the indexes of the documents in it that still count, ascending; the rest of it
+    is over. `path` is where it stood when that is not the faulty file itself (which was renamed, say), else "". A
+    `blob` of "" says that it is not known what stood in the faulty file: then no removal counts until the file can be
+    read.
     """
 
     blob: str

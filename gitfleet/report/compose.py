@@ -270,6 +270,9 @@ def _faults(files: _Files, before: FleetState, after: FleetState) -> None:
         files.write[paths.FAULTS] = yaml_bytes([faults_object(after.faults, after.last_good)])
     else:
         files.remove.append(paths.FAULTS)
-    was, now = ({good.blob for versions in state.last_good.values() for good in versions if good.blob} for state in (before, after))
+    was, now = (
+        {good.blob for versions in state.last_good.values() for good in versions if good.blob}
+        for state in (before, after)
+    )
     files.remove.extend(paths.last_good_path(blob) for blob in was - now)
     files.link.update({paths.last_good_path(blob): blob for blob in now - was})

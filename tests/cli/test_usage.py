@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -159,3 +160,30 @@ def test_a_reader_that_goes_away_is_no_error(settled: Path) -> None:
     )
 
     assert (done.stdout, done.stderr) == ("apiVersion: v1\n", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("gitfleet pl", ["plan"]),
+        ("gitfleet plan --det", ["--detailed-exitcode"]),
+        ("gitfleet plan --clusters s", ["simulated"]),
+    ],
+)
+def test_completion_in_bash(line: str, offered: list[str]) -> None:
+    environment = {**os.environ, "_GITFLEET_COMPLETE": "bash_complete", "COMP_WORDS": line}
+    environment["COMP_CWORD"] = str(line.count(" "))
+    done = subprocess.run(
+        [sys.executable, "-m", "gitfleet"], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert [answer.split(",")[1] for answer in done.stdout.splitlines()] == offered
+
+
+def test_what_a_shell_evaluates_for_completion() -> None:
+    environment = {**os.environ, "_GITFLEET_COMPLETE": "bash_source"}
+    done = subprocess.run(
+        [sys.executable, "-m", "gitfleet"], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert "complete -o nosort -F _gitfleet_completion gitfleet" in done.stdout

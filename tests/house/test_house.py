@@ -1,12 +1,15 @@
-"""The house measures itself: sizes of modules and functions, packages with promises, and prose that names only what exists."""
+"""The house measures itself: sizes of modules and functions, packages with promises, prose that names what exists."""
 
 from __future__ import annotations
 
 import ast
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+
+from gitfleet.model.fleet import Branches
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = sorted((ROOT / "gitfleet").rglob("*.py"))
@@ -14,6 +17,8 @@ PROSE = sorted(p for p in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] i
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 80
 MAX_CYCLE_LINES = 150
+MAX_PORT_METHODS = 8
+BRANCHES = set(asdict(Branches()).values())
 TOP_LEVEL = {path.name for path in ROOT.iterdir()}
 
 
@@ -39,9 +44,10 @@ def test_public_functions_are_documented() -> None:
     missing: list[str] = []
     for path in PRODUCT:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-                if not ast.get_docstring(node):
-                    missing.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+                continue
+            if not ast.get_docstring(node):
+                missing.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
     assert not missing
 
 
@@ -50,7 +56,8 @@ def test_prose_names_only_what_exists() -> None:
     for page in PROSE:
         for word in re.findall(r"`([\w./-]+)`", page.read_text(encoding="utf-8")):
             first = word.split("/")[0]
-            if "/" in word and first in TOP_LEVEL and not (ROOT / word).exists():
+            a_branch = word in BRANCHES
+            if "/" in word and first in TOP_LEVEL and not a_branch and not (ROOT / word).exists():
                 missing.append(f"{page.relative_to(ROOT)}: {word}")
             if re.fullmatch(r"gitfleet(\.\w+)+", word) and not _importable(word):
                 missing.append(f"{page.relative_to(ROOT)}: {word}")
@@ -77,3 +84,68 @@ _ENTRY_POINTS = {
     "gitfleet.deliveries",
     "gitfleet.forges",
 }
+
+
+def _written_files() -> list[Path]:
+    """Every text that people of this project wrote; test data of others is as it came."""
+    skipped = {".git", ".venv", "__pycache__", "build", "dist", ".demo", ".hypothesis"}
+    found = []
+    for path in sorted(ROOT.rglob("*")):
+        parts = path.relative_to(ROOT).parts
+        hidden = any(part in skipped or part.endswith(("_cache", ".egg-info")) for part in parts)
+        if path.is_file() and not hidden and parts[:2] not in (("tests", "vectors"), ("tests", "data")):
+            found.append(path)
+    return found
+
+
+_MACHINES = re.compile(r"/(?:work|root|Users)/[\w.-]|/home/(?!gitfleet\b)[a-z]|[A-Z]:\\\\Users")
+_REGISTRIES = re.compile(
+    r"\b(?:pypi\.org|pythonhosted\.org|registry\.npmjs\.org|proxy\.golang\.org|(?:index\.)?docker\.io|ghcr\.io|quay\.io|gcr\.io)\b"
+)
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    named: list[str] = []
+    for path in _written_files():
+        if path == Path(__file__).resolve():
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+            if _MACHINES.search(line) or _REGISTRIES.search(line):
+                named.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    assert not named
+
+
+def test_ports_are_short() -> None:
+    long: list[str] = []
+    for path in PRODUCT:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+                continue
+            if not any("Protocol" in ast.unparse(base) for base in node.bases):
+                continue
+            methods = [n for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+            if len(methods) > MAX_PORT_METHODS:
+                long.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name} has {len(methods)} methods")
+    assert not long
+
+
+def test_ports_are_protocols_and_plain_values_only() -> None:
+    """Nothing in gitfleet/ports does anything: classes there are Protocols or frozen values."""
+    strange: list[str] = []
+    for path in sorted((ROOT / "gitfleet" / "ports").glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            made_of = " ".join(map(ast.unparse, [*node.bases, *node.decorator_list]))
+            if not re.search(r"Protocol|dataclass|NamedTuple|Enum|Exception|Error", made_of):
+                strange.append(f"{path.name}:{node.lineno} {node.name}")
+    assert not strange
+
+
+def test_the_vectors_are_here() -> None:
+    folder = ROOT / "tests" / "vectors"
+    names = {path.name for path in folder.iterdir()}
+    assert "README.md" in names
+    assert len([name for name in names if name.endswith(".yaml")]) >= 18
+    assert {"fuzz_rollout_plan.jsonl", "fuzz_scheduler_cycles.jsonl", "fuzz_topology_spread.jsonl"} <= names
+    assert all(path.stat().st_size for path in folder.iterdir())

@@ -20,7 +20,7 @@ class RecordingBuilder:
         self.builds.append((folder, tuple(sorted(files))))
         if folder in self.fails:
             raise self.fails[folder]
-        manifests = [content for path, content in sorted(files.items()) if b"kind: ConfigMap" in content]
+        manifests = [files[path] for path in sorted(files) if files[path].lstrip().startswith(b"apiVersion: v1")]
         return b"---\n".join(manifests)
 
     @property

@@ -1,4 +1,4 @@
-"""Law 2 over any history: commits break, heal, add and remove objects, and each goes on exactly as it was last sound."""
+"""Law 2 over any history: commits break, heal, add and remove objects, and each goes on as it was last sound."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from gitfleet.errors import BadInput, MissingPart, RetryLater
@@ -117,6 +119,33 @@ def test_what_lies_outside_is_refused_with_its_path(reference: str, fault: str) 
     assert builder.builds == []
 
 
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        "kind: PatchTransformer\npath: {}\n",
+        "kind: PatchStrategicMergeTransformer\npaths: [{}]\n",
+        "kind: ConfigMapGenerator\nfiles: ['key={}']\n",
+        "kind: SecretGenerator\nenvs: [{}]\n",
+        "kind: ReplacementTransformer\nreplacements: [{{path: {}}}]\n",
+    ],
+)
+@pytest.mark.parametrize("inline", [True, False])
+def test_the_configuration_of_a_plug_in_reads_nothing_else_either(plugin: str, inline: bool) -> None:
+    repo, builder, trees = alone()
+    for reference, fault in (
+        ("https://example.com/x", 'names "https://example.com/x": only files'),
+        ("../../../x", "only files of this repo"),
+        ("there.txt", ""),
+    ):
+        text = "apiVersion: builtin\n" + plugin.format(reference)
+        entry = f"- |\n{textwrap.indent(text, '  ')}" if inline else "- t.yaml\n"
+        files = {f"{APP}/kustomization.yaml": f"transformers:\n{entry}", f"{APP}/t.yaml": text, f"{APP}/there.txt": ""}
+        desired = trees.at(repo.commit_files("main", files, MOMENT), Fleet().state)
+        assert [fault in one.message for one in desired.faults] == ([True] if fault else [])
+    ((_, given),) = builder.builds
+    assert f"{APP}/there.txt" in given
+
+
 def test_a_kustomization_that_is_a_link_is_not_followed() -> None:
     repo, builder, trees = alone()
     commit = repo.put_entry("main", f"{APP}/kustomization.yaml", "120000", b"resources: []", MOMENT)
@@ -207,9 +236,9 @@ def test_a_fault_of_the_output_stands_at_the_kustomization() -> None:
             f"{APP}/b.yaml": "\n\n\n" + config_map("b", "1", namespace=""),
         }
     )
+    sentence = "is required, since ConfigMap is a namespaced kind; add it"
     assert [str(fault) for fault in desired.faults] == [
-        f"{APP}/kustomization.yaml:1: ConfigMap/b: metadata.namespace: is required, since ConfigMap is a namespaced kind; "
-        "add it"
+        f"{APP}/kustomization.yaml:1: ConfigMap/b: metadata.namespace: {sentence}"
     ]
     assert values(desired) == {"a": "1"}
 
@@ -245,12 +274,12 @@ SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: x}\nstrin
 @pytest.mark.parametrize(
     ("files", "message", "hidden"),
     [
-        ({"k/kustomization.yaml": 'secretGenerator: [{name: s, literals: ["hunter2"]}]\n'}, "literal hunter2 bad", True),
+        ({"k/kustomization.yaml": 'secretGenerator: [{name: s, literals: ["hunter2"]}]\n'}, "bad hunter2", True),
         ({"k/kustomization.yaml": 'secretGenerator: [{name: s, literals: ["k=hunter2"]}]\n'}, "got 'hunter2'", True),
         ({"k/kustomization.yaml": "secretGenerator: [{name: s, envs: [../e.env]}]\n"}, "k does not exist", False),
         ({"k/kustomization.yaml": "secretGenerator: [{name: s, envs: [e.env]}]\n", "k/e.env": "a=hunter2"},
          "bad line hunter2", True),
-        ({"k/kustomization.yaml": "secretGenerator: [{name: s, files: [f]}]\n", "k/f": "x hunter2"}, "at hunter2", True),
+        ({"k/kustomization.yaml": "secretGenerator: [{name: s, files: [f]}]\n", "k/f": "x hunter2"}, "hunter2", True),
         ({"k/s.yaml": SECRET}, "cannot unmarshal !!str `hunter2...` into map", True),
         ({"k/s.yaml": SECRET + "[broken"}, "cannot unmarshal !!str `hunter2...` into map", True),
         ({"k/s.yaml": SECRET}, "k/s.yaml: no such field", False),

@@ -10,15 +10,11 @@ from random import Random
 from typing import Any, Final
 
 from gitfleet.loop.driver import Driver
-from gitfleet.model.bindings import Binding, BindingState
 from gitfleet.model.objects import ObjectKey
-from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.report.events import is_available
 from gitfleet.testing import builders
 from gitfleet.testing.builders import to_yaml
 from gitfleet.testing.cluster import SimulatedCrash
 from gitfleet.testing.rules import ClusterRule, ObjectPattern
-from gitfleet.works import Renderer
 from tests.properties.laws import Laws
 from tests.scenarios.world import STATE, World
 
@@ -421,76 +417,3 @@ class History:
         self._killed_at = self._other_at = None
         self.written.broken = None
         self._good()
-
-
-class Quiet:
-    """What must be true of a history that came to rest with everything mended."""
-
-    def __init__(self, history: History) -> None:
-        self.history = history
-        self.world = history.world
-        self.state = history.world.state()
-
-    def check(self) -> None:
-        """All of it; AssertionError."""
-        self._is_told_by_the_state_branch()
-        self._has_no_fault()
-        self._serves_everywhere()
-        self._owns_exactly_what_is_wanted()
-        self._stays_quiet()
-
-    def _is_told_by_the_state_branch(self) -> None:
-        """What a process remembers is what a fresh one reads."""
-        remembered = self.world.driver.load_state(self.world.repo.fetch().get(STATE))
-        for key, record in remembered.placements.items():
-            read = self.state.placements[key]
-            for name in Binding.__slots__:
-                assert [getattr(b, name) for b in read.bindings] == [getattr(b, name) for b in record.bindings], name
-            for mine, stored in zip(record.resource_snapshots, read.resource_snapshots, strict=True):
-                if stored.manifests is not None and mine.manifests is not None:
-                    assert [m.body for m in stored.manifests] == [m.body for m in mine.manifests]
-        assert _unloaded(self.state) == _unloaded(remembered)
-
-    def _has_no_fault(self) -> None:
-        faults = [fault for fault in self.state.faults if fault.severity == "error"]
-        assert not faults, faults
-
-    def _serves_everywhere(self) -> None:
-        assert {key.name for key in self.state.placements} == set(self.history.written.placements)
-        for key, record in self.state.placements.items():
-            latest = record.latest_resources
-            assert latest is not None
-            for binding in record.bindings:
-                where = f"{key} on {binding.cluster}: {binding}"
-                assert binding.state is BindingState.BOUND and binding.deleting is None, where
-                assert binding.resource_snapshot == binding.applied_snapshot == latest.name, where
-                assert is_available(binding), where
-                assert self.history.laws.is_up(binding.cluster, key), where
-
-    def _owns_exactly_what_is_wanted(self) -> None:
-        works = Renderer().works_of(self.state)
-        for name, cluster in self.world.fleet.clusters.items():
-            if name not in self.state.clusters:
-                continue  # it left, and what was placed there stays (KubeFleet)
-            wanted = {manifest.key for work in works.get(name, ()) for manifest in work.manifests}
-            assert set(self.state.inventory.get(name, {})) == wanted, name
-            missing = [str(key) for key in wanted if cluster.get(key) is None]
-            assert not missing, (name, missing)
-
-    def _stays_quiet(self) -> None:
-        head = self.world.repo.fetch()[STATE]
-        for _ in range(3):
-            self.world.advance(hours=1)
-            self.history.tick()
-        self.world.restart()
-        self.history.tick()
-        assert self.world.repo.fetch()[STATE] == head
-
-
-def _unloaded(state: FleetState) -> FleetState:
-    """A state without the manifests, which a process loads as it needs them."""
-
-    def bare(record: PlacementRecord) -> PlacementRecord:
-        return replace(record, resource_snapshots=tuple(replace(s, manifests=None) for s in record.resource_snapshots))
-
-    return replace(state, placements={key: bare(record) for key, record in state.placements.items()})

@@ -100,12 +100,13 @@ def test_the_loser_of_a_race_does_nothing(situation: Callable[[World], None]) ->
 def test_a_lost_race_is_told_and_performs_nothing() -> None:
     world = prepared(update)
     before = len(world.happenings)
-    stranger = {"write": {"stranger.txt": b"1"}}
+    stranger = {"stranger.txt": b"1"}
 
     def first(change: BranchChange) -> None:
         world.repo.before_commit = None
         head = world.repo.fetch()[STATE]
-        world.repo.commit(BranchChange(branch=STATE, expected=head, subject="s", when=world.clock.now(), **stranger))
+        when = world.clock.now()
+        world.repo.commit(BranchChange(branch=STATE, expected=head, subject="s", when=when, write=stranger))
 
     world.repo.before_commit = first
     result = world.driver.tick()

@@ -1,0 +1,97 @@
+"""What must be true of a history that came to rest with everything mended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitfleet.model.bindings import BindingState
+from gitfleet.model.snapshots import OverrideSnapshot
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.report.events import is_available
+from gitfleet.works import Renderer
+from tests.properties.histories import History
+from tests.properties.laws import floor_of
+from tests.scenarios.world import STATE
+
+
+class Quiet:
+    """What must be true of a history that came to rest with everything mended."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.world = history.world
+        self.state = history.world.state()
+
+    def check(self) -> None:
+        """All of it; AssertionError."""
+        self._is_told_by_the_state_branch()
+        self._has_no_fault()
+        self._serves_everywhere()
+        self._owns_exactly_what_is_wanted()
+        self._stays_quiet()
+
+    def _is_told_by_the_state_branch(self) -> None:
+        """What a process remembers is what a fresh one reads."""
+        remembered = self.world.driver.load_state(self.world.repo.fetch().get(STATE))
+        for key, record in remembered.placements.items():
+            read = self.state.placements[key]
+            for mine, stored in zip(record.resource_snapshots, read.resource_snapshots, strict=True):
+                if stored.manifests is not None and mine.manifests is not None:
+                    assert [m.body for m in stored.manifests] == [m.body for m in mine.manifests]
+        assert _bare(self.state) == _bare(remembered)
+
+    def _has_no_fault(self) -> None:
+        faults = [fault for fault in self.state.faults if fault.severity == "error"]
+        assert not faults, faults
+
+    def _serves_everywhere(self) -> None:
+        assert {key.name for key in self.state.placements} == set(self.history.written.placements)
+        for key, record in self.state.placements.items():
+            latest = record.latest_resources
+            assert latest is not None
+            # Where the policy asks for more clusters than there are, no budget is left for updates (kubefleet.md §3).
+            may_update = floor_of(record) < len(record.bindings)
+            for binding in record.bindings:
+                where = f"{key} on {binding.cluster}: {binding}"
+                assert binding.state is BindingState.BOUND and binding.deleting is None, where
+                assert binding.resource_snapshot == binding.applied_snapshot, where
+                assert binding.resource_snapshot == latest.name or not may_update, where
+                assert is_available(binding), where
+                assert self.history.laws.is_up(binding.cluster, key), where
+
+    def _owns_exactly_what_is_wanted(self) -> None:
+        works = Renderer().works_of(self.state)
+        for name, cluster in self.world.fleet.clusters.items():
+            if name not in self.state.clusters:
+                continue  # it left, and what was placed there stays (KubeFleet)
+            wanted = {manifest.key for work in works.get(name, ()) for manifest in work.manifests}
+            assert set(self.state.inventory.get(name, {})) == wanted, name
+            missing = [str(key) for key in wanted if cluster.get(key) is None]
+            assert not missing, (name, missing)
+
+    def _stays_quiet(self) -> None:
+        head = self.world.repo.fetch()[STATE]
+        for _ in range(3):
+            self.world.advance(hours=1)
+            self.history.tick()
+        self.world.restart()
+        self.history.tick()
+        assert self.world.repo.fetch()[STATE] == head
+
+
+def _bare(state: FleetState) -> FleetState:
+    """A state without what is not kept: manifests, which are loaded as they are needed, and where files stood."""
+
+    def record(full: PlacementRecord) -> PlacementRecord:
+        snapshots = tuple(replace(snapshot, manifests=None) for snapshot in full.resource_snapshots)
+        return replace(full, placement=replace(full.placement, origin=None), resource_snapshots=snapshots)
+
+    def override(full: OverrideSnapshot) -> OverrideSnapshot:
+        return replace(full, override=replace(full.override, origin=None))
+
+    return replace(
+        state,
+        clusters={name: replace(cluster, origin=None) for name, cluster in state.clusters.items()},
+        placements={key: record(full) for key, full in state.placements.items()},
+        overrides={key: tuple(map(override, snapshots)) for key, snapshots in state.overrides.items()},
+    )
