@@ -208,4 +208,9 @@ def _by_cluster(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 
 def _same(a: _Question, b: _Question) -> bool:
-    return a[3] is b[3] and a[0] == b[0] and a[1] == b[1] and (a[2] is b[2] or a[2] == b[2])
+    return _same_look(a[3], b[3]) and a[0] == b[0] and a[1] == b[1] and (a[2] is b[2] or a[2] == b[2])
+
+
+def _same_look(a: ClusterAnswer, b: ClusterAnswer) -> bool:
+    """Whether a plan reads the same in both; objects are compared as a whole, by the identity of their mapping."""
+    return a is b or (a.live is b.live and a.unreadable == b.unreadable and a.namespaces == b.namespaces)

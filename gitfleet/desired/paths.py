@@ -82,8 +82,9 @@ def wanted_paths(paths: Iterable[str], ignore: bytes = b"") -> Iterator[str]:
     Links and submodules among them are faults there, so they are not left out here.
     """
     spec, _ = read_ignore(ignore)
+    ignores_some = len(spec) > 0
     for path in paths:
-        if not is_hidden(path) and not spec.match_file(path):
+        if not is_hidden(path) and not (ignores_some and spec.match_file(path)):
             yield path
 
 

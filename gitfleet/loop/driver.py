@@ -6,18 +6,20 @@ Nothing depends on memory that is not in git: whatever the driver remembers betw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitfleet import cycle, report, rollout
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
-from gitfleet.loop.quiet import Quiet, quiet_after
+from gitfleet.loop.quiet import Quiet, quiet_after, with_known_objects
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
+from gitfleet.model.faults import is_error
 from gitfleet.model.fleet import Branches, FleetConfig
+from gitfleet.model.observations import ClusterAnswer
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
@@ -25,6 +27,7 @@ from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter, TreeEntry
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
+_MOST_TURNS = 3
 _HELD_UP = timedelta(seconds=2)
 """Longer than this between a push and its deeds, a process was suspended or starved, and asks the remote again."""
 
@@ -70,6 +73,7 @@ class Driver:
     _known: tuple[str | None, FleetState] | None = None
     _config: tuple[str, FleetConfig] | None = None
     _quiet: tuple[Quiet, TickResult] | None = None
+    _looked: Mapping[str, ClusterAnswer] = field(default_factory=dict)
 
     @property
     def config(self) -> FleetConfig:
@@ -87,19 +91,48 @@ class Driver:
         return self.config.interval_seconds
 
     def watched_commit(self, heads: Mapping[str, str]) -> str:
-        """The head of the watched branch; the FleetConfig there says what the other branches are called.
+        """The head of the watched branch; the FleetConfig there says what the branches are called, that one included.
 
-        BadInput when the remote has no such branch.
+        BadInput when the remote has no such branch, or two configurations send the watch to each other.
         """
-        watch = self.branches.watch
-        if watch not in heads:
-            raise _no_such_branch(watch, heads)
-        commit = heads[watch]
-        if self._config is None or self._config[0] != commit:
-            # With the state as the branch is called so far: the tick then needs no second reading of the commit.
-            before = self.load_state(heads.get(self.branches.state))
-            self._config = (commit, self.desired_trees.at(commit, before).config)
-        return commit
+        for _ in range(_MOST_TURNS):
+            watch = self.branches.watch
+            if watch not in heads:
+                self._config = None  # it may be a slip of the pen: the next look begins where people mend it
+                raise _no_such_branch(watch, heads)
+            self._read_config(heads[watch], heads)
+            if self.branches.watch == watch:
+                return heads[watch]
+        turned, self._config = self.branches.watch, None
+        raise BadInput(
+            f'the configurations on "{watch}" and "{turned}" send the watch to each other',
+            hint="let spec.branches.watch say the same on both, or name the branch with --branch",
+        )
+
+    def _read_config(self, commit: str, heads: Mapping[str, str]) -> None:
+        if self._config is not None and self._config[0] == commit:
+            return
+        # With the state as the branch is called so far: the tick then needs no second reading of the commit.
+        before = self.load_state(heads.get(self.branches.state))
+        wanted = self.desired_trees.at(commit, before)
+        lost = self._config is None and wanted.config.origin is None and any(map(is_error, wanted.faults))
+        self._config = (commit, (self._last_good_config(commit, heads) if lost else None) or wanted.config)
+
+    def _last_good_config(self, commit: str, heads: Mapping[str, str]) -> FleetConfig | None:
+        """The configuration that was in force before a faulty commit, for a process that has not seen it.
+
+        It may have named the state branch, which alone remembers it: that is the branch whose last good configuration
+        gives it this very name.
+        """
+        for name, head in sorted(heads.items()):
+            if head != commit and report.FLEET_FILE in self.reader.list_tree(head):
+                try:
+                    config = self.desired_trees.at(commit, self.state_trees.at(head)).config
+                except BadInput:
+                    continue  # somebody else's branch: what lies there is no state of a fleet
+                if config.branches.state == name and config.origin is not None:
+                    return config
+        return None
 
     def tick(self) -> TickResult:
         """Do all that can be done now. RetryLater for a passing fault of the remote, GiveUp for a lasting one;
@@ -164,7 +197,7 @@ class Driver:
         self.configure(wanted.config)
         clusters = {**before.clusters, **wanted.clusters}
         keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
-        answers = self.fanout.look(clusters, keys)
+        answers = self._looked = with_known_objects(self.fanout.look(clusters, keys), self._looked)
         return Inputs(desired=wanted, before=before, answers=answers, now=now)
 
     def load_state(self, head: str | None) -> FleetState:

@@ -5,7 +5,7 @@ decide again (laws 5 and 6). What is remembered saves work and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
@@ -30,6 +30,19 @@ class Quiet:
         return all(_same_answer(answer, self.answers[name]) for name, answer in inputs.answers.items())
 
 
+def with_known_objects(
+    answers: Mapping[str, ClusterAnswer], before: Mapping[str, ClusterAnswer]
+) -> dict[str, ClusterAnswer]:
+    """The answers; where a cluster's objects are what they were, with the very mapping of the look before, so that
+    whoever remembers what came of it need not compare object by object."""
+    return {
+        name: replace(answer, live=before[name].live)
+        if name in before and answer.reachable and _same_objects(answer, before[name])
+        else answer
+        for name, answer in answers.items()
+    }
+
+
 def quiet_after(inputs: Inputs, after: FleetState) -> Quiet | None:
     """What to remember of a settled tick; None when a value that was measured waits for its time to be written."""
     if not all(_is_written(answer, after) for answer in inputs.answers.values()):
@@ -45,9 +58,16 @@ def _same_answer(one: ClusterAnswer, other: ClusterAnswer) -> bool:
         and one.told == other.told
         and _values(one) == _values(other)
         and one.unreadable == other.unreadable
-        and one.live.keys() == other.live.keys()
-        and all(_same_object(live, other.live[key]) for key, live in one.live.items())
+        and _same_objects(one, other)
     )
+
+
+def _same_objects(one: ClusterAnswer, other: ClusterAnswer) -> bool:
+    if one.live is other.live:
+        return True
+    if one.live.keys() != other.live.keys():
+        return False
+    return all(_same_object(live, other.live[key]) for key, live in one.live.items())
 
 
 def _same_object(one: LiveObject | None, other: LiveObject | None) -> bool:

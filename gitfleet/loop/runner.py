@@ -17,6 +17,7 @@ from gitfleet.ports.clock import Clock
 log = logging.getLogger(__name__)
 _BUSY_PAUSE = 1.0
 _MAX_BACKOFF = 300.0
+_MAX_DOUBLINGS = 10
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,10 +71,22 @@ class Runner:
         return result
 
     def until_settled(self, timeout: float) -> TickResult:
-        """Tick until nothing moves any more, `timeout` seconds at most; the last tick's result (look at `settled`)."""
+        """Tick until nothing moves any more, `timeout` seconds at most; the last tick's result (look at `settled`).
+
+        A passing fault is tried again until the time is over; then it is raised.
+        """
         end = self.clock.monotonic() + timeout
         while True:
-            result = self.driver.tick()
+            try:
+                result = self.driver.tick()
+            except Stopped:
+                raise
+            except RetryLater as error:
+                if self.wake.stopped or self.clock.monotonic() >= end:
+                    raise
+                log.warning("%s; trying again", error)
+                self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
+                continue
             if result.settled or self.wake.stopped or self.clock.monotonic() >= end:
                 return result
             if not result.changed:
@@ -97,7 +110,7 @@ class Runner:
                     if isinstance(error, GiveUp) and ticks == 0:
                         raise
                     failures += 1
-                    pause = min(_MAX_BACKOFF, 2.0**failures)
+                    pause = min(_MAX_BACKOFF, 2.0 ** min(failures, _MAX_DOUBLINGS))
                     log.warning("%s; trying again in %g s", error, pause)
                     self.wake.wait(pause)
                     continue

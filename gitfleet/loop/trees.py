@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from gitfleet import desired, report, snapshots
 from gitfleet.errors import BadInput
@@ -19,6 +20,11 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.settings import Limits
+
+_BATCH: Final = 2000
+"""So many files are read and parsed at once: a bound on memory, not on work."""
+_SPARE: Final = 1000
+"""So many files beyond twice a tree's are remembered before those that left it are forgotten."""
 
 
 class DesiredTrees:
@@ -146,14 +152,19 @@ class DesiredTrees:
 
     def _parse_all(self, files: Iterable[tuple[str, str]]) -> None:
         """See to it that every (path, blob) that can be read is parsed."""
-        missing = {desired.cache_key(path, oid): (path, oid) for path, oid in files if (path, oid) not in self._parsed}
-        if not missing:
-            return
+        missing = [(path, oid) for path, oid in dict.fromkeys(files) if (path, oid) not in self._parsed]
+        for start in range(0, len(missing), _BATCH):
+            self._parse_batch(missing[start : start + _BATCH])
+
+    def _parse_batch(self, files: Iterable[tuple[str, str]]) -> None:
+        missing = {desired.cache_key(path, oid): (path, oid) for path, oid in files}
         cached = self._cache.get_many(missing)
         for key, content in cached.items():
             decoded = desired.decode_parsed(content)
             if decoded is not None:
                 self._parsed[missing.pop(key)] = decoded
+        if not missing:
+            return
         contents = self._repo.read_blobs({oid for _, oid in missing.values()}, limit=self._limits.file_bytes)
         fresh: dict[str, bytes] = {}
         for key, (path, oid) in missing.items():
@@ -166,7 +177,7 @@ class DesiredTrees:
     def _forget_beyond(self, files: Iterable[tuple[str, TreeEntry]]) -> None:
         """Keep the memory of one tree and a half: blobs that left the tree long ago are in the cache on disk."""
         live = {(path, entry.oid) for path, entry in files}
-        if len(self._parsed) > 2 * len(live) + 1000:
+        if len(self._parsed) > 2 * len(live) + _SPARE:
             self._parsed = {key: value for key, value in self._parsed.items() if key in live}
             self._readings = {key: value for key, value in self._readings.items() if key in live}
 

@@ -33,6 +33,11 @@ class Fault:
         return f"{self.path}:{self.line}: {middle}{self.message}"
 
 
+def is_error(fault: Fault) -> bool:
+    """Whether a fault holds its object back."""
+    return fault.severity is Severity.ERROR
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class LastGood:
     """Objects that go on because a file is faulty (law 2), as an older version of a file had them.

@@ -17,6 +17,7 @@ Source: contracts.md §2, §5; kubefleet.md §9; decision D23.
 from gitfleet.report.assemble import StateFile, assemble_state, read_state
 from gitfleet.report.compose import StateChange, compose_state
 from gitfleet.report.events import events_of_outcomes, is_available, object_reference, tell_events
+from gitfleet.report.paths import FLEET as FLEET_FILE
 from gitfleet.report.paths import document_paths
 from gitfleet.report.read import ParsedStateFile, is_state_file, parse_state_file, wanted_files
 from gitfleet.report.records import scheduled_condition, with_conditions, with_schedule
@@ -24,6 +25,7 @@ from gitfleet.report.status import placement_conditions
 from gitfleet.report.story import sentence
 
 __all__ = [
+    "FLEET_FILE",
     "ParsedStateFile",
     "StateChange",
     "StateFile",

@@ -13,6 +13,7 @@ from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterAnswer
+from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.clusters import ClusterClient, ClusterReader
 from gitfleet.settings import Limits
 from gitfleet.testing.clock import ManualClock
@@ -52,17 +53,17 @@ class SlowReader:
 class Duel:
     """Two drivers on one repo and one fleet; the second one is the slow one."""
 
-    def __init__(self) -> None:
+    def __init__(self, cache: BlobCache | None = None) -> None:
+        self.cache = cache or MemoryCache()
         self.clock = ManualClock(START)
         self.repo = MemoryRepo()
         self.fleet = SimulatedFleet(self.clock)
         self.slow = Slow(SimulatedDirectory(self.fleet))
         self.quick_driver = self._driver(Slow(SimulatedDirectory(self.fleet)))
         self.slow_driver = self._driver(self.slow)
-        self.written: list[tuple[datetime, str]] = []
 
     def _driver(self, directory: Slow) -> Driver:
-        trees = DesiredTrees(self.repo, MemoryCache(), Limits())
+        trees = DesiredTrees(self.repo, self.cache, Limits())
         return Driver(
             reader=self.repo,
             writer=self.repo,

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
-from functools import cache
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from gitfleet.loop.driver import Driver
 from gitfleet.model.objects import ObjectKey
-from gitfleet.testing import builders
-from gitfleet.testing.builders import to_yaml
 from gitfleet.testing.cluster import SimulatedCrash
 from gitfleet.testing.rules import ClusterRule, ObjectPattern
 from tests.properties.laws import Laws
+from tests.properties.writing import Placed, Written
 from tests.scenarios.world import STATE, World
 
 ZONES: Final = ("a", "b", "c")
@@ -25,105 +23,6 @@ REFUSED: Final = (
     ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply_fails=True),
     ClusterRule(object=ObjectPattern(kind="Deployment"), apply_fails=True),
 )
-
-
-@cache
-def cluster_text(name: str, zone: str, tainted: bool) -> str:
-    """A MemberCluster file."""
-    taints = [{"key": "busy", "value": "yes", "effect": "NoSchedule"}] if tainted else []
-    return to_yaml(builders.member_cluster(name, labels={"zone": zone}, taints=taints))
-
-
-@cache
-def deployment_text(namespace: str, name: str, image: str, replicas: int) -> str:
-    """A Deployment file."""
-    return to_yaml(builders.deployment(namespace, name, image=f"{name}:{image}", replicas=replicas))
-
-
-@cache
-def config_text(namespace: str, name: str, value: int) -> str:
-    """A ConfigMap file."""
-    return to_yaml(builders.config_map(namespace, name, {"value": str(value)}))
-
-
-@cache
-def namespace_text(name: str) -> str:
-    """A Namespace file."""
-    return to_yaml(builders.namespace(name))
-
-
-@cache
-def override_text(namespace: str, zone: str, replicas: int) -> str:
-    """A ResourceOverride: the Deployment `app` has other replicas in one zone."""
-    patch = {"op": "replace", "path": "/spec/replicas", "value": replicas}
-    term = {"labelSelector": {"matchLabels": {"zone": zone}}}
-    rule = {"clusterSelector": {"clusterSelectorTerms": [term]}, "jsonPatchOverrides": [patch]}
-    selector = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "app"}
-    spec = {"resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-    api = "placement.kubernetes-fleet.io/v1beta1"
-    return to_yaml(builders.an_object(api, "ResourceOverride", "few", namespace=namespace, spec=spec))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Placed:
-    """A placement as people write it."""
-
-    name: str
-    kind: str
-    number: int = 1
-    names: tuple[str, ...] = ()
-    zone: str | None = None
-    max_unavailable: int | str = 1
-    max_surge: int | str = 1
-
-    def text(self) -> str:
-        """The file."""
-        return _placement_text(self)
-
-
-@cache
-def _placement_text(placed: Placed) -> str:
-    policy: dict[str, Any] = {"placementType": placed.kind}
-    if placed.kind == "PickFixed":
-        policy["clusterNames"] = list(placed.names)
-    if placed.kind == "PickN":
-        policy["numberOfClusters"] = placed.number
-    if placed.zone is not None and placed.kind != "PickFixed":
-        term = {"labelSelector": {"matchLabels": {"zone": placed.zone}}}
-        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [term]}}
-        policy["affinity"] = {"clusterAffinity": required}
-    strategy = builders.rolling_update(maxUnavailable=placed.max_unavailable, maxSurge=placed.max_surge)
-    return to_yaml(builders.placement(placed.name, policy=policy, strategy=strategy))
-
-
-@dataclass(slots=True)
-class Written:
-    """What stands in the config repo."""
-
-    clusters: dict[str, tuple[str, bool]] = field(default_factory=dict)
-    placements: dict[str, Placed] = field(default_factory=dict)
-    deployments: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
-    configs: dict[tuple[str, str], int] = field(default_factory=dict)
-    overrides: dict[str, tuple[str, int]] = field(default_factory=dict)
-    broken: str | None = None
-
-    def files(self, namespaces: tuple[str, ...]) -> dict[str, str]:
-        """All files by path."""
-        files = {f"clusters/{name}.yaml": cluster_text(name, *more) for name, more in self.clusters.items()}
-        files |= {f"placements/{name}.yaml": placed.text() for name, placed in self.placements.items()}
-        files |= {f"resources/{name}/namespace.yaml": namespace_text(name) for name in namespaces}
-        files |= {
-            f"resources/{space}/deployment-{name}.yaml": deployment_text(space, name, *more)
-            for (space, name), more in self.deployments.items()
-        }
-        files |= {
-            f"resources/{space}/config-{name}.yaml": config_text(space, name, value)
-            for (space, name), value in self.configs.items()
-        }
-        files |= {f"overrides/{space}.yaml": override_text(space, *more) for space, more in self.overrides.items()}
-        if self.broken is not None:
-            files[self.broken] = "kind: [\n"
-        return files
 
 
 class History:
@@ -145,6 +44,7 @@ class History:
         self.world.watch = self.laws.happened
         self.other: Driver | None = None
         self.version = 1
+        self.kinds: dict[str, str] = {}
         self._killed_at: int | None = None
         self._other_at: int | None = None
 
@@ -213,7 +113,7 @@ class History:
         chosen = tuple(sorted(dice.sample(sorted(self.written.clusters), dice.randint(1, count))))
         return Placed(
             name=name,
-            kind=dice.choice(("PickAll", "PickN", "PickN", "PickFixed")),
+            kind=self.kinds.setdefault(name, dice.choice(("PickAll", "PickN", "PickN", "PickFixed"))),
             number=dice.randint(1, count + 1),
             names=chosen,
             zone=dice.choice((None, None, None, "a")),
@@ -295,7 +195,7 @@ class History:
         placed = self._placement()
         if placed is not None:
             new = self._new_placement(placed.name)
-            self._put(replace(new, kind=placed.kind), "another policy")
+            self._put(new, "another policy")
         else:
             self.written.placements["web"] = self._new_placement("web")
             self._commit("web is placed again")
@@ -304,7 +204,9 @@ class History:
         placed = self._placement()
         if placed is not None:
             number = self.dice.randint(1, len(self.written.clusters) + 1)
-            names = tuple(sorted(self.dice.sample(sorted(self.written.clusters), min(number, len(self.written.clusters)))))
+            names = tuple(
+                sorted(self.dice.sample(sorted(self.written.clusters), min(number, len(self.written.clusters))))
+            )
             self._put(replace(placed, number=number, names=names), "scale")
 
     def _budget(self) -> None:

@@ -1,12 +1,12 @@
 """What must hold at every moment of every history, judged by what the simulated clusters really run.
 
 A cluster is *up* for a placement when it can be reached and has, settled and as written, every object of the work that
-its binding asks for. Two moments can end that by gitfleet's own doing: an intent that asks for something else (from then
-on the cluster counts as taken down, although its server is only told a little later), and an operation. So:
+its binding asks for. Two moments can end that by gitfleet's own doing: an intent that asks for something else (from
+then on the cluster counts as taken down, although its server is only told a little later), and an operation. So:
 
-1. An intent that takes clusters down leaves at least `T - U` of those that were up (kubefleet.md §3: T the target number
-   of clusters, U maxUnavailable of T, rounded up). Clusters that are down for other reasons are taken as given: then
-   there is less, or nothing, to take.
+1. An intent that takes clusters down leaves at least `T - U` of those that were up (kubefleet.md §3: T the target
+   number of clusters, U maxUnavailable of T, rounded up). Clusters that are down for other reasons are taken as given:
+   then there is less, or nothing, to take.
 2. No operation takes down a cluster that is up for the intent in force: nothing happens on a cluster that was not asked
    for by a pushed intent.
 3. Nothing is applied that the pushed inventory does not name, and nothing deleted that it does not name.
@@ -46,6 +46,7 @@ class Laws:
     _renderer: Renderer = field(default_factory=Renderer)
     _up: Up = field(default_factory=dict)
     _ours: bool = False
+    _same: dict[tuple[str, str, str, str], bool] = field(default_factory=dict)
     _there: dict[str, frozenset[Identity]] = field(default_factory=dict)
 
     def pushed(self, state: FleetState) -> None:
@@ -75,7 +76,9 @@ class Laws:
             self.broken.append(f"{happening.what} of {key} on {name}, which no pushed inventory names")
         for placement, clusters in self._up.items():
             if name in clusters and not self._is_up(name, placement):
-                self.broken.append(f"{happening.what} of {key} took {placement} on {name} down, which no intent asked for")
+                self.broken.append(
+                    f"{happening.what} of {key} took {placement} on {name} down, which no intent asked for"
+                )
 
     def by_gitfleet(self, performing: bool) -> None:
         """Whether what happens from now on is gitfleet's doing."""
@@ -123,7 +126,12 @@ class Laws:
         down = {key.identity for key in cluster.unavailable()}
         for manifest in work.manifests:
             live = cluster.get(manifest.key)
-            if live is None or manifest.key.identity in down or find_differences(manifest.body, live.body):
+            if live is None or manifest.key.identity in down:
+                return False
+            compared = (name, live.uid, live.resource_version, manifest.digest)
+            if compared not in self._same:
+                self._same[compared] = not find_differences(manifest.body, live.body)
+            if not self._same[compared]:
                 return False
         return True
 

@@ -14,7 +14,7 @@ from gitfleet.model.objects import Origin
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.snapshots import DocumentRef
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.report import compose_state, read_state
+from gitfleet.report import compose_state, document_paths, read_state
 from gitfleet.report.paths import is_safe_path
 from tests.report.builders import (
     CONFIG,
@@ -256,3 +256,23 @@ def test_subjects_stay_short() -> None:
 
     assert len(change.subject) < 140
     assert max(map(len, change.details.splitlines())) <= 500
+
+
+def test_two_versions_of_one_file_in_a_snapshot_lie_side_by_side() -> None:
+    """Where a last good version stands in for one document of a file (law 2)."""
+    old, new = "a" * 40, "b" * 40
+    refs = (
+        DocumentRef("resources/x.yaml", new, 0, NAMESPACE),
+        DocumentRef("resources/x.yaml", old, 1, CONFIG),
+        DocumentRef("resources/x.yaml", new, 2, CONFIG),
+        DocumentRef("resources/x.yaml/y.yaml", "c" * 40, 0, CONFIG),
+        DocumentRef("versions/z.yaml", "d" * 40, 0, CONFIG),
+    )
+    folder = "snapshots/resources/web/0"
+    assert document_paths(snapshot(WEB, 0, *refs)) == (
+        f"{folder}/resources/x.yaml",
+        f"{folder}/versions/{old}.yaml",
+        f"{folder}/resources/x.yaml",
+        f"{folder}/versions/{'c' * 40}.yaml",
+        f"{folder}/_versions/z.yaml",
+    )

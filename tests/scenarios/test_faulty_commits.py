@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 import yaml
@@ -69,7 +69,7 @@ class Case:
     line: int
     field: str
     says: str
-    healing: Mapping[str, str | None] = field(default_factory=dict)
+    healing: Mapping[str, str | None]
 
 
 def yaml_lines(text: str, needle: str) -> int:
@@ -169,9 +169,7 @@ CASES = {
         healing={"placements/renamed.yaml": _GOOD_PLACEMENT},
     ),
     "a cluster that cannot be read": Case(
-        files={
-            "clusters/c1.yaml": "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata:\n\tname: c1\n"
-        },
+        files={"clusters/c1.yaml": f"apiVersion: {builders.CLUSTER_API}\nkind: MemberCluster\nmetadata:\n\tname: c1\n"},
         path="clusters/c1.yaml",
         line=4,
         field="",

@@ -218,8 +218,9 @@ def test_the_move_surges_to_the_east_and_ends_there() -> None:
     removed = [(at, e.cluster) for at, e in timeline if e.type == "removed"]
     assert removed == [(120, "cluster-1"), (140, "cluster-2")]  # the second one when the east serves
     assert images(played) == {
-        "cluster-1": None, "cluster-2": None, "cluster-3": "registry.example/web:1", "cluster-4": "registry.example/web:1",
-    }  # fmt: skip
+        **dict.fromkeys(("cluster-1", "cluster-2")),
+        **dict.fromkeys(("cluster-3", "cluster-4"), "registry.example/web:1"),
+    }
     assert timeline[-1][1].fields == {
         "reason": "settled",
         "placements": {"test": {"clusters": {f"cluster-{n}": {"snapshot": "0", "available": True} for n in (3, 4)}}},

@@ -1,4 +1,4 @@
-"""A whole small world for scenario tests: a git remote, member clusters and a clock, all in memory, and drivers on them.
+"""A whole small world for scenario tests: a git remote, member clusters and a clock in memory, and drivers on them.
 
 Nothing of gitfleet is replaced: the driver, the rooms and the state branch are the real ones.
 """

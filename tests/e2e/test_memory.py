@@ -1,0 +1,61 @@
+"""What a process remembers to save work is bounded: a year of commits does not fill it up."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import gitfleet
+from tests.e2e.manifests import config_map, member, namespace_file, placement
+from tests.e2e.test_races import Duel
+
+FILES = 40
+OURS = str(Path(gitfleet.__file__).parent / "*")
+KEPT_BY_THE_REPO = tuple(str(Path(gitfleet.__file__).parent / room / "*") for room in ("testing", "report"))
+
+
+class NoCache:
+    """A BlobCache that keeps nothing: the one on disk has its own bound (tests/adapters/git/test_blob_cache.py)."""
+
+    def get_many(self, keys: Iterable[str]) -> Mapping[str, bytes]:
+        return {}
+
+    def put_many(self, entries: Mapping[str, bytes]) -> None:
+        pass
+
+
+def remembered_bytes() -> int:
+    """What gitfleet's own modules hold, less what the repo and the clusters in memory do."""
+    gc.collect()
+    filters = [tracemalloc.Filter(True, OURS), *(tracemalloc.Filter(False, path) for path in KEPT_BY_THE_REPO)]
+    return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces(filters).traces)
+
+
+def test_many_commits_do_not_fill_the_memory() -> None:
+    duel = Duel(NoCache())
+    big = {f"key-{n}": "x" * 100 for n in range(30)}
+    duel.commit(
+        {"clusters/c1.yaml": member("c1", connection={"simulated": True}), "placements/web.yaml": placement("web")}
+        | {"resources/namespace.yaml": namespace_file("web")}
+    )
+
+    driver = duel.quick_driver
+
+    def play(commits: range) -> None:
+        for number in commits:
+            maps = {f"resources/{n}.yaml": config_map("web", f"m-{n}", mark=str(number), **big) for n in range(FILES)}
+            duel.commit(maps)
+            while driver.tick().changed:
+                pass
+
+    tracemalloc.start()
+    try:
+        play(range(40))  # the parser's memory of old blobs fills up to its bound
+        early = remembered_bytes()
+        play(range(40, 80))
+        late = remembered_bytes()
+    finally:
+        tracemalloc.stop()
+    assert late < 1.2 * early, (early, late)

@@ -1,0 +1,152 @@
+"""Many clusters at once: one that does not answer holds nobody up, and nobody else uses its client meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Event
+
+import pytest
+
+from gitfleet.errors import ClusterUnreachable, MissingPart, Stopped
+from gitfleet.loop.fanout import Fanout
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.objects import ObjectKey, key_of
+from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.placements import PlacementKey
+from gitfleet.testing.builders import config_map, manifest_of
+
+KEY = key_of(config_map("shop", "a"))
+CLUSTERS = {name: MemberCluster(name=name) for name in ("a", "b", "c")}
+KEYS = dict.fromkeys(CLUSTERS, (KEY,))
+
+
+@dataclass
+class Client:
+    """One cluster; `hold` blocks it, `fault` is raised."""
+
+    name: str
+    hold: Event | None = None
+    fault: Exception | None = None
+    calls: int = 0
+
+    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+        self._act()
+        return ClusterAnswer(cluster=self.name, reachable=True, live=dict.fromkeys(keys))
+
+    def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
+        self._act()
+        return [Outcome(operation=operation, ok=True, code="Applied") for operation in operations]
+
+    def close(self) -> None:
+        """Nothing to let go."""
+
+    def _act(self) -> None:
+        self.calls += 1
+        if self.hold is not None:
+            assert self.hold.wait(20)
+        if self.fault is not None:
+            raise self.fault
+
+
+@dataclass
+class Directory:
+    """Three clients."""
+
+    clients: dict[str, Client] = field(default_factory=lambda: {name: Client(name) for name in CLUSTERS})
+    missing: frozenset[str] = frozenset()
+
+    def reader(self, cluster: MemberCluster) -> Client:
+        return self.client(cluster)
+
+    def client(self, cluster: MemberCluster) -> Client:
+        if cluster.name in self.missing:
+            raise MissingPart(f"no kubeconfig was given for {cluster.name}")
+        return self.clients[cluster.name]
+
+
+@pytest.fixture
+def executor() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(max_workers=4) as made:
+        yield made
+
+
+def create(cluster: str, name: str = "a") -> Create:
+    manifest = manifest_of(config_map("shop", name))
+    return Create(cluster=cluster, placement=PlacementKey("", "web"), manifest=manifest, wave=0, reason="is new")
+
+
+def reached(answers: dict[str, ClusterAnswer]) -> dict[str, bool]:
+    return {name: answer.reachable for name, answer in answers.items()}
+
+
+def test_a_silent_cluster_costs_its_own_answer_only(executor: ThreadPoolExecutor) -> None:
+    directory, gate = Directory(), Event()
+    directory.clients["b"].hold = gate
+    fanout = Fanout(directory=directory, executor=executor, patience=0.2)
+
+    answers = fanout.look(CLUSTERS, KEYS)
+    assert reached(answers) == {"a": True, "b": False, "c": True}
+    assert answers["b"].error == "b did not answer within 0.2 s"
+
+    # Its call goes on: until it ends nobody else may talk to that cluster, neither to look nor to write.
+    again = fanout.look(CLUSTERS, KEYS)
+    assert again["b"].error == "b is still busy with an earlier call"
+    assert directory.clients["b"].calls == 1
+
+    gate.set()
+    executor.submit(lambda: None).result()
+    while not fanout._busy["b"].done():
+        pass
+    assert reached(fanout.look(CLUSTERS, KEYS)) == dict.fromkeys("abc", True)
+
+
+def test_faults_of_a_client_are_answers(executor: ThreadPoolExecutor) -> None:
+    directory = Directory(missing=frozenset("a"))
+    directory.clients["b"].fault = ClusterUnreachable("b: connection refused")
+    directory.clients["c"].fault = ValueError("hunter2")
+    for chosen in (executor, None):
+        answers = Fanout(directory=directory, executor=chosen).look(CLUSTERS, KEYS)
+        assert {name: answer.error for name, answer in answers.items()} == {
+            "a": "no kubeconfig was given for a",
+            "b": "b: connection refused",
+            "c": "c: unexpected ValueError",
+        }
+
+
+def test_a_tick_that_is_given_up_does_not_wait_for_its_patience(
+    executor: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gitfleet.loop.fanout._GRACE", 0.05)
+    directory, gate = Directory(), Event()
+    directory.clients["b"].hold = gate
+    fanout = Fanout(directory=directory, executor=executor, patience=3600, stopped=lambda: True)
+    with pytest.raises(Stopped):
+        fanout.look(CLUSTERS, KEYS)
+    gate.set()
+
+
+def test_only_the_clusters_that_are_asked_for_are_looked_at() -> None:
+    directory = Directory()
+    asked: Callable[[], list[int]] = lambda: [directory.clients[name].calls for name in "abc"]  # noqa: E731
+    assert reached(Fanout(directory=directory, executor=None).look(CLUSTERS, {"b": ()})) == {"b": True}
+    assert asked() == [0, 1, 0]
+
+
+def test_every_operation_has_its_outcome_also_on_a_cluster_that_does_not_answer(executor: ThreadPoolExecutor) -> None:
+    directory, gate = Directory(), Event()
+    directory.clients["b"].hold = gate
+    fanout = Fanout(directory=directory, executor=executor, patience=0.2)
+    operations = {"c": [create("c")], "b": [create("b"), create("b", "z")], "a": []}
+    outcomes = fanout.perform(CLUSTERS, operations)
+    assert [(o.operation.cluster, o.ok, o.code, o.message) for o in outcomes] == [
+        ("b", False, "Unreachable", "b did not answer within 0.2 s"),
+        ("b", False, "Unreachable", "b did not answer within 0.2 s"),
+        ("c", True, "Applied", ""),
+    ]
+    assert directory.clients["a"].calls == 0, "a cluster without operations is not asked"
+    looked = fanout.look(CLUSTERS, KEYS)
+    assert looked["b"].error == "b is still busy with an earlier call", "the writes may still be under way"
+    gate.set()

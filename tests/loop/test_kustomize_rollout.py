@@ -1,0 +1,196 @@
+"""A kustomize folder on real drivers: what was built is placed, what cannot be built keeps what was there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from gitfleet.errors import BadInput, MissingPart
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.kustomize import Kustomizer
+from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.settings import Limits
+from gitfleet.testing.builders import (
+    config_map,
+    member_cluster,
+    namespace,
+    pick_fixed,
+    placement,
+    rolling_update,
+    to_yaml,
+)
+from gitfleet.testing.memory_cache import MemoryCache
+from tests.loop.kustomizations import RecordingBuilder
+from tests.scenarios.world import Checkpoint, World, nothing
+
+FOLDER = "resources/app"
+
+
+@dataclass(slots=True)
+class BuiltWorld(World):
+    """A world whose kustomize folders are built by a recording builder, with a cache for each process."""
+
+    builder: RecordingBuilder = field(default_factory=RecordingBuilder)
+
+    def start(self, checkpoint: Checkpoint = nothing) -> Driver:
+        """A process that knows nothing but the remote."""
+        driver = World.start(self, checkpoint)
+        kustomizer = Kustomizer(self.builder)
+        driver.desired_trees = DesiredTrees(self.repo, MemoryCache(), Limits(), kustomizer=kustomizer)
+        driver.state_trees = StateTrees(self.repo, driver.desired_trees, Limits())
+        return driver
+
+    def value(self, name: str, cluster: str = "eu-1") -> str | None:
+        """What a ConfigMap says on a cluster, None when it is not there."""
+        body = self.live(cluster, "ConfigMap", name)
+        return body["data"]["k"] if body else None
+
+
+def setting(name: str, value: str) -> str:
+    return to_yaml(config_map("shop", name, {"k": value}))
+
+
+@pytest.fixture
+def world() -> BuiltWorld:
+    """A namespace with one object from a plain file and two from a kustomize folder, placed on two clusters."""
+    world = BuiltWorld()
+    world.commit(
+        member_cluster("eu-1"),
+        member_cluster("us-1"),
+        namespace("shop"),
+        config_map("shop", "plain", {"k": "1"}),
+        placement("shop", policy=pick_fixed("eu-1", "us-1")),
+    )
+    world.write(
+        {
+            f"{FOLDER}/kustomization.yaml": "resources: [a.yaml, b.yaml]\n",
+            f"{FOLDER}/a.yaml": setting("apple", "1"),
+            f"{FOLDER}/b.yaml": setting("plum", "1"),
+        }
+    )
+    world.settle()
+    assert [world.value(name) for name in ("plain", "apple", "plum")] == ["1", "1", "1"]
+    return world
+
+
+def break_reference(world: BuiltWorld) -> None:
+    world.write({f"{FOLDER}/kustomization.yaml": "resources: [a.yaml, b.yaml, gone.yaml]\n"})
+
+
+def break_text(world: BuiltWorld) -> None:
+    world.write({f"{FOLDER}/kustomization.yaml": "resources: [a.yaml, b.yaml\n"})
+
+
+def break_build(world: BuiltWorld) -> None:
+    world.builder.fails[FOLDER] = BadInput("cannot be built, kustomize says: no")
+    world.write({f"{FOLDER}/b.yaml": setting("plum", "2")})
+
+
+def lose_program(world: BuiltWorld) -> None:
+    world.builder.fails[FOLDER] = MissingPart("cannot be built, because there is no kustomize; install it")
+    world.write({f"{FOLDER}/b.yaml": setting("plum", "2")})
+
+
+@pytest.mark.parametrize("fault", [break_reference, break_text, break_build, lose_program])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_cannot_be_built_takes_nothing_away_and_goes_on_when_it_is_healed(
+    world: BuiltWorld, fault: object, restarts: bool
+) -> None:
+    assert callable(fault)
+    with world.nothing_deleted():
+        fault(world)
+        if restarts:
+            world.restart()
+        world.settle()
+        assert [world.value(name) for name in ("apple", "plum")] == ["1", "1"]
+        assert [f.path for f in world.state().faults] == [f"{FOLDER}/kustomization.yaml"]
+
+        # Sound files go on, commit after commit, also in a process that never saw the folder sound.
+        world.restart()
+        world.commit(config_map("shop", "plain", {"k": "2"}), config_map("shop", "new", {"k": "1"}))
+        world.settle()
+        assert [world.value(name) for name in ("plain", "new", "apple", "plum")] == ["2", "1", "1", "1"]
+        world.restart()
+        world.settle()
+
+    world.builder.fails.clear()
+    world.write({f"{FOLDER}/kustomization.yaml": "resources: [a.yaml]\n", f"{FOLDER}/a.yaml": setting("apple", "3")})
+    world.settle()
+    assert [world.value(name) for name in ("plain", "new", "apple", "plum")] == ["2", "1", "3", None]
+    assert (world.state().faults, world.state().last_good) == ((), {})
+
+
+def test_a_sound_file_may_lose_an_object_while_a_folder_cannot_be_built(world: BuiltWorld) -> None:
+    break_text(world)
+    world.settle()
+    world.commit(remove=[config_map("shop", "plain")])
+    world.settle()
+    assert [world.value(name) for name in ("plain", "apple", "plum")] == [None, "1", "1"]
+
+
+def test_an_overlay_that_breaks_does_not_bring_its_base_to_life(world: BuiltWorld) -> None:
+    world.write(
+        {
+            f"{FOLDER}/kustomization.yaml": "resources: [../base, b.yaml]\n",
+            f"{FOLDER}/a.yaml": None,
+            "resources/base/kustomization.yaml": "resources: [a.yaml, other.yaml]\n",
+            "resources/base/a.yaml": setting("apple", "2"),
+            "resources/base/other.yaml": to_yaml(namespace("of-the-base")),
+        }
+    )
+    world.settle()
+    with world.nothing_deleted():
+        break_text(world)
+        world.write(
+            {f"{FOLDER}/kustomization.yaml": "resources: [../base, b.yaml\n", "resources/base/a.yaml": "kind: [\n"}
+        )
+        for _ in range(2):
+            world.settle()
+            world.restart()
+    assert [world.value(name) for name in ("apple", "plum")] == ["2", "1"]
+    assert "resources/base" not in world.builder.folders
+
+
+def test_what_was_built_survives_a_restart_in_the_middle_of_a_rollout(world: BuiltWorld) -> None:
+    world.commit(
+        placement("shop", policy=pick_fixed("eu-1", "us-1"), strategy=rolling_update(maxUnavailable="100%")),
+        config_map("shop", "plain", {"k": "2"}),
+    )
+    world.settle()
+    world.fleet.cluster("us-1").reachable = False
+    for value in ("2", "3"):
+        world.write({f"{FOLDER}/a.yaml": setting("apple", value)})
+        world.settle()
+        world.restart()
+    assert [world.value("apple", cluster) for cluster in ("eu-1", "us-1")] == ["3", "1"]
+    rendered = [path for path in world.repo.files("gitfleet/state") if "/rendered/" in path]
+    assert rendered and all(path.startswith("snapshots/resources/shop/") for path in rendered)
+    world.fleet.cluster("us-1").reachable = True
+    world.settle()
+    assert world.value("apple", "us-1") == "3"
+    before = world.state_commits()
+    world.restart()
+    world.settle()
+    assert world.state_commits() == before, "reading what was built back changes nothing"
+
+
+def test_a_folder_costs_builds_only_when_it_changes(world: BuiltWorld) -> None:
+    world.builder.builds.clear()
+    world.commit(config_map("shop", "plain", {"k": "2"}))
+    world.settle()
+    assert world.builder.builds == []
+    world.write({f"{FOLDER}/a.yaml": setting("apple", "2")})
+    world.settle()
+    assert world.builder.folders == [FOLDER]
+    world.restart()
+    world.settle()
+    assert world.builder.folders == [FOLDER, FOLDER], "a new process builds once"
+
+
+def test_no_value_of_a_secret_reaches_the_state_branch_by_a_message(world: BuiltWorld) -> None:
+    world.builder.fails[FOLDER] = BadInput("cannot be built, kustomize says: invalid literal source hunter2hunter2")
+    world.write({f"{FOLDER}/kustomization.yaml": "secretGenerator: [{name: s, literals: [hunter2hunter2]}]\n"})
+    world.settle()
+    assert "a value of a Secret is in it" in world.state_text("faults.yaml")
+    assert not any(b"hunter2" in content for content in world.repo.files("gitfleet/state").values())

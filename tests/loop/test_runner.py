@@ -1,0 +1,191 @@
+"""When to tick: time-outs, growing pauses, the bell, and the interval that people wrote. No test sleeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import cast
+
+import pytest
+
+from gitfleet.errors import BadInput, RemoteUnreachable, Stopped
+from gitfleet.loop.driver import Driver, TickResult
+from gitfleet.loop.runner import Runner, Wake
+from gitfleet.model.state import FleetState
+from gitfleet.testing.clock import ManualClock
+
+SETTLED = TickResult(
+    commit="c", state_head="s", state=FleetState(), changed=False, settled=True, waiting=(), wake_at=None
+)
+CHANGED = replace(SETTLED, changed=True, settled=False)
+WAITING = replace(SETTLED, settled=False, waiting=("web waits for eu-1",))
+LOST = replace(SETTLED, settled=False, lost_race=True)
+Step = TickResult | Exception
+
+
+class FakeWake(Wake):
+    """Waiting moves the clock; after so many waits the loop is told to end."""
+
+    def __init__(self, clock: ManualClock, waits: int) -> None:
+        super().__init__()
+        self.clock, self.left, self.pauses = clock, waits, list[float]()
+
+    def wait(self, seconds: float) -> None:
+        self.pauses.append(round(seconds, 2))
+        self.clock.advance(max(0.0, seconds))
+        self.left -= 1
+        if self.left <= 0:
+            self.stop()
+
+
+@dataclass
+class FakeDriver:
+    """Ticks as told; the last step again and again. A tick takes `lasts` seconds."""
+
+    steps: Sequence[Step | Callable[[], Step]]
+    clock: ManualClock
+    lasts: float = 0.0
+    ticks: int = 0
+
+    def tick(self) -> TickResult:
+        step = self.steps[min(self.ticks, len(self.steps) - 1)]
+        self.ticks += 1
+        self.clock.advance(self.lasts)
+        made = step() if callable(step) else step
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+
+@dataclass
+class Loop:
+    """A runner on a fake driver and clock."""
+
+    steps: Sequence[Step | Callable[[], Step]]
+    waits: int = 5
+    lasts: float = 0.0
+    watched: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.clock = ManualClock()
+        self.wake = FakeWake(self.clock, self.waits)
+        self.driver = FakeDriver(self.steps, self.clock, self.lasts)
+        self.runner = Runner(
+            driver=cast(Driver, self.driver),
+            clock=self.clock,
+            wake=self.wake,
+            interval=lambda: 30.0,
+            watch=self.watch,
+        )
+
+    def watch(self, wake: Wake) -> Callable[[], None]:
+        self.watched.append("begun")
+        return lambda: self.watched.append("ended")
+
+
+def test_a_settled_fleet_is_looked_at_once_an_interval() -> None:
+    loop = Loop([SETTLED], waits=3)
+    assert loop.runner.forever() == 0
+    assert loop.wake.pauses == [30.0, 30.0, 30.0]
+    assert loop.watched == ["begun", "ended"]
+
+
+def test_what_moves_is_looked_at_at_once_and_what_waits_more_and_more_seldom() -> None:
+    loop = Loop([CHANGED, CHANGED, LOST, *[WAITING] * 12, CHANGED, WAITING, SETTLED], waits=18)
+    loop.runner.forever()
+    assert loop.wake.pauses[:3] == [0.0, 0.0, 0.0]
+    assert loop.wake.pauses[3:15] == [1.0, 1.5, 2.25, 3.38, 5.06, 7.59, 11.39, 17.09, 25.63, 30.0, 30.0, 30.0]
+    assert loop.wake.pauses[15:] == [0.0, 1.0, 30.0], "news begin the pauses anew"
+
+
+def test_time_alone_wakes_it_at_its_moment_and_not_before() -> None:
+    start = ManualClock().now()
+    later = replace(SETTLED, settled=False, wake_at=start + timedelta(seconds=12))
+    far = replace(later, wake_at=start + timedelta(hours=1))
+    past = replace(later, wake_at=start - timedelta(hours=1))
+    loop = Loop([later, far, past], waits=3)
+    loop.runner.forever()
+    assert loop.wake.pauses == [12.0, 30.0, 2.25]
+
+
+def test_faults_are_tried_again_with_growing_pauses() -> None:
+    down = RemoteUnreachable("the remote does not answer")
+    loop = Loop([SETTLED, *[down] * 11, SETTLED, down], waits=14)
+    loop.runner.forever()
+    assert loop.wake.pauses == [30.0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 30.0, 2]
+
+
+def test_a_remote_may_be_down_for_weeks() -> None:
+    loop = Loop([RemoteUnreachable("the remote does not answer")], waits=3000)
+    assert loop.runner.forever() == 0
+    assert loop.wake.pauses[-1] == 300
+
+
+def test_a_wrong_start_is_told_and_a_bad_push_is_outlived() -> None:
+    wrong = Loop([BadInput("there is no branch")])
+    with pytest.raises(BadInput):
+        wrong.runner.forever()
+    assert wrong.watched == ["begun", "ended"]
+    unlucky = Loop([RemoteUnreachable("the remote does not answer"), BadInput("there is no branch")])
+    with pytest.raises(BadInput):
+        unlucky.runner.forever()
+    later = Loop([SETTLED, BadInput("there is no branch"), SETTLED], waits=4)
+    assert later.runner.forever() == 0
+    assert later.wake.pauses == [30.0, 2.0, 30.0, 30.0]
+
+
+def test_the_loop_ends_in_the_middle_of_a_tick_that_is_given_up() -> None:
+    loop = Loop([SETTLED, Stopped("gitfleet is being stopped")])
+    assert loop.runner.forever() == 0
+    assert (loop.driver.ticks, loop.watched) == (2, ["begun", "ended"])
+
+
+def test_until_settled_ends_with_the_settled_tick() -> None:
+    loop = Loop([CHANGED, WAITING, CHANGED, LOST, SETTLED])
+    assert loop.runner.until_settled(60) is SETTLED
+    assert loop.wake.pauses == [1.0, 1.0], "a changed tick is followed by the next at once"
+
+
+def test_until_settled_ends_when_its_time_is_over() -> None:
+    loop = Loop([WAITING], waits=100)
+    assert loop.runner.until_settled(2.5) is WAITING
+    assert loop.wake.pauses == [1.0, 1.0, 0.5]
+    endless = Loop([CHANGED], lasts=10.0)
+    assert endless.runner.until_settled(25) is CHANGED
+    assert endless.driver.ticks == 3
+    assert Loop([WAITING]).runner.until_settled(0) is WAITING, "it ticks once whatever the time"
+
+
+def test_until_settled_ends_when_it_is_told_to() -> None:
+    loop = Loop([WAITING], waits=2)
+    assert loop.runner.until_settled(3600) is WAITING
+    assert loop.driver.ticks == 3
+
+
+def test_until_settled_outlives_a_passing_fault_but_not_its_time() -> None:
+    down = RemoteUnreachable("the remote does not answer")
+    assert Loop([CHANGED, down, down, SETTLED]).runner.until_settled(60) is SETTLED
+    loop = Loop([down], waits=100)
+    with pytest.raises(RemoteUnreachable):
+        loop.runner.until_settled(3)
+    assert loop.wake.pauses == [1.0, 1.0, 1.0]
+    with pytest.raises(BadInput):
+        Loop([CHANGED, BadInput("no")]).runner.until_settled(60)
+
+
+def test_once_tries_a_lost_race_again_a_few_times() -> None:
+    assert Loop([LOST, LOST, CHANGED]).runner.once() is CHANGED
+    loop = Loop([LOST])
+    assert loop.runner.once() is LOST
+    assert loop.driver.ticks == 5
+
+
+def test_the_bell_ends_a_wait_at_once_and_is_not_lost_when_nobody_waits() -> None:
+    wake = Wake()
+    wake.ring()
+    wake.wait(3600)
+    wake.wait(0)
+    wake.stop(interrupted=True)
+    wake.wait(3600)
+    assert wake.stopped and wake.interrupted

@@ -1,0 +1,193 @@
+"""Law 6 for reading: an unchanged blob is never read, parsed or typed twice, and memory stays in bounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from gitfleet import desired
+from gitfleet.adapters.blob_cache import SqliteBlobCache
+from gitfleet.loop.trees import DesiredTrees, StateTrees, snapshots_in_use
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.state import FleetState
+from gitfleet.ports.repos import TreeEntry
+from gitfleet.settings import Limits
+from gitfleet.testing.builders import (
+    config_map as shop_map,
+)
+from gitfleet.testing.builders import (
+    member_cluster,
+    namespace,
+    pick_fixed,
+    placement,
+    rolling_update,
+)
+from gitfleet.testing.memory_cache import MemoryCache
+from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.testing.memory_trees import blob_id
+from tests.loop.commits import MOMENT, config_map, faulty_map, stream
+from tests.scenarios.world import World
+
+MANY = 300
+
+
+class CountingRepo(MemoryRepo):
+    """Counts what is asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: Counter[str] = Counter()
+
+    def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
+        self.asked["trees"] += 1
+        return super().list_tree(commit, under)
+
+    def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
+        wanted = list(oids)
+        self.asked["blobs"] += len(wanted)
+        return super().read_blobs(wanted, limit=limit)
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """How many files were parsed and typed."""
+    counts: Counter[str] = Counter()
+    parse, read = desired.parse_file, desired.read_file
+
+    def parse_file(path: str, content: bytes, **options: int) -> desired.ParsedFile:
+        counts["parsed"] += 1
+        return parse(path, content, **options)
+
+    def read_file(*arguments: object) -> desired.FileReading:
+        counts["typed"] += 1
+        return read(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(desired, "parse_file", parse_file)
+    monkeypatch.setattr(desired, "read_file", read_file)
+    yield counts
+
+
+@pytest.fixture
+def repo() -> CountingRepo:
+    """A commit with many files."""
+    repo = CountingRepo()
+    files = {f"resources/{number}.yaml": config_map(f"c{number}", "1") for number in range(MANY)}
+    repo.commit_files("main", files, MOMENT)
+    return repo
+
+
+def observed(repo: MemoryRepo) -> FleetState:
+    return FleetState(observed_commit=repo.fetch()["main"])
+
+
+def test_an_unchanged_commit_is_not_looked_at_again(repo: CountingRepo, work: Counter[str]) -> None:
+    trees = DesiredTrees(repo, MemoryCache(), Limits())
+    commit = repo.fetch()["main"]
+    first = trees.at(commit, FleetState())
+    assert (work["parsed"], work["typed"], repo.asked["blobs"]) == (MANY, MANY, MANY)
+    repo.asked.clear()
+    assert trees.at(commit, FleetState()) is first
+    trees.at(commit, observed(repo))
+    trees.at(commit, observed(repo))
+    assert (work["parsed"], work["typed"], repo.asked["blobs"]) == (MANY, MANY, 0)
+
+
+def test_a_change_of_one_file_costs_one_file(repo: CountingRepo, work: Counter[str]) -> None:
+    trees = DesiredTrees(repo, MemoryCache(), Limits())
+    trees.at(repo.fetch()["main"], FleetState())
+    state = observed(repo)
+    for text, blobs in ((config_map("c7", "2"), 1), (stream(config_map("c7", "2"), faulty_map("x")), 3)):
+        work.clear()
+        repo.asked.clear()
+        answer = trees.at(repo.commit_files("main", {"resources/7.yaml": text}, MOMENT), state)
+        assert (work["parsed"], work["typed"]) == (1, 1)
+        assert repo.asked["blobs"] <= blobs, "only a faulty file is read again, for the lines of its faults"
+        assert len(answer.payload) == MANY
+        state = FleetState(observed_commit=answer.commit, faults=answer.faults, last_good=answer.last_good)
+
+
+def test_a_restart_reads_what_was_parsed_from_disk(repo: CountingRepo, work: Counter[str], tmp_path: Path) -> None:
+    commit = repo.fetch()["main"]
+    before = DesiredTrees(repo, SqliteBlobCache(tmp_path / "cache"), Limits()).at(commit, FleetState())
+    work.clear()
+    repo.asked.clear()
+    after = DesiredTrees(repo, SqliteBlobCache(tmp_path / "cache"), Limits()).at(commit, FleetState())
+    assert after == before
+    assert (work["parsed"], work["typed"], repo.asked["blobs"]) == (0, MANY, 0)
+
+
+def test_a_lost_cache_costs_time_only(repo: CountingRepo, tmp_path: Path) -> None:
+    commit = repo.fetch()["main"]
+    before = DesiredTrees(repo, SqliteBlobCache(tmp_path / "cache"), Limits()).at(commit, FleetState())
+    (tmp_path / "cache").write_bytes(b"nonsense")
+    assert DesiredTrees(repo, SqliteBlobCache(tmp_path / "cache"), Limits()).at(commit, FleetState()) == before
+
+
+def test_files_are_read_in_batches(repo: CountingRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit = repo.fetch()["main"]
+    whole = DesiredTrees(repo, MemoryCache(), Limits()).at(commit, FleetState())
+    monkeypatch.setattr("gitfleet.loop.trees._BATCH", 7)
+    cache = MemoryCache()
+    assert DesiredTrees(repo, cache, Limits()).at(commit, FleetState()) == whole
+    assert DesiredTrees(repo, cache, Limits()).at(commit, FleetState()) == whole
+
+
+def test_memory_is_bounded_by_the_tree_and_not_by_its_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitfleet.loop.trees._SPARE", 20)
+    repo = MemoryRepo()
+    trees = DesiredTrees(repo, MemoryCache(), Limits())
+    state, most = FleetState(), 0
+    for number in range(200):
+        commit = repo.commit_files(
+            "main", {f"resources/{n}.yaml": config_map(f"c{n}", f"{number}") for n in range(5)}, MOMENT
+        )
+        answer = trees.at(commit, state)
+        state = FleetState(observed_commit=commit)
+        most = max(most, len(trees._parsed), len(trees._readings), len(trees._latest))
+        assert len(answer.payload) == 5
+    assert most <= 2 * 10 + 20 + 5
+
+
+def test_documents_of_several_versions_of_one_path_at_once() -> None:
+    repo = MemoryRepo()
+    texts = [stream(config_map("a", str(n)), config_map("b", str(n))) for n in range(3)]
+    for text in texts:
+        repo.commit_files("main", {"resources/a.yaml": text}, MOMENT)
+    blobs = [blob_id(text.encode()) for text in texts]
+    trees = DesiredTrees(repo, MemoryCache(), Limits())
+    found = trees.documents([("resources/a.yaml", blobs[0]), ("resources/a.yaml", blobs[2])])
+    assert {key: manifest.body["data"]["k"] for key, manifest in found.items()} == {
+        (blobs[n], document): str(n) for n in (0, 2) for document in (0, 1)
+    }
+
+
+def test_a_restart_in_the_middle_of_a_rollout_restores_every_snapshot_in_use() -> None:
+    world = World()
+    world.commit(
+        *(member_cluster(name) for name in ("eu-1", "us-1")),
+        namespace("shop"),
+        shop_map("shop", "a", {"k": "1"}),
+        placement("shop", policy=pick_fixed("eu-1", "us-1"), strategy=rolling_update(maxUnavailable="100%")),
+    )
+    world.settle()
+    world.fleet.cluster("us-1").reachable = False
+    for value in ("2", "3"):
+        world.commit(shop_map("shop", "a", {"k": value}))
+        world.settle()
+    world.fleet.cluster("us-1").reachable = True
+
+    world.restart()
+    trees = DesiredTrees(world.repo, MemoryCache(), Limits())
+    state = StateTrees(world.repo, trees, Limits()).at(world.repo.fetch()["gitfleet/state"])
+    record = state.placements[PlacementKey("", "shop")]
+    in_use = snapshots_in_use(record)
+    known = {binding.resource_snapshot for binding in record.bindings}
+    assert known <= {snapshot.name for snapshot in in_use}
+    assert all(snapshot.manifests is not None for snapshot in in_use)
+    world.settle()
+    for cluster in ("eu-1", "us-1"):
+        body = world.live(cluster, "ConfigMap", "a")
+        assert body is not None and body["data"] == {"k": "3"}

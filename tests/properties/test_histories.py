@@ -1,0 +1,38 @@
+"""Law 3 and its neighbours in a thousand random histories (see `laws`, `quiet`); `--histories N` plays more.
+
+A history that breaks a law is played again by its seed alone: `--first-history SEED --histories 1`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.properties.histories import History
+from tests.properties.quiet import Quiet
+
+CHUNKS = 20
+"""Enough to keep several workers busy to the end."""
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_no_history_breaks_a_law(chunk: int, pytestconfig: pytest.Config) -> None:
+    first, count = pytestconfig.getoption("--first-history"), pytestconfig.getoption("--histories")
+    checked = 0
+    for seed in range(first + chunk, first + count, CHUNKS):
+        history = History(seed)
+        try:
+            history.play()
+            Quiet(history).check()
+        except Exception as error:
+            story = "\n  ".join(history.log)
+            raise AssertionError(f"history {seed}: {error or type(error).__name__}\n  {story}") from error
+        checked += history.laws.checked
+    assert checked or count < CHUNKS  # a law that never applies proves nothing
+
+
+def test_the_same_seed_gives_the_same_history() -> None:
+    one, other = History(7), History(7)
+    one.play()
+    other.play()
+    assert one.log == other.log
+    assert one.world.repo.fetch() == other.world.repo.fetch()
