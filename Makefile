@@ -22,7 +22,7 @@ test: lint
 	$(BIN)/pytest
 
 bench: $(VENV)/.installed
-	for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
+	for name in scheduling tick apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .demo

@@ -25,6 +25,7 @@ from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.kustomize import Kustomizer
+from gitfleet.loop.plugin_guard import guarded
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.loop.whatif import WhatIf
@@ -84,11 +85,12 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
     real = _RealClusters(settings)
     directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
-    trees = DesiredTrees(remote, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
     reader: RepoReader = remote
     writer: RepoWriter = remote
     if settings.state_dir is not None:
         reader = writer = StateDirectory(settings.state_dir, Branches().state, remote)
+    # What snapshots hold may lie in the state alone: it is read from where the state is.
+    trees = DesiredTrees(reader, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
     driver = Driver(
         reader=reader,
         writer=writer,
@@ -114,8 +116,10 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
 
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
     """The scheduler plug-ins that are installed, by entry-point name; one that cannot be loaded is left out and
-    logged."""
-    return _loaded_from("gitfleet.scheduler_plugins")
+    logged. Somebody else's is waited for only so long."""
+    found: dict[str, schedule.PluginFactory] = _loaded_from("gitfleet.scheduler_plugins")
+    ours = schedule.BUILT_IN
+    return {name: make if make is ours.get(name) else guarded(make) for name, make in found.items()}
 
 
 def property_providers() -> Mapping[str, PropertyProviderFactory]:

@@ -1,57 +1,82 @@
 """`run --state-dir`: the state tree as plain files in a folder instead of commits on a branch.
 
 Everything else is read from the real repository. The folder's "head" is a digest of its files, so that compare-and-swap
-keeps its meaning for whoever edits or shares the folder.
+keeps its meaning for whoever edits or shares the folder: an edit by hand is seen at the next look.
+
+A change is all or nothing, whenever the process is killed: it is first laid out beside the files (`.gitfleet.next`),
+becomes valid by one rename (`.gitfleet.journal`), and is then moved into place, file by file; whoever comes next
+finishes what was begun. A sibling folder that is swapped in would be simpler, but a folder that is mounted (a volume
+in a pod) cannot be renamed; and there is no order of plain writes in which a part of the inventory that moves from one
+file to another could not be lost in between.
 """
 
 from __future__ import annotations
 
-import hashlib
+import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
+import orjson
+from filelock import FileLock, Timeout
 
-from gitfleet.errors import BadInput, LostRace
+from gitfleet.adapters.folder_files import FolderFiles
+from gitfleet.errors import BadInput, LostRace, RetryLater
 from gitfleet.ports.repos import BranchChange, RepoReader, TreeEntry
 
 _LOCK = ".gitfleet.lock"
+_NEXT = ".gitfleet.next"
+_JOURNAL = ".gitfleet.journal"
+_REMOVALS = "removals.json"
+_WRITES = "files"
+_LOCK_SECONDS = 30.0
+_MOST_SYNCED_ALONE = 200
 
 
 class StateDirectory:
     """RepoReader and RepoWriter in which one branch is a folder of plain files; every other branch is the
-    repository's."""
+    repository's. RetryLater for what the file system refuses."""
 
     def __init__(self, folder: Path, branch: str, repo: RepoReader) -> None:
         self._folder = folder
         self._branch = branch
         self._repo = repo
-        self._blobs: dict[str, bytes] = {}
+        self._files = FolderFiles(folder)
 
     def fetch(self) -> Mapping[str, str]:
         """The repository's branches, with the folder in the place of the state branch."""
         heads = {name: oid for name, oid in self._repo.fetch().items() if name != self._branch}
-        files = self._files()
-        return {**heads, self._branch: self._head(files)} if files else heads
+        with self._told():
+            self._look()
+        head = self._files.head()
+        return {**heads, self._branch: head} if head is not None else heads
 
     def resolve(self, revision: str) -> str:
         """As the repository does."""
         return self._repo.resolve(revision)
 
     def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
-        """The folder's files for its own head, else the repository's tree."""
+        """The folder's files for its head as it was looked at last, else the repository's tree."""
         if not commit.startswith("dir:"):
             return self._repo.list_tree(commit, under)
-        files = self._files()
-        return {path: entry for path, entry in files.items() if not under or path.startswith(under.rstrip("/") + "/")}
+        if commit != self._files.head():
+            raise RetryLater(f"{self._folder} was changed while it was read")
+        prefix = f"{under.rstrip('/')}/" if under else ""
+        return {
+            path: TreeEntry("100644", file.oid, file.size)
+            for path, file in self._files.known.items()
+            if path.startswith(prefix)
+        }
 
     def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
         """Blobs of the folder's files, and of the repository."""
         wanted = set(oids)
-        here = {oid: self._blobs[oid] for oid in wanted if oid in self._blobs}
-        rest = wanted - set(here)
-        return {**here, **(self._repo.read_blobs(rest, limit=limit) if rest else {})}
+        with self._told():
+            here = self._files.read(wanted)
+        rest = wanted - here.keys()
+        found = {oid: content for oid, content in here.items() if len(content) <= limit}
+        return {**found, **(self._repo.read_blobs(rest, limit=limit) if rest else {})}
 
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """As the repository says."""
@@ -65,52 +90,127 @@ class StateDirectory:
         """Write the change as files if the folder still is what was read; its new head."""
         if change.branch != self._branch:
             raise BadInput(f'with --state-dir only the state branch can be written, not "{change.branch}"')
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(self._folder / _LOCK):
-            files = self._files()
-            if (self._head(files) if files else None) != change.expected:
-                raise LostRace(f"{self._folder} was changed by somebody else")
-            linked = self.read_blobs({entry.oid for entry in change.link.values()}, limit=1 << 30)
-            for path in change.remove:
-                self._remove(path)
-            contents = {**change.write, **{path: linked[entry.oid] for path, entry in change.link.items()}}
-            for path, content in contents.items():
-                target = self._place(path)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                scratch = target.with_name(f"{target.name}.part")
-                scratch.write_bytes(content)
-                scratch.replace(target)
-            return self._head(self._files())
+        with self._told():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with self._locked():
+                self._finish()
+                self._files.look(self._now())
+                head = self._files.head()
+                if head != change.expected:
+                    raise LostRace(f"{self._folder} was changed by somebody else")
+                self._lay_out(change)
+                self._finish()
+                self._files.look(self._now())
+        new_head = self._files.head()
+        if new_head is None:
+            raise BadInput(f"the change would leave {self._folder} without any file")
+        return new_head
 
     def commit_message(self, commit: str) -> str:
         """Plain files have no message."""
         return ""
 
-    def _place(self, path: str) -> Path:
-        target = (self._folder / path).resolve()
-        if not target.is_relative_to(self._folder.resolve()):
+    def _look(self) -> None:
+        """Look at the folder while nobody writes to it; one that may only be read is looked at all the same."""
+        if self._folder.is_dir() and os.access(self._folder, os.W_OK):
+            with self._locked():
+                self._finish()
+                self._files.look(self._now())
+        else:
+            self._files.look(None)
+
+    def _lay_out(self, change: BranchChange) -> None:
+        """Everything that is to be written and removed, complete beside the files before the first of them moves."""
+        linked = self.read_blobs({entry.oid for entry in change.link.values()}, limit=1 << 30)
+        contents = {**change.write, **{path: linked[entry.oid] for path, entry in change.link.items()}}
+        dropped = {""} if change.base == "" else {path.rstrip("/") for path in change.remove}
+        removals = [
+            path for path in self._files.known if path not in contents and not dropped.isdisjoint(_upwards(path))
+        ]
+        changed = {path: content for path, content in contents.items() if not self._files.has(path, content)}
+        for path in (*changed, *removals):
+            self._place(self._folder, path)
+        if not changed and not removals:
+            return
+        scratch = self._folder / _NEXT
+        shutil.rmtree(scratch, ignore_errors=True)
+        (scratch / _WRITES).mkdir(parents=True)
+        alone = len(changed) <= _MOST_SYNCED_ALONE
+        _write(scratch / _REMOVALS, orjson.dumps([os.fsencode(path).hex() for path in removals]), sync=alone)
+        for path, content in changed.items():
+            _write(scratch / _WRITES / path, content, sync=alone)
+        if not alone:
+            os.sync()
+        scratch.rename(self._folder / _JOURNAL)
+
+    def _finish(self) -> None:
+        """Bring what was begun to its end; every step may be done twice."""
+        shutil.rmtree(self._folder / _NEXT, ignore_errors=True)
+        journal = self._folder / _JOURNAL
+        if not journal.exists():
+            return
+        if (journal / _REMOVALS).exists():
+            for name in orjson.loads((journal / _REMOVALS).read_bytes()):
+                target = self._place(self._folder, os.fsdecode(bytes.fromhex(name)))
+                if target.is_symlink() or not target.is_dir():  # a folder there is new: this was done before
+                    target.unlink(missing_ok=True)
+                self._drop_empty(target.parent)
+        for found, _, names in os.walk(journal / _WRITES):
+            for name in sorted(names):
+                laid_out = Path(found) / name
+                target = self._place(self._folder, str(laid_out.relative_to(journal / _WRITES)))
+                if target.is_dir():
+                    self._drop_empty(target)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                laid_out.replace(target)
+        shutil.rmtree(journal)
+
+    def _drop_empty(self, folder: Path) -> None:
+        while folder != self._folder.resolve() and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent
+
+    def _place(self, folder: Path, path: str) -> Path:
+        root = folder.resolve()
+        target = (root / path).parent.resolve() / Path(path).name
+        if not target.is_relative_to(root) or ".." in Path(path).parts or path.startswith("."):
             raise BadInput(f'"{path}" leads out of {self._folder}')
         return target
 
-    def _remove(self, path: str) -> None:
-        target = self._place(path)
-        if target.is_dir():
-            shutil.rmtree(target)
-        elif target.exists():
-            target.unlink()
+    def _now(self) -> int:
+        """The file system's own time, in nanoseconds."""
+        lock = self._folder / _LOCK
+        lock.touch()
+        return lock.stat().st_mtime_ns
 
-    def _files(self) -> dict[str, TreeEntry]:
-        found: dict[str, TreeEntry] = {}
-        for file in sorted(self._folder.rglob("*")) if self._folder.is_dir() else []:
-            path = file.relative_to(self._folder).as_posix()
-            if file.is_symlink() or not file.is_file() or path == _LOCK or path.endswith(".part"):
-                continue
-            content = file.read_bytes()
-            oid = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-            self._blobs[oid] = content
-            found[path] = TreeEntry("100644", oid, len(content))
-        return found
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            with FileLock(self._folder / _LOCK, timeout=_LOCK_SECONDS):
+                yield
+        except Timeout as error:
+            raise RetryLater(f"{self._folder} is being written by another process") from error
 
-    def _head(self, files: Mapping[str, TreeEntry]) -> str:
-        text = "\n".join(f"{entry.oid} {path}" for path, entry in sorted(files.items()))
-        return f"dir:{hashlib.sha256(text.encode()).hexdigest()}"
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RetryLater(f"{self._folder} cannot be used: {error.strerror or error}") from error
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A path, the folders it lies in, and the top, which is ""."""
+    yield path
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _write(path: Path, content: bytes, *, sync: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.write(content)
+        if sync:
+            file.flush()
+            os.fsync(file.fileno())

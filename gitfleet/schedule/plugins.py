@@ -14,8 +14,8 @@ The stages are KubeFleet's (kubefleet.md §2), in this order:
 PickAll runs pre-filter, filter and bind; PickFixed asks no plug-in at all. A plug-in is pure: it does no I/O, reads no
 clock and keeps nothing between calls but what it puts into `cycle.notes`. An exception aborts the placement's
 scheduling: its bindings stay as they are, the answer says which plug-in failed, other placements go on. `Unschedulable`
-is for failures that are foreseen. Nothing interrupts a plug-in that does not return; the caller's time budget is
-checked between calls.
+is for failures that are foreseen. Nothing here interrupts a plug-in that does not return; the caller's time budget
+is checked between calls, and the shell calls third parties' plug-ins with a time limit (`gitfleet.loop.plugin_guard`).
 
 Third parties register a factory `(args) -> plug-in` as an entry point of the group `gitfleet.scheduler_plugins`; the
 plug-ins of `gitfleet.schedule` are registered in the same way. Public address: `gitfleet.ports.scheduling`.
