@@ -61,6 +61,7 @@ class Corridor:
             if placement.deleting is None:
                 record, scheduled = self._place(placement, record, inputs, fleet, profile)
                 if not placement.strategy.external:
+                    record = rollout.give_up(record, clusters, now)
                     latest = record.latest_resources
                     concerned = works.overrides_by_cluster(key, latest, current, clusters.values()) if latest else {}
                     labels = works.pinned_labels(concerned, current, clusters)
@@ -68,8 +69,7 @@ class Corridor:
                     plans[key] = plan = rollout.plan_rollout(request)
                     record = replace(record, bindings=plan.bindings)
                     wakes.append(now + plan.clock if plan.clock is not None else None)
-            record = report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now)
-            records[key] = keep(old, record)
+            records[key] = keep(old, report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now))
         after = replace(
             known,
             observed_commit=wanted.commit,

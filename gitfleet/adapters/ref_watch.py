@@ -1,5 +1,5 @@
-"""Wakes the loop when a local repository's refs move: watchdog on `refs/`, `packed-refs` and `HEAD`, never on a work
-tree.
+"""Wakes the loop when a local repository's branches move: watchdog on `refs/heads`, `packed-refs` and `reftable`, never
+on a work tree.
 
 A whole checkout would overflow the kernel's queue; a handful of ref files do not. Losing an event costs one poll
 interval.
@@ -8,10 +8,11 @@ interval.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 
-from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.events import DirModifiedEvent, FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 log = logging.getLogger(__name__)
@@ -19,28 +20,38 @@ _MOVING = {"created", "modified", "moved", "deleted"}
 
 
 class _Bell(FileSystemEventHandler):
-    def __init__(self, ring: Callable[[], None]) -> None:
+    def __init__(self, git_dir: Path, ring: Callable[[], None]) -> None:
         self._ring = ring
+        self._packed = str(git_dir / "packed-refs")
+        self._folders = tuple(str(git_dir / name) + os.sep for name in ("refs/heads", "reftable"))
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Ring for whatever moves a ref; opening and reading files moves nothing."""
-        if event.event_type in _MOVING and not str(event.src_path).endswith(".lock"):
-            self._ring()
+        """Ring for whatever moves a branch. git writes `main.lock` first and renames it: only the rename counts.
+
+        Opening and reading files moves nothing."""
+        if event.event_type in _MOVING and not isinstance(event, DirModifiedEvent):
+            path = os.fsdecode(event.dest_path if event.event_type == "moved" else event.src_path)
+            if not path.endswith(".lock") and (path == self._packed or path.startswith(self._folders)):
+                self._ring()
 
 
 def watch_refs(git_dir: Path, ring: Callable[[], None]) -> Callable[[], None]:
-    """Call `ring` soon after a ref of the repository moves; the returned function ends the watch.
+    """Call `ring` soon after a branch of the repository moves; the returned function ends the watch.
 
-    Where the system gives no watches (a limit, a file system without them), polling alone is left, and the log says so.
+    `git_dir` is the common git directory, which the repository's work trees share. Where the system gives no watches (a
+    limit, a file system without them), polling alone is left, and the log says so.
     """
     observer = Observer()
-    bell = _Bell(ring)
+    bell = _Bell(git_dir, ring)
     try:
         observer.schedule(bell, str(git_dir / "refs"), recursive=True)
         observer.schedule(bell, str(git_dir), recursive=False)
+        if (git_dir / "reftable").is_dir():
+            observer.schedule(bell, str(git_dir / "reftable"), recursive=False)
         observer.start()
     except OSError as error:
         log.warning("%s cannot be watched (%s); only the poll interval wakes the loop", git_dir, error)
+        observer.unschedule_all()
         return lambda: None
 
     def end() -> None:

@@ -146,7 +146,7 @@ def test_a_cluster_that_turns_bad_keeps_what_it_has(
     sound = path.read_text()
     path.write_text(sound.replace(second.server.token, "0" * 32))
     config.commit({"resources/web.yaml": namespace_file(namespace) + "---\n" + config_map(namespace, k="2")})
-    stuck = program.run("--until-settled", "--timeout", "8", expect=None)
+    stuck = program.run("--until-settled", "--timeout", "5", expect=None)
     assert first.config_map(namespace) == {"k": "2"}
     assert second.config_map(namespace) == {"k": "1"}
     assert stuck.code == 1 and "cluster-2" in stuck.talk and "credentials" in stuck.talk, stuck
@@ -154,7 +154,7 @@ def test_a_cluster_that_turns_bad_keeps_what_it_has(
     assert program.run("--once").code == 0
     # A placement that goes leaves the unreachable cluster's part in the inventory until it can be deleted.
     config.commit({"placements/web.yaml": None})
-    program.run("--until-settled", "--timeout", "8", expect=None)
+    program.run("--until-settled", "--timeout", "5", expect=None)
     assert not first.has_namespace(namespace) and second.has_namespace(namespace)
     assert namespace in config.text("inventory/cluster-2/all.yaml")
     path.write_text(sound)
