@@ -19,7 +19,7 @@ lint: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 bench: $(VENV)/.installed
 	for name in scheduling tick apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from gitfleet import desired, report, snapshots
 from gitfleet.errors import BadInput
@@ -21,6 +21,7 @@ from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.settings import Limits
 
+_Entry = TypeVar("_Entry")
 _BATCH: Final = 2000
 """So many files are read and parsed at once: a bound on memory, not on work."""
 _SPARE: Final = 1000
@@ -55,7 +56,7 @@ class DesiredTrees:
         known = self._latest.get((commit, state.observed_commit)) or self._accepted(commit, state)
         if known is not None:
             return known
-        listing = self._repo.list_tree(commit)
+        listing = self._listing(commit)
         before, changed = self._changes(commit, state)
         held = {
             path: tuple((good, good.path or path, TreeEntry("100644", good.blob)) for good in versions)
@@ -97,7 +98,7 @@ class DesiredTrees:
 
     def regular_files(self, commit: str) -> Mapping[str, str]:
         """The blob of every ordinary file that a reader of the config repo may look at, by path."""
-        listing = self._repo.list_tree(commit)
+        listing = self._listing(commit)
         return {path: entry.oid for path, entry in listing.items() if entry.mode in ("100644", "100755")}
 
     def documents(self, wanted: Iterable[tuple[str, str]]) -> Mapping[tuple[str, int], Manifest]:
@@ -111,14 +112,17 @@ class DesiredTrees:
                 found[(manifest.origin.blob, manifest.origin.document)] = manifest
         return found
 
+    def _listing(self, commit: str) -> Mapping[str, TreeEntry]:
+        return _in_unicode(self._repo.list_tree(commit))
+
     def _changes(self, commit: str, state: FleetState) -> tuple[dict[str, TreeEntry], frozenset[str] | None]:
         """The files that were read at the observed commit and are others now, as they were; and every path that differs
         (None when that cannot be told any more)."""
         if state.observed_commit is None or state.observed_commit == commit:
             return {}, frozenset()
         try:
-            changed = self._repo.changed_paths(state.observed_commit, commit)
-            before = self._repo.list_tree(state.observed_commit) if changed else {}
+            changed = _in_unicode(self._repo.changed_paths(state.observed_commit, commit))
+            before = self._listing(state.observed_commit) if changed else {}
         except BadInput:
             # History was rewritten and the old commit is gone: only what the state branch holds can be held on to.
             return {}, None
@@ -180,6 +184,18 @@ class DesiredTrees:
         if len(self._parsed) > 2 * len(live) + _SPARE:
             self._parsed = {key: value for key, value in self._parsed.items() if key in live}
             self._readings = {key: value for key, value in self._readings.items() if key in live}
+
+
+def _in_unicode(entries: Mapping[str, _Entry]) -> Mapping[str, _Entry]:
+    """The entries of a tree by names that can be written down: git's are bytes, and one that is not UTF-8 is shown with
+    its bytes as `\\xff`. Content is found by blob id alone, so nothing else is asked of a name."""
+    odd = [path for path in entries if _odd(path)]
+    named = {path: path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in odd}
+    return {named.get(path, path): entry for path, entry in entries.items()} if odd else entries
+
+
+def _odd(path: str) -> bool:
+    return not path.isascii() and any("\ud800" <= sign <= "\udfff" for sign in path)
 
 
 def _readable(files: Iterable[tuple[str, TreeEntry]]) -> Iterable[tuple[str, str]]:

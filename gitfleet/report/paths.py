@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Final, TypeVar
 
 from gitfleet.errors import BadInput
+from gitfleet.model.git_names import is_path
 from gitfleet.model.overrides import OverrideKey
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.snapshots import DocumentRef, ResourceSnapshot
@@ -32,7 +33,8 @@ SHA-256."""
 
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f]")
+_LONGEST_PATH_BYTES: Final = 3000
+"""Room is left for the folder's own names below git's limit of 4096."""
 
 T = TypeVar("T")
 
@@ -60,11 +62,9 @@ def safe_namespace(name: str) -> str:
 
 
 def is_safe_path(path: str) -> bool:
-    """Whether a path of the config repo may stand below a folder of the state branch: relative, no `..`, no
-    `.git`."""
-    if _CONTROL.search(path) or "\\" in path:
-        return False
-    return all(part not in ("", ".", "..") and part.lower() != ".git" for part in path.split("/"))
+    """Whether a path of the config repo may stand below a folder of the state branch: what git would not write there
+    must not keep the rest of the state from being written."""
+    return "\\" not in path and is_path(path) and len(path.encode()) <= _LONGEST_PATH_BYTES
 
 
 def folder_of(key: PlacementKey | OverrideKey) -> str:

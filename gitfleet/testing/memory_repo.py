@@ -8,7 +8,6 @@ what it touches.
 from __future__ import annotations
 
 import hashlib
-import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,16 +15,12 @@ from datetime import datetime
 from types import MappingProxyType
 
 from gitfleet.errors import BadInput, GitfleetError, LostRace
+from gitfleet.model import git_names as names
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.testing.memory_trees import EMPTY, Folder, blob_id, differences
 
 IDENTITY = ("gitfleet", "gitfleet@localhost")
 """Committer, and author unless the change names one: the git adapter's, so that ids agree."""
-_OBJECT_ID = re.compile(r"[0-9a-f]{40}")
-_ABBREVIATED_ID = re.compile(r"[0-9a-f]{4,40}")
-_BAD_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|\.$|/$|^/|^-|^@$|^$")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +72,7 @@ class MemoryRepo:
         name = revision.removeprefix("refs/heads/")
         if found := self._branches.get("main" if revision == "HEAD" else name):
             return found
-        if _ABBREVIATED_ID.fullmatch(name):
+        if names.is_abbreviated_id(name):
             matches = [oid for oid in self._commits if oid.startswith(name)]
             if len(matches) == 1:
                 return matches[0]
@@ -204,9 +199,7 @@ class MemoryRepo:
         self._next_fetch_faults.append(error)
 
     def _commit(self, oid: str) -> MemoryCommit:
-        if not _OBJECT_ID.fullmatch(oid):
-            raise BadInput(f"{oid[:80]!r} is not a whole git object id.", hint="Resolve the revision to an id first.")
-        if oid not in self._commits:
+        if names.check_object_id(oid) not in self._commits:
             raise BadInput(f"memory does not have the commit {oid}.")
         return self._commits[oid]
 
@@ -268,42 +261,24 @@ def _message(change: BranchChange) -> str:
 
 def _check(change: BranchChange) -> None:
     """The git adapter's rules in short; the contract suite holds both to the same refusals."""
-    if _BAD_IN_BRANCH.search(change.branch):
-        raise BadInput(f"{change.branch!r} is not a branch name that git accepts.")
-    if not change.subject.strip() or _CONTROL.search(change.subject) or "\0" in change.body:
-        raise BadInput(f"The subject {change.subject!r} of a commit must be one line of text.")
-    if any(
-        not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]*", key) or _CONTROL.search(value) for key, value in change.trailers
-    ):
-        raise BadInput("A trailer of a commit must be one line of text.")
-    if change.author and (
-        set("<>\n\0") & set("".join(change.author)) or not all(part.strip() for part in change.author)
-    ):
-        raise BadInput(f"The author {change.author[0]!r} cannot be written to a commit.")
+    names.check_branch(change.branch)
+    names.check_line(change.subject, "subject")
+    if "\0" in change.body:
+        raise BadInput("The body of a commit message must not hold a NUL character.")
+    for key, value in change.trailers:
+        names.check_trailer(key, value)
+    names.check_identity(change.author or IDENTITY)
     if change.when.tzinfo is None:
         raise BadInput("The time of a commit must have a time zone.")
     if any(entry.mode not in ("100644", "100755") for entry in change.link.values()):
         raise BadInput("Only plain files may be linked: no symlinks, no submodules.")
     written = [*change.write, *change.link]
     for path in (*written, *(path.removesuffix("/") for path in change.remove if path)):
-        _check_path(path)
+        names.check_path(path)
     taken = set(written)
     folders = {path[:at] for path in written for at, sign in enumerate(path) if sign == "/"}
     if len(taken) < len(written) or taken & folders:
         raise BadInput(f"A path is written twice, or as a file and a folder: {sorted(taken & folders)}.")
-
-
-def _check_path(path: str) -> None:
-    try:
-        sizes = [len(name.encode()) for name in path.split("/")]
-    except UnicodeEncodeError as error:
-        raise BadInput(f"The path {path[:120]!r} cannot be written to git.") from error
-    for name in path.split("/"):
-        plain = _IGNORED_BY_HFS.sub("", name).lower().split(":")[0].rstrip(". ")
-        if name in ("", ".", "..") or plain in (".git", "git~1") or _CONTROL.search(name):
-            raise BadInput(f"The path {path[:120]!r} cannot be written to git.")
-    if max(sizes) > 255 or sum(sizes) + len(sizes) - 1 > 4096:
-        raise BadInput(f"The path {path[:120]!r} is too long for git.")
 
 
 def _as_bytes(data: bytes | str) -> bytes:

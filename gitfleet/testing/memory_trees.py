@@ -30,7 +30,7 @@ class Folder:
                 b"%s %s\0%s"
                 % (
                     _FOLDER_MODE if isinstance(child, Folder) else child.mode.encode(),
-                    name.encode(),
+                    name.encode(errors="surrogateescape"),
                     bytes.fromhex(child.oid),
                 )
                 for name, child in self._ordered()
@@ -97,7 +97,7 @@ class Folder:
         # Git sorts a folder as if its name ended in a slash; walking in that order gives full paths in order.
         return sorted(
             self.children.items(),
-            key=lambda item: item[0].encode() + (b"/" if isinstance(item[1], Folder) else b""),
+            key=lambda item: item[0].encode(errors="surrogateescape") + (b"/" if isinstance(item[1], Folder) else b""),
         )
 
 
@@ -109,7 +109,7 @@ def differences(old: Folder, new: Folder) -> dict[str, TreeEntry | None]:
     """Paths that differ, in path order: the new entry without its size, or None where the path is gone."""
     found: dict[str, TreeEntry | None] = {}
     _compare(old, new, found)
-    return dict(sorted(found.items(), key=lambda item: item[0].encode()))
+    return dict(sorted(found.items(), key=lambda item: item[0].encode(errors="surrogateescape")))
 
 
 def blob_id(data: bytes) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.errors import BadInput
-from gitfleet.testing.builders import config_map, fleet_config, member_cluster, namespace, pick_fixed, placement
+from gitfleet.testing.builders import (
+    config_map,
+    fleet_config,
+    member_cluster,
+    namespace,
+    pick_fixed,
+    placement,
+    to_yaml,
+)
 from tests.scenarios.world import World
 
 BROKEN = "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\nspec: {interval: soon}\n"
@@ -155,3 +163,20 @@ def test_two_branches_that_send_the_watch_to_each_other() -> None:
     world.commit(fleet_config(), config_map("shop", "a", {"k": "2"}))
     world.settle()
     assert value(world) == "2"
+
+
+@pytest.mark.parametrize(
+    "path", ["resources/\udcff.yaml", "resources/git~1/x.yaml", "resources/a\\b.yaml", "resources/a: b.yaml"]
+)
+def test_no_name_of_a_file_keeps_the_fleet_from_going_on(path: str) -> None:
+    """Names that git itself, YAML or another system would not take."""
+    world = world_with()
+    for text, faults in ((config_map("shop", "odd"), 0), ("kind: [", 1), (config_map("shop", "odd", {"k": "2"}), 0)):
+        content = text if isinstance(text, str) else to_yaml(text)
+        world.repo.put_entry("main", path, "100644", content.encode(), world.clock.now())
+        world.restart()
+        world.settle()
+        assert len(world.state().faults) == faults
+        assert world.live("eu-1", "ConfigMap", "odd") is not None
+    body = world.live("eu-1", "ConfigMap", "odd")
+    assert body is not None and body["data"] == {"k": "2"}

@@ -233,7 +233,7 @@ class History:
             self._commit(f"{name} leaves")
 
     def _relabel(self) -> None:
-        for name in self.dice.sample(sorted(self.written.clusters), self.dice.randint(1, 2)):
+        for name in self.dice.sample(sorted(self.written.clusters), self.dice.randint(1, len(self.written.clusters))):
             self.written.clusters[name] = (self.dice.choice(ZONES), self.written.clusters[name][1])
         self._commit("other zones")
 

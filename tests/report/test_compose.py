@@ -212,7 +212,8 @@ def test_a_namespace_with_a_dot_is_refused() -> None:
 @pytest.mark.parametrize(
     ("path", "safe"),
     [("a/b.yaml", True), ("ü x.yaml", True), ("/a", False), ("a/../b", False), ("a//b", False), (".git/x", False),
-     ("a/.GIT", False), ("a\nb", False), ("a\\b", False), ("", False), ("a/.", False)],
+     ("a/.GIT", False), ("a/git~1/b", False), ("a/.g\u200cit/b", False), ("\udcff", False), ("a" * 256, False),
+     ("a/" * 1600 + "a", False), ("a\nb", False), ("a\\b", False), ("", False), ("a/.", False)],
 )  # fmt: skip
 def test_paths_that_may_stand_on_the_branch(path: str, safe: bool) -> None:
     assert is_safe_path(path) is safe

@@ -90,17 +90,24 @@ def test_what_is_deleted_by_hand_comes_back(key: ObjectKey) -> None:
 
 def test_an_object_of_somebody_else_is_never_deleted() -> None:
     """Neither one that gitfleet never had, nor one that took the name of one that it had."""
+    rbac = "rbac.authorization.k8s.io"
+    role = builders.an_object(f"{rbac}/v1", "ClusterRole", "reader", rules=[])
+    selector = {"group": rbac, "version": "v1", "kind": "ClusterRole", "name": "reader"}
+    placed = builders.placement("roles", selectors=[selector])
     world = settled()
+    world.commit(role, placed)
+    world.settle()
+    assert all(world.live(name, "ClusterRole", "reader") for name in NAMES)
     cluster = world.fleet.cluster("c1")
     cluster.apply_by_hand(builders.namespace("theirs"))
     cluster.apply_by_hand(builders.config_map("theirs", "settings", {"a": "b"}))
-    cluster.delete_by_hand(SETTINGS)
-    cluster.apply_by_hand(builders.config_map("web", "settings", {"by": "hand"}))
-    world.commit(remove=[builders.config_map("web", "settings")])
+    cluster.delete_by_hand(ObjectKey(rbac, "v1", "ClusterRole", "", "reader"))
+    cluster.apply_by_hand({**role, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]})
+    world.commit(remove=[placed])
     world.settle()
-    found = [world.live(name, "ConfigMap", "settings", "web") for name in NAMES]
-    assert [body["data"] if body else None for body in found] == [{"by": "hand"}, None, None]
-    assert (world.live("c1", "Namespace", "theirs") or {})["metadata"]["name"] == "theirs"
+    assert [world.live(name, "ClusterRole", "reader") is not None for name in NAMES] == [True, False, False]
+    assert world.live("c1", "ConfigMap", "settings", "theirs") is not None
+    assert not [key for key in world.state().inventory["c1"] if key.kind == "ClusterRole"]
 
 
 def test_an_unreachable_cluster_keeps_its_bindings_while_others_go_on() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gitfleet.adapters.git import names
 from gitfleet.errors import BadInput
+from gitfleet.model import git_names as names
 from gitfleet.ports.repos import BranchChange
 
 _FILE_MODES = frozenset({"100644", "100755"})

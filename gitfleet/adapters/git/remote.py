@@ -6,13 +6,14 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from gitfleet.adapters.git import imports, names
+from gitfleet.adapters.git import imports
 from gitfleet.adapters.git.connection import Connection, ConnectionSettings
 from gitfleet.adapters.git.credentials import GitCredentials
 from gitfleet.adapters.git.mirror import BRANCHES, PENDING
 from gitfleet.adapters.git.pushes import checked_out, judge_push
 from gitfleet.adapters.git.reader import GitReader
 from gitfleet.errors import BadInput, GitfleetError, LostRace
+from gitfleet.model import git_names as names
 from gitfleet.ports.repos import BranchChange
 
 IDENTITY = ("gitfleet", "gitfleet@localhost")

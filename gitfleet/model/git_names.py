@@ -1,4 +1,7 @@
-"""The gate for names that reach git: branches, paths, object ids and message parts. Pure; every fault is BadInput."""
+"""The gate for names that reach git: branches, paths, object ids and message parts. Every fault is BadInput.
+
+Sources: git-check-ref-format, git fsck (hasDotgit and its kin), path limits of Linux.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +59,14 @@ def check_path(path: str) -> str:
     if reason:
         raise BadInput(f"The path {path[:120]!r} cannot be written to git: {reason}.")
     return path
+
+
+def is_path(path: str) -> bool:
+    """Whether `check_path` takes a path."""
+    try:
+        return bool(check_path(path))
+    except BadInput:
+        return False
 
 
 def check_line(text: str, what: str) -> str:

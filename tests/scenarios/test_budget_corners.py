@@ -1,0 +1,138 @@
+"""Corners where a budget was once broken: each was found by a random history (tests/properties) or a race."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.testing import builders
+from gitfleet.testing.cluster import Happening
+from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from tests.scenarios.world import World
+
+CLUSTERS = ("c1", "c2", "c3", "c4")
+DEPLOYMENT = ObjectKey("apps", "v1", "Deployment", "web", "web")
+ONE_AT_A_TIME = builders.placement("web", strategy=builders.rolling_update(maxUnavailable=1))
+
+
+def members(zone: str) -> list[JsonObject]:
+    """Four clusters in one zone."""
+    return [builders.member_cluster(name, labels={"zone": zone}) for name in CLUSTERS]
+
+
+def more_replicas_in(zone: str, replicas: int | str) -> JsonObject:
+    """An override for one zone."""
+    patch = {"op": "replace", "path": "/spec/replicas", "value": replicas}
+    term = {"labelSelector": {"matchLabels": {"zone": zone}}}
+    rule = {"clusterSelector": {"clusterSelectorTerms": [term]}, "jsonPatchOverrides": [patch]}
+    selector = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
+    spec = {"resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
+    return builders.an_object(builders.PLACEMENT_API, "ResourceOverride", "more", namespace="web", spec=spec)
+
+
+def most_down(world: World) -> list[int]:
+    """A list that grows with the number of clusters that are down after each operation."""
+    counted: list[int] = []
+
+    def count(_: Happening) -> None:
+        counted.append(sum(bool(cluster.unavailable()) for cluster in world.fleet.clusters.values()))
+
+    world.watch = count
+    return counted
+
+
+def replicas(world: World) -> list[int | None]:
+    """What each cluster runs."""
+    found = [world.live(name, "Deployment", "web") for name in CLUSTERS]
+    return [body["spec"]["replicas"] if body else None for body in found]
+
+
+@pytest.mark.parametrize(("before", "after"), [("a", "b"), ("b", "a")])
+def test_relabelling_all_clusters_is_a_rollout_where_an_override_looks_at_the_label(before: str, after: str) -> None:
+    world = World()
+    payload = (builders.namespace("web"), builders.deployment("web", "web"))
+    world.commit(*members(before), *payload, ONE_AT_A_TIME, more_replicas_in("a", 3))
+    world.settle()
+    assert replicas(world) == ([3] * 4 if before == "a" else [1] * 4)
+    counted = most_down(world)
+    world.commit(*members(after))
+    world.restart()  # what the overrides saw is on the state branch, not in a process's memory
+    world.settle()
+    assert replicas(world) == ([3] * 4 if after == "a" else [1] * 4)
+    assert max(counted) == 1
+
+
+def test_a_label_in_a_value_is_rolled_out_too() -> None:
+    world = World()
+    payload = (builders.namespace("web"), builders.deployment("web", "web"))
+    named = more_replicas_in("a", 1)
+    rule = named["spec"]["policy"]["overrideRules"][0]
+    rule["clusterSelector"] = {"clusterSelectorTerms": []}
+    label = {"zone": "${MEMBER-CLUSTER-LABEL-KEY-zone}"}
+    rule["jsonPatchOverrides"] = [{"op": "add", "path": "/spec/template/metadata/annotations", "value": label}]
+    world.commit(*members("a"), *payload, ONE_AT_A_TIME, named)
+    world.settle()
+    counted = most_down(world)
+    world.commit(*members("b"))
+    world.settle()
+    bodies = [world.live(name, "Deployment", "web") for name in CLUSTERS]
+    assert [(b or {})["spec"]["template"]["metadata"]["annotations"] for b in bodies] == [{"zone": "b"}] * 4
+    assert max(counted) == 1
+
+
+def test_a_label_that_no_override_looks_at_changes_nothing() -> None:
+    world = World()
+    payload = (builders.namespace("web"), builders.deployment("web", "web"))
+    world.commit(*members("a"), *payload, ONE_AT_A_TIME, more_replicas_in("a", 3))
+    world.settle()
+    generations = [binding.generation for binding in world.bindings("web").values()]
+    world.happenings.clear()
+    world.commit(*(builders.member_cluster(name, labels={"zone": "a", "team": "x"}) for name in CLUSTERS))
+    world.settle()
+    assert not world.happenings
+    assert [binding.generation for binding in world.bindings("web").values()] == generations
+
+
+def test_healing_drift_and_a_rollout_share_one_budget() -> None:
+    """The drift is on a cluster whose Deployment is available as somebody changed it; healing it restarts its pods."""
+    world = World((ClusterRule(names=("c4",), object=ObjectPattern(image="web:hacked"), available=timedelta(0)),))
+    payload = (builders.namespace("web"), builders.deployment("web", "web"))
+    world.commit(*members("a"), *payload, ONE_AT_A_TIME)
+    world.settle()
+    image = "/spec/template/spec/containers/0/image"
+    world.fleet.cluster("c4").mutate(DEPLOYMENT, [{"op": "replace", "path": image, "value": "web:hacked"}])
+    assert not world.fleet.cluster("c4").unavailable()
+    counted = most_down(world)
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    world.settle()
+    assert [world.image(name) for name in CLUSTERS] == ["web:2"] * 4
+    assert max(counted) == 1
+
+
+def test_a_cluster_that_leaves_is_no_longer_counted_on() -> None:
+    """Its leaving and an update of the last others must not come together."""
+    world = World()
+    strategy = builders.rolling_update(maxUnavailable=3, maxSurge="100%")
+    placed = builders.placement("web", policy=builders.pick_n(4), strategy=strategy)
+    payload = (builders.namespace("web"), builders.deployment("web", "web"))
+    world.commit(*members("a"), *payload, placed)
+    world.settle()
+    world.commit(builders.config_map("web", "settings", {"a": "1"}))
+    world.fleet.crash_after(1)
+    world.tick()  # three are asked to change, one did, and its report is lost
+    assert world.crashes == 1
+    (changed,) = {h.cluster for h in world.happenings if h.key.name == "settings"}
+    world.happenings.clear()
+    (kept,) = {name for name in CLUSTERS if world.bindings("web")[name].resource_snapshot == "web-0-snapshot"}
+    # The one that was kept back leaves, and there is something new to roll out.
+    body = next(m for m in members("a") if m["metadata"]["name"] == kept)
+    world.commit(builders.config_map("web", "settings", {"a": "2"}), remove=[body])
+    result = world.tick()
+    assert result is not None
+    assert changed not in {h.cluster for h in world.happenings if (h.key.name, h.what) == ("settings", "delete")}
+    binding = next(b for r in result.state.placements.values() for b in r.bindings if b.cluster == changed)
+    assert binding.resource_snapshot == "web-1-snapshot"  # it is the only one that is left, so it waits
+    world.settle()
+    assert {b.applied_snapshot for b in world.bindings("web").values()} == {"web-2-snapshot"}
