@@ -103,6 +103,8 @@ class History:
             self.written.deployments[(space, "app")] = ("1", 1)
             if dice.random() < 0.5:
                 self.written.configs[(space, "settings")] = 1
+            if dice.random() < 0.4:
+                self.written.overrides[space] = (dice.choice(ZONES), dice.randint(2, 4))
             self.written.placements[space] = self._new_placement(space)
         self._commit("begin")
         for _ in range(dice.choice((1, 3, 6))):
@@ -125,7 +127,7 @@ class History:
         names: list[Callable[[], None]] = [
             self._roll, self._roll, self._roll, self._bad, self._good, self._add_config, self._add_deployment,
             self._remove_object, self._change_policy, self._scale, self._scale, self._budget, self._drop_placement,
-            self._join, self._leave, self._relabel, self._taint, self._override, self._break_file,
+            self._join, self._leave, self._relabel, self._relabel, self._taint, self._override, self._break_file,
             self._unreachable, self._unreachable, self._reachable, self._refuse, self._crash, self._crash, self._crash,
             self._second_process, self._drift, self._delete_by_hand, self._several,
         ]  # fmt: skip

@@ -239,3 +239,28 @@ def test_clusters_that_wait_to_be_removed_stay_available_in_the_telling() -> Non
     """Being unpicked changes nothing on the cluster, so nothing may say that it is not available any more."""
     _, timeline = play("west-to-east")
     assert not [(at, e) for at, e in timeline if e.type == "available" and not e.fields["value"] and at >= 120]
+
+
+# The same fleet in rough weather
+
+
+def test_rough_weather_loses_nothing_and_breaks_no_budget() -> None:
+    files, _ = load("bad-image")
+    path = EXAMPLES / "bad-image" / "rough-weather.yaml"
+    timeline: Timeline = []
+    played = wiring.play_files(
+        read_scenario(path.read_bytes(), path=path.name), files, lambda event, at: timeline.append((at, event))
+    )
+    assert set(images(played).values()) == {"registry.example/web:2"}
+    assert not [e for at, e in timeline if e.type == "updating" and at < 600]  # the silent cluster has the budget
+    updates = [(at, e.cluster) for at, e in timeline if e.type == "updating"]
+    assert len({at for at, _ in updates}) == len(updates) == 3
+    assert timeline[-1][1].fields["reason"] == "settled"
+    assert [e.type for _, e in timeline].count("crash") == 2
+
+
+@pytest.mark.parametrize("name", ["bad-image", "west-to-east"])
+def test_an_example_has_no_fault(name: str) -> None:
+    played, timeline = play(name)
+    assert not [e for _, e in timeline if e.type == "fault"]
+    assert "faults.yaml" not in played.repo.files("gitfleet/state")
