@@ -61,7 +61,7 @@ def classify(request: RolloutRequest) -> Classes:
             out.removes.append(position)
         elif staleness(request, binding) is None:
             out.up_to_date.append(position)
-        elif has_failed(binding, request.now):
+        elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed):
             out.failed_updates.append(position)
         else:
             out.updates.append(position)
@@ -104,5 +104,6 @@ def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Bindin
         if readiness.wait is not None:
             out.waits.append(readiness.wait)
         out.clocks += [clock for clock in (readiness.wait, patience) if clock is not None]
-    if not is_diff_reported(binding) and not has_failed(binding, request.now):
+    failed = has_failed(binding, request.now, trying=binding.cluster in request.disturbed)
+    if not is_diff_reported(binding) and not failed:
         out.can_be_ready.append(position)

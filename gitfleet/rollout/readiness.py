@@ -54,12 +54,18 @@ def failures(binding: Binding) -> tuple[Condition, ...]:
     return tuple(c for c in found if c is not None and c.status is Status.FALSE and c.reason not in _PENDING)
 
 
-def has_failed(binding: Binding, now: datetime) -> bool:
+def has_failed(binding: Binding, now: datetime, *, trying: bool = False) -> bool:
     """Whether overriding, synchronising, applying or availability failed at the current generation.
 
-    Being in progress is not a failure (decision D6) until it has lasted STUCK_AFTER.
+    Being in progress is not a failure (decision D6) until it has lasted STUCK_AFTER. `trying`: something is to be
+    applied there at this moment. Then ApplyInProgress is no failure however old it is: a process that died before its
+    report, or a cluster that was silent, left it behind, and nobody has looked since whether the cluster serves.
     """
-    return any(c.reason not in _IN_PROGRESS or _patience(binding, c, now) <= timedelta(0) for c in failures(binding))
+    return any(
+        c.reason not in _IN_PROGRESS
+        or (_patience(binding, c, now) <= timedelta(0) and not (trying and c.reason == "ApplyInProgress"))
+        for c in failures(binding)
+    )
 
 
 def in_progress(binding: Binding, now: datetime) -> timedelta | None:

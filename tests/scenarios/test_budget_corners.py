@@ -136,3 +136,22 @@ def test_a_cluster_that_leaves_is_no_longer_counted_on() -> None:
     assert binding.resource_snapshot == "web-1-snapshot"  # it is the only one that is left, so it waits
     world.settle()
     assert {b.applied_snapshot for b in world.bindings("web").values()} == {"web-2-snapshot"}
+
+
+def test_a_report_that_was_lost_long_ago_is_no_failure() -> None:
+    """What a dead process had begun is not known to have failed; the cluster may serve since then."""
+    world = World()
+    payload = (builders.namespace("web"), builders.deployment("web", "web"), builders.config_map("web", "settings"))
+    world.commit(*members("a"), *payload, ONE_AT_A_TIME)
+    world.settle()
+    for name in ("c1", "c2"):
+        world.fleet.cluster(name).delete_by_hand(ObjectKey("", "v1", "ConfigMap", "web", "settings"))
+    world.fleet.crash_after(2)
+    world.tick()
+    assert world.crashes == 1
+    world.advance(hours=1)
+    counted = most_down(world)
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    world.settle()
+    assert [world.image(name) for name in CLUSTERS] == ["web:2"] * 4
+    assert max(counted) == 1
