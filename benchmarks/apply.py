@@ -45,7 +45,7 @@ def manifests(namespace: str, count: int, value: str) -> list[Manifest]:
 
 
 def with_gitfleet(client: KubeClient, wanted: Sequence[Manifest]) -> None:
-    """All that a tick does to apply them: waves, paths, limits, reading the answers."""
+    """All that a reconcile does to apply them: waves, paths, limits, reading the answers."""
     placement = PlacementKey("", "bench")
     outcomes = client.perform(
         [Create(cluster="bench", placement=placement, manifest=m, wave=1, reason="bench") for m in wanted]

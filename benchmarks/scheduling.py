@@ -33,7 +33,7 @@ from gitfleet.model.placements import (
     PreferredTerm,
     TopologySpreadConstraint,
 )
-from gitfleet.model.scheduling import SchedulingAnswer, SchedulingRequest
+from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule import BindingDigests, FleetIndex, index_fleet, schedule, schedule_key
 from gitfleet.schedule.eligibility import Eligibility, standing_of
 
@@ -219,11 +219,11 @@ def many_placements(clusters: list[MemberCluster], fleet: FleetIndex) -> None:
     part, _ = best_of(1, lambda: [plain(PICK_ALL, clusters) for _ in range(SAMPLED_PLACEMENTS)])
     reference = part * PLACEMENTS / SAMPLED_PLACEMENTS
     memory = kept(lambda: [schedule(question(PICK_ALL, i), fleet) for i in range(10)]) * PLACEMENTS / 10
-    seconds, answers = best_of(1, partial(_schedule_all, clusters))
-    total = sum(len(answer.bindings) for answer in answers)
+    seconds, observations = best_of(1, partial(_schedule_all, clusters))
+    total = sum(len(answer.bindings) for answer in observations)
     tell(f"{PLACEMENTS} placements, cold: {total} bindings", seconds, memory, reference, about=True)
     gc.freeze()
-    requests = [question(PICK_ALL, i, answer.bindings) for i, answer in enumerate(answers)]
+    requests = [question(PICK_ALL, i, answer.bindings) for i, answer in enumerate(observations)]
     digests: BindingDigests = {}
     keys = [schedule_key(request, fleet, digests=digests) for request in requests]
 
@@ -246,7 +246,7 @@ def many_placements(clusters: list[MemberCluster], fleet: FleetIndex) -> None:
     gc.unfreeze()
 
 
-def _schedule_all(clusters: list[MemberCluster]) -> list[SchedulingAnswer]:
+def _schedule_all(clusters: list[MemberCluster]) -> list[SchedulingResult]:
     fleet = index_fleet(clusters, NOW)
     return [schedule(question(PICK_ALL, i), fleet) for i in range(PLACEMENTS)]
 

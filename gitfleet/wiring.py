@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitfleet import __version__, cycle, rollout, schedule
+from gitfleet import __version__, reconcile, rollout, schedule
 from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
@@ -37,12 +37,12 @@ from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterRead
 from gitfleet.ports.properties import PropertyProviderFactory
 from gitfleet.ports.repos import RepoReader, RepoWriter
 from gitfleet.settings import GitLogin, Settings
-from gitfleet.testing.clock import ManualClock
-from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
-from gitfleet.testing.memory_cache import MemoryCache
-from gitfleet.testing.memory_repo import MemoryRepo
-from gitfleet.testing.play import Play, Reconciler
-from gitfleet.testing.scenario import Scenario, read_scenario
+from gitfleet.simulation.clock import ManualClock
+from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.simulation.play import Play, Reconciler
+from gitfleet.simulation.scenario import Scenario, read_scenario
 
 if TYPE_CHECKING:
     from gitfleet.adapters.kube import KubeDirectory
@@ -98,7 +98,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
         state_trees=StateTrees(reader, trees, settings.limits),
         fanout=Fanout(directory=directory, executor=executor, stopped=lambda: wake.stopped),
         clock=clock,
-        corridor=cycle.Corridor(scheduler_plugins()),
+        decider=reconcile.Decider(scheduler_plugins()),
         version=__version__,
         watch_branch=settings.watch_branch,
         state_branch=Branches().state if settings.state_dir is not None else None,
@@ -201,7 +201,7 @@ def play_files(
             state_trees=StateTrees(repo, trees, chosen.limits),
             fanout=Fanout(directory=SimulatedDirectory(fleet), executor=None),
             clock=clock,
-            corridor=cycle.Corridor(scheduler_plugins()),
+            decider=reconcile.Decider(scheduler_plugins()),
             version=__version__,
             watch_branch=branch,
             listen=hear,
@@ -291,6 +291,6 @@ def _watcher(settings: Settings, simulated: SimulatedFleet) -> Callable[[Wake], 
 
 
 def _interrupt(wake: Wake) -> None:
-    """The first Ctrl-C ends the loop after its tick, a second one at once."""
+    """The first Ctrl-C ends the loop after its reconcile, a second one at once."""
     wake.stop(interrupted=True)
     signal.signal(signal.SIGINT, signal.default_int_handler)

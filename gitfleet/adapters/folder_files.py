@@ -39,7 +39,7 @@ class FolderFiles:
         self._paths: dict[str, str] = {}
         self.known: dict[str, FolderFile] = {}
 
-    def look(self, now: int | None) -> None:
+    def observe(self, now: int | None) -> None:
         """Look at the folder; `now` is the file system's own time in nanoseconds, None when it is not known, and then
         everything is read. OSError as the file system raises it."""
         found: dict[str, FolderFile] = {}

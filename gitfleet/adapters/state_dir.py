@@ -48,7 +48,7 @@ class StateDirectory:
         """The repository's branches, with the folder in the place of the state branch."""
         heads = {name: oid for name, oid in self._repo.fetch().items() if name != self._branch}
         with self._told():
-            self._look()
+            self._observe()
         head = self._files.head()
         return {**heads, self._branch: head} if head is not None else heads
 
@@ -94,13 +94,13 @@ class StateDirectory:
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
                 self._finish()
-                self._files.look(self._now())
+                self._files.observe(self._now())
                 head = self._files.head()
                 if head != change.expected:
                     raise LostRace(f"{self._folder} was changed by somebody else")
                 self._lay_out(change)
                 self._finish()
-                self._files.look(self._now())
+                self._files.observe(self._now())
         new_head = self._files.head()
         if new_head is None:
             raise BadInput(f"the change would leave {self._folder} without any file")
@@ -110,14 +110,14 @@ class StateDirectory:
         """Plain files have no message."""
         return ""
 
-    def _look(self) -> None:
+    def _observe(self) -> None:
         """Look at the folder while nobody writes to it; one that may only be read is looked at all the same."""
         if self._folder.is_dir() and os.access(self._folder, os.W_OK):
             with self._locked():
                 self._finish()
-                self._files.look(self._now())
+                self._files.observe(self._now())
         else:
-            self._files.look(None)
+            self._files.observe(None)
 
     def _lay_out(self, change: BranchChange) -> None:
         """Everything that is to be written and removed, complete beside the files before the first of them moves."""

@@ -1,9 +1,9 @@
 """apply: works against live objects = create, update, delete, keep or refuse, each with its reason.
 
     plan_apply(request) -> tuple[Operation, ...]     one cluster: its works, its inventory, its live objects
-    pledge_inventory(inventory, operations) -> Inventory       what is about to be done, written before it is done
+    record_intended(inventory, operations) -> Inventory       what is about to be done, written before it is done
     settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers answered
-    Planner, merge_looks, pledge_all, settle_all               the same for every cluster at once
+    Planner, merge_observations, record_all_intended, settle_all               the same for every cluster at once
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
     wave_of(group kind) -> int                                 in which wave a kind is applied
@@ -17,13 +17,13 @@ from gitfleet.apply.fleet import (
     Planner,
     disturbed_by,
     left_behind,
-    merge_looks,
+    merge_observations,
     next_forced_leave,
-    pledge_all,
+    record_all_intended,
     release_left,
     settle_all,
 )
-from gitfleet.apply.ledgers import pledge_inventory, settle_inventory
+from gitfleet.apply.ledgers import record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
 from gitfleet.apply.waves import wave_of
@@ -35,11 +35,11 @@ __all__ = [
     "disturbed_by",
     "find_differences",
     "left_behind",
-    "merge_looks",
+    "merge_observations",
     "next_forced_leave",
     "plan_apply",
-    "pledge_all",
-    "pledge_inventory",
+    "record_all_intended",
+    "record_intended",
     "release_left",
     "settle_all",
     "settle_inventory",

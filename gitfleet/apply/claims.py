@@ -34,7 +34,7 @@ class Claims:
     staying: Mapping[Identity, PlacementKey]
     crds: Mapping[GroupKind, ObjectKey]
 
-    def looked_at(self, key: ObjectKey) -> bool:
+    def was_observed(self, key: ObjectKey) -> bool:
         """Whether the look answered for this object."""
         return key in self.request.live or key.identity in self.live_by_identity
 
@@ -109,8 +109,8 @@ def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
     if manifest.key.namespace:
         namespace = ObjectKey("", "v1", "Namespace", "", manifest.key.namespace)
         known = claims.request.known_namespaces
-        unseen = not claims.looked_at(namespace) and (known is None or namespace.name not in known)
-        pending = claims.looked_at(namespace) and not _is_settled(claims.live(namespace))
+        unseen = not claims.was_observed(namespace) and (known is None or namespace.name not in known)
+        pending = claims.was_observed(namespace) and not _is_settled(claims.live(namespace))
         if unseen or pending:
             needs.append(namespace)
     crd = claims.crds.get(manifest.key.group_kind)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.apply.ledgers import by_identity, pledge_inventory, settle_inventory
+from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
@@ -22,7 +22,7 @@ FORCED_LEAVE: Final = timedelta(minutes=15)
 """KubeFleet's force-delete-wait-time."""
 _MOST_SHAPES = 500_000
 _TICK = timedelta.resolution
-_Question = tuple[tuple[Work, ...], Mapping[PlacementKey, str], Inventory, ClusterAnswer]
+_Question = tuple[tuple[Work, ...], Mapping[PlacementKey, str], Inventory, ClusterObservation]
 
 RemovalPolicies = Callable[
     [MemberCluster, Mapping[PlacementKey, PlacementRecord], Inventory], Mapping[PlacementKey, str]
@@ -50,12 +50,12 @@ class Planner:
         self,
         state: FleetState,
         works: Mapping[str, tuple[Work, ...]],
-        answers: Mapping[str, ClusterAnswer],
+        observations: Mapping[str, ClusterObservation],
         removing: RemovalPolicies,
     ) -> tuple[Operation, ...]:
         """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name."""
         operations: list[Operation] = []
-        for name, answer in sorted(answers.items()):
+        for name, answer in sorted(observations.items()):
             owned = state.inventory.get(name, {})
             if name in state.clusters and answer.reachable and (owned or works.get(name)):
                 policies = removing(state.clusters[name], state.placements, owned)
@@ -68,7 +68,7 @@ class Planner:
         works: tuple[Work, ...],
         removing: Mapping[PlacementKey, str],
         inventory: Inventory,
-        answer: ClusterAnswer,
+        answer: ClusterObservation,
     ) -> tuple[Operation, ...]:
         """The operations of one cluster; see `plan_apply`."""
         known = self._answered.get(cluster)
@@ -92,8 +92,10 @@ class Planner:
         return operations
 
 
-def merge_looks(first: Mapping[str, ClusterAnswer], closer: Mapping[str, ClusterAnswer]) -> dict[str, ClusterAnswer]:
-    """What was seen in two looks of one tick; a cluster that fell silent in between counts as silent."""
+def merge_observations(
+    first: Mapping[str, ClusterObservation], closer: Mapping[str, ClusterObservation]
+) -> dict[str, ClusterObservation]:
+    """What was seen in two looks of one reconcile; a cluster that fell silent in between counts as silent."""
     merged = dict(first)
     for name, answer in closer.items():
         known = first.get(name)
@@ -108,13 +110,13 @@ def merge_looks(first: Mapping[str, ClusterAnswer], closer: Mapping[str, Cluster
     return merged
 
 
-def pledge_all(inventory: Mapping[str, Inventory], operations: Iterable[Operation]) -> Mapping[str, Inventory]:
-    """`pledge_inventory` for every cluster; the same mapping is given back when nothing changes."""
+def record_all_intended(inventory: Mapping[str, Inventory], operations: Iterable[Operation]) -> Mapping[str, Inventory]:
+    """`record_intended` for every cluster; the same mapping is given back when nothing changes."""
     changed = {
-        name: pledged
+        name: recorded
         for name, found in _by_cluster(operations).items()
-        if (pledged := pledge_inventory(inventory.get(name, {}), found)) is not inventory.get(name)
-        and (pledged or name in inventory)
+        if (recorded := record_intended(inventory.get(name, {}), found)) is not inventory.get(name)
+        and (recorded or name in inventory)
     }
     return _with(inventory, changed)
 
@@ -165,7 +167,7 @@ def left_behind(
     before: Mapping[str, Inventory],
     after: Mapping[str, Inventory],
     outcomes: Iterable[Outcome],
-    answers: Mapping[str, ClusterAnswer],
+    observations: Mapping[str, ClusterObservation],
 ) -> dict[str, dict[PlacementKey, int]]:
     """How many objects stay on their clusters although the inventory no longer names them, by cluster and placement.
 
@@ -180,13 +182,13 @@ def left_behind(
         kept = by_identity(has)
         for key, entry in had.items():
             gone = key.identity in kept or (name, key) in deleted
-            if not gone and _is_there(entry, answers.get(name)):
+            if not gone and _is_there(entry, observations.get(name)):
                 counts = found.setdefault(name, {})
                 counts[entry.placement] = counts.get(entry.placement, 0) + 1
     return found
 
 
-def _is_there(entry: InventoryEntry, answer: ClusterAnswer | None) -> bool:
+def _is_there(entry: InventoryEntry, answer: ClusterObservation | None) -> bool:
     if answer is None or entry.key not in answer.live:
         return entry.uid is not None
     live = answer.live[entry.key]
@@ -208,9 +210,9 @@ def _by_cluster(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 
 def _same(a: _Question, b: _Question) -> bool:
-    return _same_look(a[3], b[3]) and a[0] == b[0] and a[1] == b[1] and (a[2] is b[2] or a[2] == b[2])
+    return _same_observation(a[3], b[3]) and a[0] == b[0] and a[1] == b[1] and (a[2] is b[2] or a[2] == b[2])
 
 
-def _same_look(a: ClusterAnswer, b: ClusterAnswer) -> bool:
+def _same_observation(a: ClusterObservation, b: ClusterObservation) -> bool:
     """Whether a plan reads the same in both; objects are compared as a whole, by the identity of their mapping."""
     return a is b or (a.live is b.live and a.unreadable == b.unreadable and a.namespaces == b.namespaces)

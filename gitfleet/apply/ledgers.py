@@ -25,7 +25,7 @@ def is_applied_by_gitfleet(live: LiveObject) -> bool:
     return any(is_own_apply(entry) for entry in (live.body.get("metadata") or {}).get("managedFields") or ())
 
 
-def pledge_inventory(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
+def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
     """The inventory to publish before `operations` are performed: intent before deed.
 
     What is about to be created, or taken over from somebody else, has an entry without uid until a server has answered:

@@ -22,8 +22,8 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     unreadable = request.unreadable.get(entry.key)
     if unreadable is not None:
         return _keep(entry, claims, "Unreadable", f"{entry.key} could not be read: {unreadable}")
-    if not claims.looked_at(entry.key):
-        return _keep(entry, claims, "NotLooked", f"{entry.key} was not looked at")
+    if not claims.was_observed(entry.key):
+        return _keep(entry, claims, "NotObserved", f"{entry.key} was not looked at")
     live = claims.live(entry.key)
     if live is None:
         return _release(entry, claims, f"{entry.key} is gone")

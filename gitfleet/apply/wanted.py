@@ -23,8 +23,8 @@ def decide(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     unreadable = claims.request.unreadable.get(key)
     if unreadable is not None:
         return _keep(manifest, work, None, "Unreadable", f"{key} could not be read: {unreadable}")
-    if not claims.looked_at(key):
-        return _keep(manifest, work, None, "NotLooked", f"{key} was not looked at")
+    if not claims.was_observed(key):
+        return _keep(manifest, work, None, "NotObserved", f"{key} was not looked at")
     live = claims.live(key)
     if work.apply_strategy.type == "ReportDiff":
         return _report(manifest, work, live)

@@ -56,7 +56,7 @@ def demo(directory: Path) -> int:
 
 
 def _clear(directory: Path) -> None:
-    """Make room for the demo; a folder that is not an earlier demo's is nobody's to delete."""
+    """Make package for the demo; a folder that is not an earlier demo's is nobody's to delete."""
     try:
         if directory.exists():
             if any(directory.iterdir()) and not (directory / _MARK).exists():

@@ -73,17 +73,17 @@ def _said(group: Group) -> tuple[str, str]:
 
 
 def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Every diff once, folded away, until there is no more room."""
+    """Every diff once, folded away, until there is no more package."""
     diffs = [
         (f"{placement_name(placement)}: {group.word} {group.what} on {names(group.clusters)}", group.diff)
         for placement in document["placements"]
         for group in operations_of(placement, diffs_of=_WRITES)
         if group.diff
     ]
-    room = MOST_DIFF_LETTERS
+    package = MOST_DIFF_LETTERS
     for shown, (title, diff) in enumerate(diffs):
-        room -= len(diff)
-        if room < 0:
+        package -= len(diff)
+        if package < 0:
             yield ""
             yield f"and {len(diffs) - shown} more diffs: `gitfleet plan -o json` has them all"
             return

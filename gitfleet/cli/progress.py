@@ -80,7 +80,7 @@ class Lines:
     def hear(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
         if event.type == "applied":
-            self._tell_picked()
+            self._emit_picked()
             counts = self._applied.setdefault((event.placement or "", event.cluster or ""), {})
             action = str(event.fields["action"])
             counts[action] = counts.get(action, 0) + 1
@@ -99,7 +99,7 @@ class Lines:
 
     def finish(self) -> None:
         """Write what was held back: who was picked last, and what was applied since the last line."""
-        self._tell_picked()
+        self._emit_picked()
         for (placement, cluster), counts in self._applied.items():
             first, *others = counts.items()
             told = [f"{first[1]} object{'' if first[1] == 1 else 's'} {first[0]}d"]
@@ -107,7 +107,7 @@ class Lines:
             self._write(f"{self._when}{placement}: {cluster}: {', '.join(told)}")
         self._applied = {}
 
-    def _tell_picked(self) -> None:
+    def _emit_picked(self) -> None:
         if self._picked is not None:
             self._write(f"{self._when}{line_of(self._picked)}")
             self._picked = None

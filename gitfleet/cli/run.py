@@ -13,7 +13,7 @@ from gitfleet.cli.talk import say, say_some
 from gitfleet.errors import BadInput
 
 if TYPE_CHECKING:
-    from gitfleet.loop.driver import TickResult
+    from gitfleet.loop.driver import ReconcileResult
 
 
 @click.command(
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
 )
 @options.repo
-@click.option("--once", is_flag=True, help="One tick, then stop.")
+@click.option("--once", is_flag=True, help="One reconcile, then stop.")
 @click.option("--until-settled", is_flag=True, help="Stop when nothing moves any more.")
 @click.option(
     "--timeout",
@@ -91,7 +91,7 @@ def run(
             if workspace.wake.interrupted:
                 raise KeyboardInterrupt
             return code
-    tell_result(result)
+    emit_result(result)
     if until_settled and not result.settled:
         waiting = (result.waiting or ("clusters are still moving",))[0]
         raise BadInput(
@@ -101,7 +101,7 @@ def run(
     return 0
 
 
-def tell_result(result: TickResult) -> None:
+def emit_result(result: ReconcileResult) -> None:
     """What a person should know when a run ends: clusters that do not answer, what is waiting, what is faulty."""
     from gitfleet.report.cluster_states import cluster_state, health_condition
 

@@ -15,13 +15,14 @@ Nothing past this door sees raw YAML of ours (payload bodies excepted: they are 
     files      {path: SourceFile(mode, blob id, size, parsed: ParsedFile | None)} of the commit (parsed None:
                unreadable, with why); `reading` of an earlier `read_file` may be given along and is then used
     before     {path: SourceFile} every file that changed since the observed commit, as it was there
-    held       {path: [HeldVersion]} what the state branch holds of older versions in the stead of faulty files (law 2)
+    held       {path: [HeldVersion]} what the state branch holds of older versions in the stead of faulty files
+    (invariant 2)
     changed    the paths that differ from the observed commit, None when that commit is gone
     accepted   FleetState: the last accepted version of each placement and cluster, for the checks on updates (D21), and
                the newest snapshots, for what has no file to go back to
-    contents   callable (blob id) -> bytes, for the ignore file and the lines of faults; pure from the room's view
+    contents   callable (blob id) -> bytes, for the ignore file and the lines of faults; pure from the package's view
 
-Forbidden here: I/O, clocks, other rooms. Sources: contracts.md §1, kubefleet.md §1 and §5, decisions D1 and D21.
+Forbidden here: I/O, clocks, other packages. Sources: contracts.md §1, kubefleet.md §1 and §5, decisions D1 and D21.
 """
 
 from collections.abc import Iterator

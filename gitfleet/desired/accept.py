@@ -25,7 +25,7 @@ def accept(desired: Desired, before: FleetState, now: datetime) -> Accepted:
 
     A new object has generation 1, a changed spec the next one, an unchanged object is the very object of `before`, so
     that nobody has to compare it again. What the commit no longer has is leaving since `now` (or since it was first
-    seen gone), unless the commit holds removals (law 2: a file that cannot be read takes nothing away).
+    seen gone), unless the commit holds removals (invariant 2: a file that cannot be read takes nothing away).
     """
     placements: dict[PlacementKey, Placement] = {}
     for key, record in before.placements.items():

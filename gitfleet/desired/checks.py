@@ -1,4 +1,4 @@
-"""The single rules of this room, each on the raw part of a file that it judges: what the conformance runner calls.
+"""The single rules of this package, each on the raw part of a file that it judges: what the conformance runner calls.
 
 Each gives the sentences of what is wrong, none when the part is sound. They are the rules of `read_desired`.
 """

@@ -189,7 +189,7 @@ def config_warnings(shape: FleetConfigShape) -> Iterator[Break]:
 
 
 def config_of(shape: FleetConfigShape, body: JsonObject, origin: Origin) -> FleetConfig:
-    """The configuration; freeze windows, notifications and the like stay in `body` for the rooms that want them."""
+    """The configuration; freeze windows, notifications and the like stay in `body` for the packages that want them."""
     spec = shape.spec
     branches = {name: value for name, value in spec.branches.model_dump().items() if value is not None}
     return FleetConfig(

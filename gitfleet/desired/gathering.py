@@ -118,4 +118,3 @@ def _read_built(folders: list[str], request: DesiredRequest, gathered: Gathered)
         )
         gathered.faults.append(Fault(path, 1, "", "", message))
         gathered.closed.append(path)
-

@@ -1,4 +1,4 @@
-"""The kinds that this room reads: which versions, which shape, which scope, and how the value is made."""
+"""The kinds that this package reads: which versions, which shape, which scope, and how the value is made."""
 
 from __future__ import annotations
 

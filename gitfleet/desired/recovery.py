@@ -1,4 +1,5 @@
-"""Last good wins: where the version comes from that goes on in a faulty object's stead (architecture.md, law 2)."""
+"""Last good wins: where the version comes from that goes on in a faulty object's stead (architecture.md, invariant
+2)."""
 
 from __future__ import annotations
 

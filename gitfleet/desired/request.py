@@ -61,7 +61,7 @@ class DesiredRequest:
     `held` is what the state branch holds as last good, by the path of the faulty file it is held for.
     `changed` are the paths that differ from the observed commit, None when that is not known. `accepted` is what was
     accepted last (decision D21), its newest snapshots with their manifests. `contents` gives a blob's bytes, for the
-    ignore file and where a fault is looked into; pure from the room's view. `built` are the outputs of kustomize by
+    ignore file and where a fault is looked into; pure from the package's view. `built` are the outputs of kustomize by
     folder, as if each were one file.
     """
 

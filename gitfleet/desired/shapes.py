@@ -1,7 +1,7 @@
 """The parts that the shapes of all kinds share: names, labels, selectors, metadata, conditions.
 
 A shape is what people may write: every unknown field is refused, booleans and numbers are strict, and its JSON Schema
-is what editors use. Shapes never leave this room; `gitfleet.model` values do.
+is what editors use. Shapes never leave this package; `gitfleet.model` values do.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class LabelSelectorShape(Shape):
     match_expressions: list[LabelRequirementShape] = Field(default_factory=list)
 
     def to_model(self) -> LabelSelector:
-        """The selector as the rooms use it."""
+        """The selector as the packages use it."""
         return LabelSelector(
             dict(self.match_labels),
             tuple(LabelRequirement(e.key, e.operator, tuple(e.values)) for e in self.match_expressions),
@@ -236,7 +236,7 @@ class ConditionShape(Shape):
 
 
 def conditions_of(shapes: list[ConditionShape]) -> Conditions:
-    """The conditions as the rooms use them; a missing transition time is the epoch, since no clock is read here."""
+    """The conditions as the packages use them; a missing transition time is the epoch, since no clock is read here."""
     return tuple(
         Condition(
             type=shape.type,

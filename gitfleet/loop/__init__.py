@@ -1,1 +1,1 @@
-"""loop: the driver of one tick (gather, decide, publish, perform, report), and what wakes it."""
+"""loop: the driver of one reconcile (gather, decide, publish, perform, report), and what wakes it."""

@@ -1,6 +1,6 @@
-"""One tick: gather, decide, publish intent, perform, publish report (architecture.md, "One tick").
+"""One reconcile: gather, decide, publish intent, perform, publish report (architecture.md, "One reconcile").
 
-Nothing depends on memory that is not in git: whatever the driver remembers between ticks only saves work.
+Nothing depends on memory that is not in git: whatever the driver remembers between reconciles only saves work.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from gitfleet import cycle, report, rollout
+from gitfleet import reconcile, report, rollout
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.quiet import Quiet, quiet_after, with_known_objects
@@ -19,7 +19,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
 from gitfleet.model.faults import is_error
 from gitfleet.model.fleet import Branches, FleetConfig
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
@@ -33,8 +33,8 @@ _HELD_UP = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TickResult:
-    """What one tick did.
+class ReconcileResult:
+    """What one reconcile did.
 
     `settled` means that nothing was changed or performed and that no clock will bring anything; `waiting` names, in one
     sentence each, what a rollout is waiting for; `wake_at` is when time alone may change the decision.
@@ -53,7 +53,7 @@ class TickResult:
 
 @dataclass(slots=True, kw_only=True)
 class Driver:
-    """Drives ticks on one repository. `checkpoint` is called between steps (tests stop the process there);
+    """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
     `listen` hears every event as it becomes true, `configure` the configuration that holds for the next look at the
     clusters."""
 
@@ -63,7 +63,7 @@ class Driver:
     state_trees: StateTrees
     fanout: Fanout
     clock: Clock
-    corridor: cycle.Corridor
+    decider: reconcile.Decider
     version: str
     checkpoint: Checkpoint = lambda step: None
     listen: Listener = lambda event: None
@@ -72,8 +72,8 @@ class Driver:
     state_branch: str | None = None
     _known: tuple[str | None, FleetState] | None = None
     _config: tuple[str, FleetConfig] | None = None
-    _quiet: tuple[Quiet, TickResult] | None = None
-    _looked: Mapping[str, ClusterAnswer] = field(default_factory=dict)
+    _quiet: tuple[Quiet, ReconcileResult] | None = None
+    _observed: Mapping[str, ClusterObservation] = field(default_factory=dict)
 
     @property
     def config(self) -> FleetConfig:
@@ -112,7 +112,7 @@ class Driver:
     def _read_config(self, commit: str, heads: Mapping[str, str]) -> None:
         if self._config is not None and self._config[0] == commit:
             return
-        # With the state as the branch is called so far: the tick then needs no second reading of the commit.
+        # With the state as the branch is called so far: the reconcile then needs no second reading of the commit.
         before = self.load_state(heads.get(self.branches.state))
         wanted = self.desired_trees.at(commit, before)
         lost = self._config is None and wanted.config.origin is None and any(map(is_error, wanted.faults))
@@ -134,42 +134,42 @@ class Driver:
                     return config
         return None
 
-    def tick(self) -> TickResult:
+    def reconcile(self) -> ReconcileResult:
         """Do all that can be done now. RetryLater for a passing fault of the remote, GiveUp for a lasting one;
         whatever a
-        cluster does is an answer, never an error. After LostRace nothing was done: the next tick looks again."""
+        cluster does is an answer, never an error. After LostRace nothing was done: the next reconcile looks again."""
         now = self.clock.now()
         heads = self.reader.fetch()
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
         if self._quiet is not None and self._quiet[0].still(inputs):
             return self._quiet[1]
-        decided = self.corridor.decide(inputs)
-        decision, operations = self.look_closer(decided)
+        decided = self.decider.decide(inputs)
+        decision, operations = self.observe_unseen(decided)
         self.checkpoint("decided")
         try:
             head = self.publish(inputs.before, decision.after, heads.get(self.branches.state), inputs.desired, "intent")
             pushed = self.clock.now() if head != heads.get(self.branches.state) else None
             self.checkpoint("intent published")
             self._still_ours(head, operations, pushed)
-            self._tell(report.tell_events(inputs.before, decision.after))
+            self._emit(report.emit_events(inputs.before, decision.after))
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
-            self._tell(report.events_of_outcomes(outcomes, decision.after))
-            after = self.corridor.settle(decision, operations, outcomes, self.clock.now())
+            self._emit(report.events_of_outcomes(outcomes, decision.after))
+            after = self.decider.settle(decision, operations, outcomes, self.clock.now())
             reported = self.publish(decision.after, after, head, inputs.desired, "report")
             self.checkpoint("reported")
         except LostRace:
             self._known = None
             return _lost(inputs, heads.get(self.branches.state))
-        self._tell(report.tell_events(decision.after, after))
+        self._emit(report.emit_events(decision.after, after))
         changed = reported != heads.get(self.branches.state)
         waiting = tuple(
             sentence
             for key, record in after.placements.items()
             for sentence in rollout.waiting_for(record, decision.plans.get(key))
         )
-        result = TickResult(
+        result = ReconcileResult(
             commit=inputs.desired.commit,
             state_head=reported,
             state=after,
@@ -179,7 +179,7 @@ class Driver:
             wake_at=decision.wake_at,
             outcomes=outcomes,
         )
-        # Objects that only the closer look saw are not in the inputs: with them, every tick decides anew.
+        # Objects that only the closer look saw are not in the inputs: with them, every reconcile decides anew.
         quiet = result.settled and not outcomes and not decided.unseen()
         remembered = quiet_after(inputs, after) if quiet else None
         self._quiet = (remembered, result) if remembered is not None else None
@@ -197,8 +197,8 @@ class Driver:
         self.configure(wanted.config)
         clusters = {**before.clusters, **wanted.clusters}
         keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
-        answers = self._looked = with_known_objects(self.fanout.look(clusters, keys), self._looked)
-        return Inputs(desired=wanted, before=before, answers=answers, now=now)
+        observations = self._observed = with_known_objects(self.fanout.observe(clusters, keys), self._observed)
+        return Inputs(desired=wanted, before=before, observations=observations, now=now)
 
     def load_state(self, head: str | None) -> FleetState:
         """The state at a head of the state branch; what this process wrote itself need not be read again."""
@@ -206,11 +206,11 @@ class Driver:
             self._known = (head, self.state_trees.at(head))
         return self._known[1]
 
-    def look_closer(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
+    def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
         """Plan the operations and pledge the inventory; objects that nobody has looked at are looked at first."""
         unseen = decision.unseen()
-        closer = self.fanout.look(decision.after.clusters, unseen, probe=False) if unseen else {}
-        return self.corridor.plan_operations(decision, closer)
+        closer = self.fanout.observe(decision.after.clusters, unseen, probe=False) if unseen else {}
+        return self.decider.plan_operations(decision, closer)
 
     def publish(
         self, before: FleetState, after: FleetState, head: str | None, wanted: Desired, phase: str
@@ -257,7 +257,7 @@ class Driver:
         if not sure and self.reader.fetch().get(self.branches.state) != head:
             raise LostRace(f"{self.branches.state} was moved by another process")
 
-    def _tell(self, events: Iterable[Event]) -> None:
+    def _emit(self, events: Iterable[Event]) -> None:
         for event in events:
             self.listen(event)
 
@@ -276,8 +276,8 @@ def _no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:
     )
 
 
-def _lost(inputs: Inputs, head: str | None) -> TickResult:
-    return TickResult(
+def _lost(inputs: Inputs, head: str | None) -> ReconcileResult:
+    return ReconcileResult(
         commit=inputs.desired.commit,
         state_head=head,
         state=inputs.before,
@@ -289,4 +289,4 @@ def _lost(inputs: Inputs, head: str | None) -> TickResult:
     )
 
 
-__all__ = ["Driver", "TickResult"]
+__all__ = ["Driver", "ReconcileResult"]

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from gitfleet.errors import GitfleetError, Stopped
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import ObjectKey
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clusters import ClusterDirectory
 
@@ -26,8 +26,8 @@ _GRACE = 3.0
 class Fanout:
     """`executor` None does one cluster after the other, in the caller's thread (simulate: the same order every time).
 
-    `patience` is how long, in seconds, a tick waits for the slowest cluster; the others' answers count meanwhile.
-    Once `stopped` says so a tick is given up (Stopped) rather than waited for: that is as harmless as a kill."""
+    `patience` is how long, in seconds, a reconcile waits for the slowest cluster; the others' answers count meanwhile.
+    Once `stopped` says so a reconcile is given up (Stopped) rather than waited for: that is as harmless as a kill."""
 
     directory: ClusterDirectory
     executor: Executor | None
@@ -35,15 +35,17 @@ class Fanout:
     stopped: Callable[[], bool] = lambda: False
     _busy: dict[str, Future[Any]] = field(default_factory=dict)
 
-    def look(
+    def observe(
         self, clusters: Mapping[str, MemberCluster], keys: Mapping[str, Collection[ObjectKey]], *, probe: bool = True
-    ) -> dict[str, ClusterAnswer]:
+    ) -> dict[str, ClusterObservation]:
         """One answer for every cluster that `keys` names; a cluster that cannot be reached says so in its answer."""
 
-        def ask(name: str) -> ClusterAnswer:
-            return self.directory.reader(clusters[name]).look(keys[name], probe=probe)
+        def ask(name: str) -> ClusterObservation:
+            return self.directory.reader(clusters[name]).observe(keys[name], probe=probe)
 
-        return self._all(sorted(keys), ask, lambda name, why: ClusterAnswer(cluster=name, reachable=False, error=why))
+        return self._all(
+            sorted(keys), ask, lambda name, why: ClusterObservation(cluster=name, reachable=False, error=why)
+        )
 
     def perform(
         self, clusters: Mapping[str, MemberCluster], operations: Mapping[str, Sequence[Write]]
@@ -56,30 +58,31 @@ class Fanout:
         def failed(name: str, why: str) -> Sequence[Outcome]:
             return [Outcome(operation=o, ok=False, code="Unreachable", message=why) for o in operations[name]]
 
-        answers = self._all(sorted(name for name in operations if operations[name]), act, failed)
-        return tuple(outcome for name in sorted(answers) for outcome in answers[name])
+        observations = self._all(sorted(name for name in operations if operations[name]), act, failed)
+        return tuple(outcome for name in sorted(observations) for outcome in observations[name])
 
     def _all(
         self, names: Sequence[str], call: Callable[[str], _Answer], failed: Callable[[str, str], _Answer]
     ) -> dict[str, _Answer]:
         if self.executor is None:
             return {name: self._here(name, call, failed) for name in names}
-        answers: dict[str, _Answer] = {}
+        observations: dict[str, _Answer] = {}
         futures: dict[str, Future[_Answer]] = {}
         for name in names:
-            # A call that outlived its tick may still be changing the cluster: nobody else may use its client meanwhile.
+            # A call that outlived its reconcile may still be changing the cluster: nobody else may use its client
+            # meanwhile.
             if name in self._busy and not self._busy[name].done():
-                answers[name] = failed(name, f"{name} is still busy with an earlier call")
+                observations[name] = failed(name, f"{name} is still busy with an earlier call")
             else:
                 futures[name] = self._busy[name] = self.executor.submit(call, name)
         self._await(futures.values())
         for name, future in futures.items():
             if not future.done():
                 future.cancel()
-                answers[name] = failed(name, f"{name} did not answer within {self.patience:g} s")
+                observations[name] = failed(name, f"{name} did not answer within {self.patience:g} s")
                 continue
-            answers[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]
-        return answers
+            observations[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]
+        return observations
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:
         pending, left = set(futures), self.patience

@@ -26,7 +26,8 @@ class PluginStalled(RuntimeError):
 def guarded(factory: PluginFactory, *, patience: float = PATIENCE_SECONDS) -> PluginFactory:
     """A factory whose plug-ins are called with a time limit (seconds); what they return and raise is passed on.
 
-    The same args give the same plug-in again: a profile is put together on every tick, and a plug-in that hung once
+    The same args give the same plug-in again: a profile is put together on every reconcile, and a plug-in that hung
+    once
     must not get another thread to hang on.
     """
     made: dict[bytes, Plugin] = {}

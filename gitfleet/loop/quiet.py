@@ -1,5 +1,6 @@
-"""A tick that left nothing to do, remembered: as long as nothing that it depended on changes, the next ones need not
-decide again (laws 5 and 6). What is remembered saves work and nothing else.
+"""A reconcile that left nothing to do, remembered: as long as nothing that it depended on changes, the next ones
+need not
+decide again (invariants 5 and 6). What is remembered saves work and nothing else.
 """
 
 from __future__ import annotations
@@ -9,48 +10,49 @@ from dataclasses import dataclass, replace
 
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.observations import ClusterAnswer, LiveObject
+from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.state import FleetState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quiet:
-    """What a tick without any news depended on. Time is not among it: only ticks without `wake_at` are remembered."""
+    """What a reconcile without any news depended on. Time is not among it: only reconciles without `wake_at` are
+    remembered."""
 
     desired: Desired
     state: FleetState
-    answers: Mapping[str, ClusterAnswer]
+    observations: Mapping[str, ClusterObservation]
 
     def still(self, inputs: Inputs) -> bool:
         """Whether the same decision would come of these inputs."""
         if inputs.desired is not self.desired or inputs.before is not self.state:
             return False
-        if inputs.answers.keys() != self.answers.keys():
+        if inputs.observations.keys() != self.observations.keys():
             return False
-        return all(_same_answer(answer, self.answers[name]) for name, answer in inputs.answers.items())
+        return all(_same_answer(answer, self.observations[name]) for name, answer in inputs.observations.items())
 
 
 def with_known_objects(
-    answers: Mapping[str, ClusterAnswer], before: Mapping[str, ClusterAnswer]
-) -> dict[str, ClusterAnswer]:
+    observations: Mapping[str, ClusterObservation], before: Mapping[str, ClusterObservation]
+) -> dict[str, ClusterObservation]:
     """The answers; where a cluster's objects are what they were, with the very mapping of the look before, so that
     whoever remembers what came of it need not compare object by object."""
     return {
         name: replace(answer, live=before[name].live)
         if name in before and answer.reachable and _same_objects(answer, before[name])
         else answer
-        for name, answer in answers.items()
+        for name, answer in observations.items()
     }
 
 
 def quiet_after(inputs: Inputs, after: FleetState) -> Quiet | None:
-    """What to remember of a settled tick; None when a value that was measured waits for its time to be written."""
-    if not all(_is_written(answer, after) for answer in inputs.answers.values()):
+    """What to remember of a settled reconcile; None when a value that was measured waits for its time to be written."""
+    if not all(_is_written(answer, after) for answer in inputs.observations.values()):
         return None
-    return Quiet(desired=inputs.desired, state=after, answers=inputs.answers)
+    return Quiet(desired=inputs.desired, state=after, observations=inputs.observations)
 
 
-def _same_answer(one: ClusterAnswer, other: ClusterAnswer) -> bool:
+def _same_answer(one: ClusterObservation, other: ClusterObservation) -> bool:
     """Whether two looks found the same. When they were taken does not matter."""
     return (
         (one.reachable, one.healthy, one.error) == (other.reachable, other.healthy, other.error)
@@ -62,7 +64,7 @@ def _same_answer(one: ClusterAnswer, other: ClusterAnswer) -> bool:
     )
 
 
-def _same_objects(one: ClusterAnswer, other: ClusterAnswer) -> bool:
+def _same_objects(one: ClusterObservation, other: ClusterObservation) -> bool:
     if one.live is other.live:
         return True
     if one.live.keys() != other.live.keys():
@@ -80,13 +82,13 @@ def _same_object(one: LiveObject | None, other: LiveObject | None) -> bool:
     return one == other
 
 
-def _values(answer: ClusterAnswer) -> tuple[object, ...]:
+def _values(answer: ClusterObservation) -> tuple[object, ...]:
     usage = answer.resource_usage
     amounts = (dict(usage.capacity), dict(usage.allocatable), dict(usage.available)) if usage else None
     return {name: value.value for name, value in answer.properties.items()}, amounts
 
 
-def _is_written(answer: ClusterAnswer, after: FleetState) -> bool:
+def _is_written(answer: ClusterObservation, after: FleetState) -> bool:
     """Whether the state says of a cluster's properties and resources what the look found."""
     if not answer.reachable:
         return True

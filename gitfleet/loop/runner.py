@@ -1,6 +1,6 @@
-"""When to tick: once, until nothing moves any more, or for as long as the process lives.
+"""When to reconcile: once, until nothing moves any more, or for as long as the process lives.
 
-A tick is level-triggered: everything here only decides when the next look is taken, never what it does.
+A reconcile is level-triggered: everything here only decides when the next look is taken, never what it does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gitfleet.errors import GiveUp, RetryLater, Stopped
-from gitfleet.loop.driver import Driver, TickResult
+from gitfleet.loop.driver import Driver, ReconcileResult
 from gitfleet.ports.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ _MAX_DOUBLINGS = 10
 
 @dataclass(slots=True, kw_only=True)
 class Wake:
-    """A bell: whoever rings it makes the next look come at once. `stop` ends the loop after the present tick."""
+    """A bell: whoever rings it makes the next look come at once. `stop` ends the loop after the present reconcile."""
 
     _bell: threading.Event = field(default_factory=threading.Event)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -34,7 +34,7 @@ class Wake:
         self._bell.set()
 
     def stop(self, *, interrupted: bool = False) -> None:
-        """End the loop after the tick that is under way."""
+        """End the loop after the reconcile that is under way."""
         self.interrupted = self.interrupted or interrupted
         self._stop.set()
         self._bell.set()
@@ -52,7 +52,8 @@ class Wake:
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
-    """Ticks a driver. `interval` is the poll interval in seconds; `watch` starts what rings the bell, and gives what
+    """Reconciles a driver. `interval` is the poll interval in seconds; `watch` starts what rings the bell, and gives
+    what
     ends it."""
 
     driver: Driver
@@ -62,23 +63,25 @@ class Runner:
     watch: Callable[[Wake], Callable[[], None]]
     _quiet: int = 0
 
-    def once(self) -> TickResult:
-        """One tick; a lost race is tried again a few times, as somebody else's commit is no reason to do nothing."""
+    def once(self) -> ReconcileResult:
+        """One reconcile; a lost race is tried again a few times, as somebody else's commit is no reason to do
+        nothing."""
         for _ in range(5):
-            result = self.driver.tick()
+            result = self.driver.reconcile()
             if not result.lost_race:
                 return result
         return result
 
-    def until_settled(self, timeout: float) -> TickResult:
-        """Tick until nothing moves any more, `timeout` seconds at most; the last tick's result (look at `settled`).
+    def until_settled(self, timeout: float) -> ReconcileResult:
+        """Reconcile until nothing moves any more, `timeout` seconds at most; the last reconcile's result (look at
+        `settled`).
 
         A passing fault is tried again until the time is over; then it is raised.
         """
         end = self.clock.monotonic() + timeout
         while True:
             try:
-                result = self.driver.tick()
+                result = self.driver.reconcile()
             except Stopped:
                 raise
             except RetryLater as error:
@@ -93,34 +96,35 @@ class Runner:
                 self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
 
     def forever(self) -> int:
-        """Tick until told to stop; exit status 0. Faults are tried again with growing pauses.
+        """Reconcile until told to stop; exit status 0. Faults are tried again with growing pauses.
 
-        GiveUp on the very first tick is raised: then the process was started wrongly. Later it is somebody's bad push,
+        GiveUp on the very first reconcile is raised: then the process was started wrongly. Later it is somebody's
+        bad push,
         and what runs must outlive it.
         """
         end_watch = self.watch(self.wake)
-        failures, ticks = 0, 0
+        failures, reconciles = 0, 0
         try:
             while not self.wake.stopped:
                 try:
-                    result = self.driver.tick()
+                    result = self.driver.reconcile()
                 except Stopped:
                     break
                 except (RetryLater, GiveUp) as error:
-                    if isinstance(error, GiveUp) and ticks == 0:
+                    if isinstance(error, GiveUp) and reconciles == 0:
                         raise
                     failures += 1
                     pause = min(_MAX_BACKOFF, 2.0 ** min(failures, _MAX_DOUBLINGS))
                     log.warning("%s; trying again in %g s", error, pause)
                     self.wake.wait(pause)
                     continue
-                failures, ticks = 0, ticks + 1
+                failures, reconciles = 0, reconciles + 1
                 self.wake.wait(self._pause(result))
         finally:
             end_watch()
         return 0
 
-    def _pause(self, result: TickResult) -> float:
+    def _pause(self, result: ReconcileResult) -> float:
         if result.lost_race:
             return 0.0
         if result.settled:

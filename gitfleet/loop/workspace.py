@@ -20,7 +20,7 @@ from gitfleet.model.bindings import Binding, BindingState
 from gitfleet.model.clusters import MemberCluster, ResourceUsage
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.scheduling import ClusterVerdict
@@ -114,8 +114,10 @@ class Workspace:
             plans=decision.plans,
             operations=operations,
         )
-        answers = sorted(decision.inputs.answers.items())
-        silent = [{"clusterName": name, "message": answer.error} for name, answer in answers if not answer.reachable]
+        observations = sorted(decision.inputs.observations.items())
+        silent = [
+            {"clusterName": name, "message": answer.error} for name, answer in observations if not answer.reachable
+        ]
         return {**document, "unreachable": silent}
 
     def explain(self, name: str, revision: str | None) -> list[dict[str, Any]]:
@@ -127,7 +129,7 @@ class Workspace:
             known = ", ".join(str(k) for k in decision.after.placements) or "none"
             raise BadInput(f'there is no placement "{name}"', hint=f"placements: {known}")
         bindings = {binding.cluster: binding for binding in record.bindings}
-        verdicts = self.driver.corridor.explain(decision, key)
+        verdicts = self.driver.decider.explain(decision, key)
         rows = [_row(verdict, bindings.get(verdict.cluster), record, decision) for verdict in verdicts]
         return sorted(rows, key=lambda row: (not row["selected"], row["clusterName"]))
 
@@ -135,7 +137,7 @@ class Workspace:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml."""
         decision = self.decide(revision)
         files: dict[str, bytes] = {}
-        for name, works in self.driver.corridor.works_when_done(decision).items():
+        for name, works in self.driver.decider.works_when_done(decision).items():
             for work in works:
                 if work.error is not None:
                     raise BadInput(f"{work.placement} on {name}: {work.error}", hint="mend the override and try again")
@@ -149,7 +151,7 @@ class Workspace:
         return dict(sorted(files.items()))
 
     def runner(self, listen: Listener) -> Runner:
-        """What ticks; events go to `listen`."""
+        """What reconciles; events go to `listen`."""
         self.driver.listen = listen
         self._heads = None
         return Runner(
@@ -159,23 +161,23 @@ class Workspace:
     def _decide(self, wanted: Desired, before: FleetState) -> tuple[Decision, tuple[Operation, ...]]:
         now = self.clock.now()
         if self.clusters in ("live", "simulated"):
-            decision = self.driver.corridor.decide(self.driver.inputs_for(wanted, before, now))
-            return self.driver.look_closer(decision)
+            decision = self.driver.decider.decide(self.driver.inputs_for(wanted, before, now))
+            return self.driver.observe_unseen(decision)
         clusters = {**before.clusters, **wanted.clusters}
         known = before.clusters if self.clusters == "recorded" else {}
-        answers = {name: _empty(cluster, before) for name, cluster in clusters.items() if name not in known}
-        inputs = Inputs(desired=wanted, before=before, answers=answers, now=now)
-        decision = self.driver.corridor.decide(inputs)
+        observations = {name: _empty(cluster, before) for name, cluster in clusters.items() if name not in known}
+        inputs = Inputs(desired=wanted, before=before, observations=observations, now=now)
+        decision = self.driver.decider.decide(inputs)
         closer = {
-            name: ClusterAnswer(cluster=name, reachable=True, live=dict.fromkeys(keys))
+            name: ClusterObservation(cluster=name, reachable=True, live=dict.fromkeys(keys))
             for name, keys in decision.unseen().items()
         }
-        return self.driver.corridor.plan_operations(decision, closer)
+        return self.driver.decider.plan_operations(decision, closer)
 
 
-def _empty(cluster: MemberCluster, before: FleetState) -> ClusterAnswer:
+def _empty(cluster: MemberCluster, before: FleetState) -> ClusterObservation:
     status = cluster.status
-    return ClusterAnswer(
+    return ClusterObservation(
         cluster=cluster.name,
         reachable=True,
         live=dict.fromkeys(before.inventory.get(cluster.name, {})),

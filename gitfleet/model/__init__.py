@@ -1,5 +1,5 @@
 """The nouns: frozen values in Kubernetes' and KubeFleet's own words, and the few pure rules that belong to a noun alone
-(label selectors, quantities, conditions). No room's decision lives here, and nothing here does I/O or reads a clock.
+(label selectors, quantities, conditions). No package's decision lives here, and nothing here does I/O or reads a clock.
 
 Read in this order: `objects` (what a Kubernetes object is to us), `clusters`, `placements`, `overrides`, `staged`,
 `fleet` (what people write), `desired` (all of it at one commit), `snapshots`, `bindings`, `inventory`, `conditions`

@@ -1,4 +1,4 @@
-"""What a decision depends on, and what it is: values that go in and out of the corridor."""
+"""What a decision depends on, and what it is: values that go in and out of the decider."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitfleet.model.desired import Desired
 from gitfleet.model.objects import ObjectKey
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Outcome
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.rolling import RolloutPlan
@@ -18,11 +18,12 @@ from gitfleet.model.works import Work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """All that a decision depends on (law 5). A cluster without an answer was not looked at: nothing is known of it."""
+    """All that a decision depends on (invariant 6). A cluster without an answer was not looked at: nothing is known
+    of it."""
 
     desired: Desired
     before: FleetState
-    answers: Mapping[str, ClusterAnswer]
+    observations: Mapping[str, ClusterObservation]
     now: datetime
 
 
@@ -41,17 +42,17 @@ class Decision:
     plans: Mapping[PlacementKey, RolloutPlan] = field(default_factory=dict)
     wake_at: datetime | None = None
 
-    def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterAnswer]:
+    def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterObservation]:
         """The answers of clusters on which something was done or is wanted otherwise than when they were judged."""
         names = {outcome.operation.cluster for outcome in outcomes}
-        names |= {name for name in self.inputs.answers if self.works.get(name) != self.seen_works.get(name)}
-        return {name: answer for name, answer in self.inputs.answers.items() if name in names}
+        names |= {name for name in self.inputs.observations if self.works.get(name) != self.seen_works.get(name)}
+        return {name: answer for name, answer in self.inputs.observations.items() if name in names}
 
     def unseen(self) -> dict[str, tuple[ObjectKey, ...]]:
-        """For each cluster that answers, the keys of its works that nobody has looked at in this tick."""
+        """For each cluster that answers, the keys of its works that nobody has looked at in this reconcile."""
         found: dict[str, tuple[ObjectKey, ...]] = {}
         for name, works in self.works.items():
-            answer = self.inputs.answers.get(name)
+            answer = self.inputs.observations.get(name)
             if answer is None or not answer.reachable:
                 continue
             keys = {manifest.key for work in works for manifest in work.manifests}

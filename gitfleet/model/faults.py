@@ -40,7 +40,7 @@ def is_error(fault: Fault) -> bool:
 
 @dataclass(frozen=True, slots=True, order=True)
 class LastGood:
-    """Objects that go on because a file is faulty (law 2), as an older version of a file had them.
+    """Objects that go on because a file is faulty (invariant 2), as an older version of a file had them.
 
     `blob` is that version, `documents` the indexes of the documents in it that still count, ascending; the rest of it
     is over. `path` is where it stood when that is not the faulty file itself (which was renamed, say), else "". A

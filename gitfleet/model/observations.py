@@ -40,7 +40,7 @@ LiveObjects = Mapping[ObjectKey, LiveObject | None]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCondition:
+class ReportedCondition:
     """A condition as somebody tells it, without times and generations."""
 
     type: str
@@ -50,7 +50,7 @@ class ToldCondition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAnswer:
+class ClusterObservation:
     """One look at one cluster. When it is not `reachable`, `error` says why in one sentence and nothing else counts.
 
     `unreadable` holds keys whose reading failed for a reason of their own (forbidden, unknown kind), with that reason.
@@ -66,7 +66,7 @@ class ClusterAnswer:
     namespaces: Mapping[str, str] | None = None
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage | None = None
-    told: tuple[ToldCondition, ...] = ()
+    told: tuple[ReportedCondition, ...] = ()
     """What the property providers say of themselves: ClusterPropertyProviderStarted,
     ClusterPropertyCollectionSucceeded, and conditions of their own."""
 

@@ -81,7 +81,8 @@ class Release:
 class Keep:
     """Nothing to do: the live object is what it should be (`code` InPlace), or must be left alone for now.
 
-    Other codes: Unreadable, NotLooked, Terminating, Held, NamespaceInUse, and for ReportDiff NoDiffFound or FoundDiff;
+    Other codes: Unreadable, NotObserved, Terminating, Held, NamespaceInUse, and for ReportDiff NoDiffFound or
+    FoundDiff;
     `details` are the differences that were found and left as they are.
     """
 

@@ -38,7 +38,7 @@ class ClusterVerdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulingAnswer:
+class SchedulingResult:
     """All bindings as they are to be from now on, the decisions in KubeFleet's order (at most 20 that were not
     selected),
     and the Scheduled condition's status, reason and message. `error` is set when the cycle was aborted (an

@@ -43,8 +43,10 @@ class PlacementRecord:
         """The newest policy snapshot."""
         return self.policy_snapshots[-1] if self.policy_snapshots else None
 
+
 Inventory = Mapping[ObjectKey, InventoryEntry]
 """What gitfleet owns on one cluster."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetState:
@@ -62,5 +64,5 @@ class FleetState:
 
 
 def keep(old: PlacementRecord, new: PlacementRecord) -> PlacementRecord:
-    """`old` when `new` says the same: whoever compares by identity (law 6) then sees that nothing changed."""
+    """`old` when `new` says the same: whoever compares by identity (invariant 7) then sees that nothing changed."""
     return old if new == old else new

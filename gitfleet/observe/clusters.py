@@ -11,13 +11,13 @@ from datetime import datetime
 
 from gitfleet.model.clusters import AgentStatus, MemberCluster
 from gitfleet.model.conditions import Condition, Conditions, Status, find_condition, set_condition
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe.properties import measured
 
 UNREACHABLE = "ClusterUnreachable"
 
 
-def observe_cluster(cluster: MemberCluster, answer: ClusterAnswer, now: datetime) -> MemberCluster:
+def observe_cluster(cluster: MemberCluster, answer: ClusterObservation, now: datetime) -> MemberCluster:
     """The member with its status after one look; the very same value when nothing changed."""
     before = cluster.status
     agent = _agent(cluster, answer, now)
@@ -38,7 +38,7 @@ def observe_cluster(cluster: MemberCluster, answer: ClusterAnswer, now: datetime
     return cluster if status == before else replace(cluster, status=status)
 
 
-def _agent(cluster: MemberCluster, answer: ClusterAnswer, now: datetime) -> AgentStatus:
+def _agent(cluster: MemberCluster, answer: ClusterObservation, now: datetime) -> AgentStatus:
     before = cluster.status.agent or AgentStatus()
     conditions = before.conditions
     seen = answer.observed or now

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from gitfleet.model.bindings import Binding
 from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import PlacementRecord
@@ -17,10 +17,12 @@ from gitfleet.observe.clusters import observe_cluster
 
 
 def observe_clusters(
-    clusters: Mapping[str, MemberCluster], answers: Mapping[str, ClusterAnswer], now: datetime
+    clusters: Mapping[str, MemberCluster], observations: Mapping[str, ClusterObservation], now: datetime
 ) -> dict[str, MemberCluster]:
     """Every member after one look; one that nobody looked at is as it was."""
-    return {name: observe_cluster(c, answers[name], now) if name in answers else c for name, c in clusters.items()}
+    return {
+        name: observe_cluster(c, observations[name], now) if name in observations else c for name, c in clusters.items()
+    }
 
 
 def observe_bindings(
@@ -28,7 +30,7 @@ def observe_bindings(
     works: Mapping[str, tuple[Work, ...]],
     operations: Iterable[Operation],
     outcomes: Iterable[Outcome],
-    answers: Mapping[str, ClusterAnswer],
+    observations: Mapping[str, ClusterObservation],
     now: datetime,
 ) -> dict[PlacementKey, tuple[Binding, ...]]:
     """Every placement's bindings after one look; the very same tuple where nothing changed.
@@ -49,7 +51,7 @@ def observe_bindings(
         new: list[Binding] = []
         for binding in record.bindings:
             pair = (binding.cluster, key)
-            answer = answers.get(binding.cluster)
+            answer = observations.get(binding.cluster)
             if answer is None or binding.deleting is not None:
                 new.append(binding)
                 continue

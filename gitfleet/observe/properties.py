@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 
 from gitfleet.model.clusters import ClusterStatus, PropertyValue, ResourceUsage
 from gitfleet.model.conditions import Status
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 
 
-def measured(status: ClusterStatus, answer: ClusterAnswer, now: datetime, period_seconds: int) -> ClusterStatus:
+def measured(status: ClusterStatus, answer: ClusterObservation, now: datetime, period_seconds: int) -> ClusterStatus:
     """The status with the properties, resources and namespaces of one look at a cluster that answers; equal to
     `status` when nothing is to be written. Where a provider failed, what is known and was not told again stays."""
     period = timedelta(seconds=period_seconds) if answer.told else timedelta(0)

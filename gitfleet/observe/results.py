@@ -106,7 +106,7 @@ def _of_operation(manifest: Manifest, operation: Operation | None) -> ObjectResu
                 details=operation.details,
                 reported=True,
             )
-        case Keep(code="NotLooked"):
+        case Keep(code="NotObserved"):
             return ObjectResult(key=key, standing=Standing.UNSEEN, code=operation.code, message=operation.reason)
         case Keep():
             return ObjectResult(key=key, standing=Standing.RETRYING, code=operation.code, message=operation.reason)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """`now` in UTC with a time zone; read once a tick and passed down."""
+    """`now` in UTC with a time zone; read once a reconcile and passed down."""
 
     def now(self) -> datetime:
         """The present moment, timezone-aware, UTC."""

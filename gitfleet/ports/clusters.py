@@ -7,14 +7,14 @@ from typing import Protocol
 
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import ObjectKey
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 
 
 class ClusterReader(Protocol):
     """Looks at one member cluster. Used by one thread at a time."""
 
-    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         """Health, namespaces and properties (with `probe`), and the live objects of the keys; NotFound maps to None.
 
         A custom kind whose CRD is not installed counts as NotFound. Never raises for what a cluster does: an

@@ -13,9 +13,16 @@ from typing import Protocol, TypeAlias
 
 from gitfleet.model.clusters import ResourceUsage
 from gitfleet.model.objects import JsonObject
-from gitfleet.model.observations import ToldCondition
+from gitfleet.model.observations import ReportedCondition
 
-__all__ = ["ClusterView", "Collected", "PropertyProvider", "PropertyProviderFactory", "ResourceUsage", "ToldCondition"]
+__all__ = [
+    "ClusterView",
+    "Collected",
+    "PropertyProvider",
+    "PropertyProviderFactory",
+    "ReportedCondition",
+    "ResourceUsage",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +36,7 @@ class Collected:
 
     properties: Mapping[str, str] = field(default_factory=dict)
     usage: ResourceUsage | None = None
-    conditions: tuple[ToldCondition, ...] = ()
+    conditions: tuple[ReportedCondition, ...] = ()
     problem: str = ""
 
 

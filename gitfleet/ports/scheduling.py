@@ -1,7 +1,7 @@
 """Scheduler plug-ins as third parties write them (entry point `gitfleet.scheduler_plugins`).
 
 The stages are KubeFleet's: batch, post-batch, pre-filter, filter, pre-score, score, sort, bind. The Protocols live in
-`gitfleet.schedule.plugins` (rooms may not import ports), which tells the stages one by one, and are given here under
+`gitfleet.schedule.plugins` (packages may not import ports), which tells the stages one by one, and are given here under
 their public address. `examples/scheduler-plugin/` is a whole package to start from.
 """
 

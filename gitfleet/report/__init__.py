@@ -7,7 +7,7 @@
     with_schedule, with_conditions, scheduled_condition     a record takes in what scheduling said
     placement_conditions(record, scheduled, now) -> PlacementRecord     a placement's status from its bindings
     scheduled_condition, with_schedule, with_conditions     the record takes in what scheduling and observing said
-    tell_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
+    emit_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
 
 `views` holds what `get` and `describe` show. Nothing here decides anything or reads a clock.
 
@@ -16,7 +16,7 @@ Source: contracts.md §2, §5; kubefleet.md §9; decision D23.
 
 from gitfleet.report.assemble import StateFile, assemble_state, read_state
 from gitfleet.report.compose import StateChange, compose_state
-from gitfleet.report.events import events_of_outcomes, is_available, object_reference, tell_events
+from gitfleet.report.events import emit_events, events_of_outcomes, is_available, object_reference
 from gitfleet.report.paths import FLEET as FLEET_FILE
 from gitfleet.report.paths import document_paths
 from gitfleet.report.read import ParsedStateFile, is_state_file, parse_state_file, wanted_files
@@ -32,6 +32,7 @@ __all__ = [
     "assemble_state",
     "compose_state",
     "document_paths",
+    "emit_events",
     "events_of_outcomes",
     "is_available",
     "is_state_file",
@@ -41,7 +42,6 @@ __all__ = [
     "read_state",
     "scheduled_condition",
     "sentence",
-    "tell_events",
     "wanted_files",
     "with_conditions",
     "with_schedule",

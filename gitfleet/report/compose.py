@@ -17,7 +17,7 @@ from gitfleet.model.placements import PlacementKey
 from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.report import paths
-from gitfleet.report.events import changed, tell_events
+from gitfleet.report.events import changed, emit_events
 from gitfleet.report.placement_status import status_object
 from gitfleet.report.readme import readme_text
 from gitfleet.report.shapes.bindings import binding_object
@@ -28,7 +28,7 @@ from gitfleet.report.shapes.overrides import override_object
 from gitfleet.report.shapes.placements import placement_object
 from gitfleet.report.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
 from gitfleet.report.status import find_scheduled
-from gitfleet.report.story import tell_story
+from gitfleet.report.story import commit_message
 from gitfleet.report.yamltext import yaml_bytes
 
 Entry = TypeVar("Entry")
@@ -98,7 +98,7 @@ def compose_state(
         [fleet_object(after.observed_commit, version=version, last_changed=last_changed)]
     )
     files.write[paths.README] = readme_text(after, last_changed=last_changed).encode()
-    subject, details = tell_story(tell_events(before, after))
+    subject, details = commit_message(emit_events(before, after))
     return StateChange(
         subject=subject,
         details=details,

@@ -29,7 +29,7 @@ K = TypeVar("K", bound=object)
 V = TypeVar("V")
 
 
-def tell_events(before: FleetState, after: FleetState) -> tuple[Event, ...]:
+def emit_events(before: FleetState, after: FleetState) -> tuple[Event, ...]:
     """The events that lead from one state to the other: the fleet's first, then each placement's by name, its
     clusters by name. Equal states give none; records that are the same object cost nothing."""
     return (*_fleet_events(before, after), *_placement_events(before, after))

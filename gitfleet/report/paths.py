@@ -34,7 +34,7 @@ SHA-256."""
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_PATH_BYTES: Final = 3000
-"""Room is left for the folder's own names below git's limit of 4096."""
+"""Package is left for the folder's own names below git's limit of 4096."""
 
 T = TypeVar("T")
 
@@ -128,7 +128,8 @@ def document_paths(snapshot: ResourceSnapshot) -> tuple[str, ...]:
 
     A document with a blob lies in that very blob, at its own index in the file, below the snapshot's folder under its
     original path. A rendered one, which has no blob, lies alone in `rendered/<position>.yaml`. Where a last good
-    version stands in for a part of a file (law 2), two blobs have one path, or a file lies where a folder is now: the
+    version stands in for a part of a file (invariant 2), two blobs have one path, or a file lies where a folder is
+    now: the
     later one lies in `versions/<blob id>.yaml`. The folder's own three names are kept free: a path that begins with one
     of them gets an underscore in front.
     """

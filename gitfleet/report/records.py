@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.scheduling import SchedulingAnswer
+from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.model.state import PlacementRecord
 from gitfleet.report.status import find_scheduled, placement_conditions
 from gitfleet.report.vocabulary import SCHEDULE_PENDING, SCHEDULED
@@ -28,12 +28,12 @@ def scheduled_condition(
 
 
 def with_schedule(
-    record: PlacementRecord, answer: SchedulingAnswer, schedule_key: str, now: datetime
+    record: PlacementRecord, answer: SchedulingResult, schedule_key: str, now: datetime
 ) -> tuple[PlacementRecord, Condition | None]:
     """The record after a scheduling, and its Scheduled condition (None: as it was).
 
     A cycle that was aborted leaves bindings and decisions as they are and says why; it is tried again on the next
-    tick.
+    reconcile.
     """
     if answer.error is not None:
         return record, scheduled_condition(record, False, "SchedulingFailed", answer.error, now)

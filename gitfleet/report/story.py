@@ -26,7 +26,7 @@ def one_line(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
-def tell_story(events: Iterable[Event]) -> tuple[str, str]:
+def commit_message(events: Iterable[Event]) -> tuple[str, str]:
     """(subject, body): the most telling event with the number of the others, and a line for each when there are
     several."""
     ordered = sorted(events, key=_rank)

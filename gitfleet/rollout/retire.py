@@ -10,7 +10,8 @@ from gitfleet.model.state import Inventory
 
 
 def retire_bindings(bindings: tuple[Binding, ...], inventory: Mapping[str, Inventory]) -> tuple[Binding, ...]:
-    """The bindings without those that are deleting and own nothing on their cluster any more (law 1: an inventory entry
+    """The bindings without those that are deleting and own nothing on their cluster any more (invariant 1: an
+    inventory entry
     leaves only when the server says NotFound, so a binding on a silent cluster waits)."""
     if not any(binding.deleting for binding in bindings):
         return bindings

@@ -1,11 +1,12 @@
 """schedule: each placement's clusters, with score and reason for every cluster, chosen or refused.
 
     request_for(record, now) -> SchedulingRequest          the question, from what is remembered of a placement
-    index_fleet(clusters, now, previous) -> FleetIndex     built once a tick (incrementally), shared by all placements
+    index_fleet(clusters, now, previous) -> FleetIndex     built once a reconcile (incrementally), shared by all
+    placements
     profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py tells the stages)
-    schedule(request, fleet, profile) -> SchedulingAnswer  one placement, to the end of its chain of cycles
+    schedule(request, fleet, profile) -> SchedulingResult  one placement, to the end of its chain of cycles
     schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
-    settled_key(request, fleet, profile, digests) -> str   the same, with the digests that the corridor keeps
+    settled_key(request, fleet, profile, digests) -> str   the same, with the digests that the decider keeps
     explain(request, fleet, profile) -> ClusterVerdict...  every cluster: chosen or by whom refused, and the remedy
 
 Source: kubefleet.md §2; decisions D4, D5, D27.
@@ -16,7 +17,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gitfleet.model.placements import PlacementType
-from gitfleet.model.scheduling import ClusterVerdict, SchedulingAnswer, SchedulingRequest
+from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.explain import explain_clusters
 from gitfleet.schedule.fleet import FleetIndex, index_fleet
@@ -52,7 +53,7 @@ def schedule(
     profile: Profile = DEFAULT_PROFILE,
     *,
     deadline: Deadline | None = None,
-) -> SchedulingAnswer:
+) -> SchedulingResult:
     """The placement's bindings as they are to be, with decisions and the Scheduled condition.
 
     Nothing that is held is ever taken away because a cluster changed; only a new policy, fewer clusters wanted or a
@@ -62,7 +63,7 @@ def schedule(
     from here.
     """
     if profile.fault is not None:
-        return SchedulingAnswer(bindings=request.bindings, error=profile.fault, wake_at=fleet.wake_at)
+        return SchedulingResult(bindings=request.bindings, error=profile.fault, wake_at=fleet.wake_at)
     stages = Stages(profile, deadline)
     run = Run(request, fleet, stages, {})
     try:
@@ -77,7 +78,7 @@ def schedule(
         said = failure_of(stages, error)
         if said is None:
             raise
-        return SchedulingAnswer(bindings=request.bindings, error=said, wake_at=fleet.wake_at)
+        return SchedulingResult(bindings=request.bindings, error=said, wake_at=fleet.wake_at)
     return replace(answer, wake_at=fleet.wake_at)
 
 

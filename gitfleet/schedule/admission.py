@@ -35,7 +35,7 @@ class ClusterEligibility:
     name: str = "ClusterEligibility"
     depends_on_bindings: bool = False
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """The verdict on each cluster."""
         return [ELIGIBILITY]
 
@@ -60,7 +60,7 @@ class NamespaceAffinity:
     name: str = "NamespaceAffinity"
     depends_on_bindings: bool = False
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """Whether each cluster has the namespace."""
         return [Fact("namespace", placement.namespace)] if placement.namespace else []
 
@@ -94,7 +94,7 @@ class TaintToleration:
     name: str = "TaintToleration"
     depends_on_bindings: bool = False
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """All taints."""
         return [TAINTS]
 
@@ -125,7 +125,7 @@ class SamePlacementAffinity:
     name: str = "SamePlacementAffinity"
     depends_on_bindings: bool = True
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """Nothing but the placement's own bindings."""
         return []
 

@@ -40,7 +40,7 @@ class ClusterAffinity:
     name: str = "ClusterAffinity"
     depends_on_bindings: bool = False
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """The labels and properties that the terms name."""
         affinity = policy.affinity
         terms = [*affinity.required, *(term.preference for term in affinity.preferred)]

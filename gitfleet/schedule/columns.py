@@ -25,7 +25,7 @@ class _Findings:
 
     positions: Mapping[str, list[int]] | None = None
     sets: dict[str, int] = field(default_factory=dict)
-    answers: dict[Hashable, Any] = field(default_factory=dict)
+    observations: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class Column:
 
     def once(self, question: Hashable, work_out: Callable[[], T]) -> T:
         """An answer that follows from the values alone, worked out when it is first asked for."""
-        answers = self._found.answers
-        if question not in answers:
-            answers[question] = work_out()
-        return cast(T, answers[question])
+        observations = self._found.observations
+        if question not in observations:
+            observations[question] = work_out()
+        return cast(T, observations[question])
 
     @property
     def present(self) -> int:

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import cast
 
 from gitfleet.model.bindings import Binding, ClusterDecision, ClusterScore
-from gitfleet.model.scheduling import SchedulingAnswer
+from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.schedule.bits import positions, positions_down
 from gitfleet.schedule.plugins import Cycle, FilterPlugin, Score
 from gitfleet.schedule.stages import Filtered, ScoreGroup
@@ -76,9 +76,9 @@ def list_decisions(
     """At most 1000: the clusters held, then up to 20 others, those with a score first."""
     selected = list(islice(map(standing_decision, chain.from_iterable(held)), MOST_DECISIONS))
     seen = {decision.cluster for decision in selected}
-    room = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
+    package = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
     others = (decision for decision in chain(left_behind, turned_away) if decision.cluster not in seen)
-    return (*selected, *islice(others, room))
+    return (*selected, *islice(others, package))
 
 
 def left_behind_in(cycle: Cycle, rest: Iterable[ScoreGroup]) -> Iterator[ClusterDecision]:
@@ -101,7 +101,7 @@ def turned_away_in(cycle: Cycle, filtered: Filtered) -> Iterator[ClusterDecision
 
 def answer_of(
     bindings: tuple[Binding, ...], decisions: tuple[ClusterDecision, ...], found: int, *, enough: bool
-) -> SchedulingAnswer:
+) -> SchedulingResult:
     """The answer with the Scheduled condition: whether as many clusters were found as the policy needs."""
     if enough:
         reason = FULFILLED
@@ -110,4 +110,4 @@ def answer_of(
         reason = UNFULFILLED
         what = "could not find all clusters needed as specified by the scheduling policy"
         message = f"{what}, found {found} cluster(s) instead"
-    return SchedulingAnswer(bindings=bindings, decisions=decisions, fulfilled=enough, reason=reason, message=message)
+    return SchedulingResult(bindings=bindings, decisions=decisions, fulfilled=enough, reason=reason, message=message)

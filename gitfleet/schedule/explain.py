@@ -13,7 +13,7 @@ from typing import cast
 from gitfleet.model.bindings import Binding, ClusterScore
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.placements import PlacementType
-from gitfleet.model.scheduling import ClusterVerdict, SchedulingAnswer, SchedulingRequest
+from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
 from gitfleet.schedule.board import lay_out
 from gitfleet.schedule.decisions import outscored, standing_decision
 from gitfleet.schedule.eligibility import reason_of
@@ -34,7 +34,7 @@ from gitfleet.schedule.stages import Filtered, Stages
 
 
 def explain_clusters(
-    request: SchedulingRequest, answer: SchedulingAnswer, fleet: FleetIndex, profile: Profile
+    request: SchedulingRequest, answer: SchedulingResult, fleet: FleetIndex, profile: Profile
 ) -> tuple[ClusterVerdict, ...]:
     """A verdict on every cluster of the fleet, by name; PickFixed: also on names that the fleet does not have."""
     after = replace(request, bindings=answer.bindings)
@@ -136,7 +136,7 @@ def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | No
     )
 
 
-def _fixed(answer: SchedulingAnswer, fleet: FleetIndex, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
+def _fixed(answer: SchedulingResult, fleet: FleetIndex, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
     decisions = {decision.cluster: decision for decision in answer.decisions}
     verdicts: list[ClusterVerdict] = []
     for name in sorted({*fleet.names, *decisions}):

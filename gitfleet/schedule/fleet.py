@@ -1,4 +1,5 @@
-"""The fleet, indexed for scheduling: built once a tick, shared by all placements, and carried on from tick to tick.
+"""The fleet, indexed for scheduling: built once a reconcile, shared by all placements, and carried on from reconcile
+to reconcile.
 
 Facts about clusters are kept as columns (`columns.py`), each built when a policy first asks for it. `index_fleet` with
 the previous index keeps every column, looks only at clusters that are other objects than before, and so costs what

@@ -15,7 +15,8 @@ from gitfleet.schedule.fleet import ELIGIBILITY, Fact, FleetIndex
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile
 
 BindingDigests: TypeAlias = MutableMapping[PlacementKey, tuple[tuple[Binding, ...], bytes]]
-"""What the caller keeps from tick to tick, so that bindings that are still the same tuple are not read again."""
+"""What the caller keeps from reconcile to reconcile, so that bindings that are still the same tuple are not read
+again."""
 
 
 def schedule_key(
@@ -33,7 +34,7 @@ def schedule_key(
     """
     facts: set[Fact] = {ELIGIBILITY}
     if request.policy.placement_type is not PlacementType.PICK_FIXED:
-        facts |= profile.looks_at(request.placement, request.policy)
+        facts |= profile.depends_on(request.placement, request.policy)
     digest = sha256(
         orjson.dumps(
             (str(request.placement), request.policy_snapshot, profile.key, profile.fault, request.policy),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfleet.model.bindings import Binding, ClusterDecision
-from gitfleet.model.scheduling import SchedulingAnswer, SchedulingRequest
+from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule.bits import ascending, first_down
 from gitfleet.schedule.board import Board, lay_out
 from gitfleet.schedule.decisions import (
@@ -53,7 +53,7 @@ class Run:
         )
 
 
-def pick_all(run: Run) -> SchedulingAnswer:
+def pick_all(run: Run) -> SchedulingResult:
     """Every cluster that passes the filters, by name; clusters that are held already stay, whatever became of them."""
     board = lay_out(run.request, run.fleet)
     cycle = run.cycle(board, 1)
@@ -72,7 +72,7 @@ def pick_all(run: Run) -> SchedulingAnswer:
     return answer_of(board.finish(), told, board.count, enough=True)
 
 
-def pick_n(run: Run) -> SchedulingAnswer:
+def pick_n(run: Run) -> SchedulingResult:
     """The N best; what is held already stays and counts, too many are given up from the lowest score."""
     wanted = run.request.policy.number_of_clusters
     if wanted is None:
@@ -105,7 +105,7 @@ def pick_n(run: Run) -> SchedulingAnswer:
     return replace(answer, cycles=number)
 
 
-def pick_fixed(run: Run) -> SchedulingAnswer:
+def pick_fixed(run: Run) -> SchedulingResult:
     """The clusters that are named and eligible; taints, affinity and plug-ins have no say.
 
     What the current policy holds stays even where the cluster is no longer eligible, but does not count. An empty list

@@ -161,7 +161,7 @@ class FactsPlugin(Plugin, Protocol):
     Without it, every change of any cluster makes every placement be scheduled again.
     """
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> Iterable[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> Iterable[Fact]:
         """The facts about clusters on which filter and score depend."""
 
 

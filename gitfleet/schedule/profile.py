@@ -60,12 +60,12 @@ class Profile:
     key: str = ""
     fault: str | None = None
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> frozenset[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> frozenset[Fact]:
         """All facts about clusters on which scheduling a placement depends."""
         facts: set[Fact] = set()
         for entry in self.entries:
             if hasattr(entry.plugin, "looks_at"):
-                facts.update(cast(FactsPlugin, entry.plugin).looks_at(placement, policy))
+                facts.update(cast(FactsPlugin, entry.plugin).depends_on(placement, policy))
             else:
                 facts.add(EVERYTHING)
         return frozenset(facts)

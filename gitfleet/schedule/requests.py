@@ -29,7 +29,7 @@ def request_for(record: PlacementRecord, now: datetime) -> SchedulingRequest:
 
 
 def settled_key(request: SchedulingRequest, fleet: FleetIndex, profile: Profile, digests: BindingDigests) -> str:
-    """`schedule_key`, with the digests of bindings that the corridor keeps from tick to tick.
+    """`schedule_key`, with the digests of bindings that the decider keeps from reconcile to reconcile.
 
     It stays the same while the rollout carries out what scheduling decided: of the bindings only the present ones
     count, whether they are Scheduled or Bound by now, so that binding and removing them is no reason to schedule again.

@@ -30,7 +30,7 @@ class TopologySpread:
     name: str = "TopologySpreadConstraints"
     depends_on_bindings: bool = True
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """The topology labels."""
         return [Fact("label", constraint.topology_key) for constraint in policy.topology_spread_constraints]
 

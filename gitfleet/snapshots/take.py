@@ -28,7 +28,7 @@ _Snapshot = TypeVar("_Snapshot", bound=_Named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotAnswer:
+class SnapshotResult:
     """All snapshots that are kept, oldest first. With a `user_error` they are the ones that were there before."""
 
     resource_snapshots: tuple[ResourceSnapshot, ...]
@@ -44,7 +44,7 @@ def take_snapshots(
     commit: str,
     now: datetime,
     in_use: Collection[str] = (),
-) -> SnapshotAnswer:
+) -> SnapshotResult:
     """The placement's snapshots after a commit, External ones included (decision D26).
 
     `record` holds what was there before (None: nothing), its latest resource snapshot with its manifests. `in_use`
@@ -55,11 +55,11 @@ def take_snapshots(
     policies = record.policy_snapshots if record else ()
     selection = _select(placement, index, record)
     if selection is not None and selection.error is not None:
-        return SnapshotAnswer(resource_snapshots=resources, policy_snapshots=policies, user_error=selection.error)
+        return SnapshotResult(resource_snapshots=resources, policy_snapshots=policies, user_error=selection.error)
     fresh = _resource_snapshot(placement, selection.manifests, resources, commit, now) if selection else None
     used = {*in_use, *_used(record)}
     limit = placement.revision_history_limit
-    return SnapshotAnswer(
+    return SnapshotResult(
         resource_snapshots=_trim((*resources, fresh) if fresh else resources, limit, used),
         policy_snapshots=_trim(_policy_snapshots(placement, policies), limit, used),
     )

@@ -20,10 +20,10 @@ from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.settings import Limits
-from gitfleet.testing.builders import config_map, member_cluster, namespace, pick_fixed, placement, to_yaml
-from gitfleet.testing.memory_cache import MemoryCache
-from gitfleet.testing.memory_repo import MemoryRepo
-from gitfleet.testing.memory_trees import blob_id
+from gitfleet.simulation.builders import config_map, member_cluster, namespace, pick_fixed, placement, to_yaml
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_trees import blob_id
 from tests.loop.commits import MOMENT
 from tests.loop.kustomizations import RecordingBuilder
 from tests.scenarios.world import Checkpoint, World, nothing
@@ -334,7 +334,7 @@ def test_a_second_run_with_no_change_writes_nothing(tmp_path: Path) -> None:
     play(world)
     before = {path: path.stat() for path in tmp_path.rglob("*") if path.name != ".gitfleet.lock"}
     world.restart()
-    result = world.driver.tick()
+    result = world.driver.reconcile()
     assert (result.changed, result.settled) == (False, True)
     assert {path: path.stat() for path in tmp_path.rglob("*") if path.name != ".gitfleet.lock"} == before
 
@@ -344,4 +344,4 @@ def test_a_binding_that_was_edited_by_hand_is_read_at_the_next_tick(tmp_path: Pa
     play(world)
     (tmp_path / "inventory/eu-1/all.yaml").write_text("nonsense")
     with pytest.raises(BadInput, match=r"inventory/eu-1/all\.yaml cannot be used"):
-        world.driver.tick()
+        world.driver.reconcile()

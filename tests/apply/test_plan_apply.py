@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.apply import ApplyRequest, plan_apply, pledge_inventory, settle_inventory
+from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import Manifest, ObjectKey
 from gitfleet.model.observations import LiveObject
@@ -171,7 +171,7 @@ def test_an_object_is_handed_over_by_a_placement_that_leaves() -> None:
     got = plan(work(CM), removing={OTHER: "Delete"}, live={CM.key: there}, inventory=inventory)
     (update,) = got
     assert isinstance(update, Update) and "handed over by ClusterResourcePlacement other" in update.reason
-    assert pledge_inventory(inventory, got) is inventory
+    assert record_intended(inventory, got) is inventory
     settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code="Applied", live=there)])
     assert settled[CM.key].placement == WEB
 
@@ -197,7 +197,7 @@ def test_what_could_not_be_read_or_was_not_looked_at_is_left_alone() -> None:
     got = plan(work(CM), unreadable={CM.key: "forbidden", old.key: "forbidden"}, inventory=inventory)
     assert [(type(o), o.code) for o in got if isinstance(o, Keep)] == [(Keep, "Unreadable")] * 2
     got = plan(work(CM), inventory=inventory)
-    assert [(type(o), o.code) for o in got if isinstance(o, Keep)] == [(Keep, "NotLooked")] * 2
+    assert [(type(o), o.code) for o in got if isinstance(o, Keep)] == [(Keep, "NotObserved")] * 2
 
 
 def test_a_work_with_an_error_applies_and_prunes_nothing() -> None:
@@ -289,8 +289,8 @@ def test_needs_are_what_the_look_did_not_see() -> None:
     ]
     seen = plan(work(inside, ns), live={ns.key: live(ns), inside.key: None})
     assert [o.needs for o in seen if isinstance(o, Create)] == [()]
-    nobody_looked = plan_apply(ApplyRequest(cluster="c1", works=(work(inside),), live={inside.key: None}))
-    assert isinstance(nobody_looked[0], Create) and nobody_looked[0].needs == (ns.key,)
+    nobody_observed = plan_apply(ApplyRequest(cluster="c1", works=(work(inside),), live={inside.key: None}))
+    assert isinstance(nobody_observed[0], Create) and nobody_observed[0].needs == (ns.key,)
 
 
 CRD: dict[str, Any] = {
@@ -336,19 +336,19 @@ def test_an_object_that_is_being_deleted_is_waited_for() -> None:
 def test_intent_comes_before_the_deed_and_survives_a_crash_in_between() -> None:
     cluster = ModelCluster()
     operations = plan(work(CM), live=cluster.live([CM.key]))
-    pledged = pledge_inventory({}, operations)
-    assert pledged == {CM.key: InventoryEntry(key=CM.key, placement=WEB)}
+    recorded = record_intended({}, operations)
+    assert recorded == {CM.key: InventoryEntry(key=CM.key, placement=WEB)}
     cluster.perform(operations)  # and the process dies before it can tell
-    (again,) = plan(work(CM), live=cluster.live([CM.key]), inventory=pledged)
+    (again,) = plan(work(CM), live=cluster.live([CM.key]), inventory=recorded)
     assert isinstance(again, Update) and "not confirmed" in again.reason
-    (pruned,) = plan(removing={WEB: "Delete"}, live=cluster.live([CM.key]), inventory=pledged)
+    (pruned,) = plan(removing={WEB: "Delete"}, live=cluster.live([CM.key]), inventory=recorded)
     assert isinstance(pruned, Delete)
 
 
 def test_a_new_object_in_an_owned_ones_place_is_pledged_anew() -> None:
     entry = owned(CM, live(CM))
     operations = plan(work(CM), live={CM.key: None}, inventory={CM.key: entry})
-    assert pledge_inventory({CM.key: entry}, operations)[CM.key] == InventoryEntry(key=CM.key, placement=WEB)
+    assert record_intended({CM.key: entry}, operations)[CM.key] == InventoryEntry(key=CM.key, placement=WEB)
 
 
 def test_an_entry_leaves_only_when_the_object_is_gone_or_released() -> None:

@@ -1,4 +1,4 @@
-"""Laws of plan_apply over any works, any inventory and any meddling: it settles, and it deletes only its own."""
+"""invariants of plan_apply over any works, any inventory and any meddling: it settles, and it deletes only its own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfleet.apply import ApplyRequest, plan_apply, pledge_inventory, settle_inventory
+from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
 from gitfleet.model.objects import Manifest
 from gitfleet.model.operations import Create, Delete, Keep, Refuse, Update
 from gitfleet.model.placements import ApplyStrategy, PlacementKey
@@ -87,29 +87,29 @@ def test_a_plan_settles_and_deletes_only_what_the_inventory_names_with_its_uid(
         plan = plan_apply(request)
         assert plan == plan_apply(request)
         _deletes_only_its_own(plan, request)
-        pledged = pledge_inventory(state, plan)
-        assert {o.key.identity for o in plan if isinstance(o, Create | Update)} <= {k.identity for k in pledged}
+        recorded = record_intended(state, plan)
+        assert {o.key.identity for o in plan if isinstance(o, Create | Update)} <= {k.identity for k in recorded}
         outcomes = cluster.perform(plan)
-        state = pledged if crash else settle_inventory(pledged, outcomes, plan)
+        state = recorded if crash else settle_inventory(recorded, outcomes, plan)
         for _ in range(3 if crash else 2):  # releases of a crashed round, and what was freed by them, come later
             again = question(cluster, fleet, gone, state)
             plan = plan_apply(again)
             _deletes_only_its_own(plan, again)
-            state = settle_inventory(pledge_inventory(state, plan), cluster.perform(plan), plan)
+            state = settle_inventory(record_intended(state, plan), cluster.perform(plan), plan)
         last = plan_apply(question(cluster, fleet, gone, state))
         assert all(isinstance(o, Keep | Refuse) for o in last), last
 
 
 @settings(max_examples=100, deadline=None)
 @given(fleets, st.lists(manifests, max_size=5), st.sampled_from(["nothing", "unreadable"]))
-def test_a_look_that_failed_takes_nothing_away(fleet: tuple[Work, ...], foreign: list[Manifest], look: str) -> None:
+def test_a_look_that_failed_takes_nothing_away(fleet: tuple[Work, ...], foreign: list[Manifest], observe: str) -> None:
     cluster = ModelCluster()
     meddle(cluster, foreign)
     state: Inventory = {}
     first = plan_apply(question(cluster, fleet, {}, state))
     state = settle_inventory(state, cluster.perform(first), first)
     blind = replace(question(cluster, (), dict.fromkeys(PLACEMENTS, "Delete"), state), live={})
-    if look == "unreadable":
+    if observe == "unreadable":
         blind = replace(blind, unreadable=dict.fromkeys(state, "forbidden"))
     assert all(isinstance(o, Keep) for o in plan_apply(blind))
     failed = tuple(replace(w, manifests=(), error="x") for w in fleet)

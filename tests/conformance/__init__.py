@@ -1,5 +1,5 @@
-"""The conformance runner (contracts.md §7): KubeFleet's behaviour as data, fed to the rooms' own functions.
+"""The conformance runner (contracts.md §7): KubeFleet's behaviour as data, fed to the packages' own functions.
 
 `python -m tests.conformance PATH [PATH...] [--show ID]` prints a line an area and, last, `N passed, M failed`. The
-modules of `areas` map a case to a room's function and compare; they decide nothing themselves.
+modules of `areas` map a case to a package's function and compare; they decide nothing themselves.
 """

@@ -62,14 +62,14 @@ def read_cases(path: Path) -> Iterator[tuple[str, Case]]:
 
 
 def run_case(checks: Mapping[str, Check], area: str, case: Case) -> Result:
-    """Feed one case; an exception of the room counts as a difference, and so does an unknown area."""
+    """Feed one case; an exception of the package counts as a difference, and so does an unknown area."""
     case_id = str(case.get("id", "?"))
     check = checks.get(area)
     if check is None:
         return Result(area, case_id, f"nothing here knows the area {area!r}")
     try:
         return Result(area, case_id, check(case))
-    except Exception as error:  # a room that raises has failed the case; the others still count
+    except Exception as error:  # a package that raises has failed the case; the others still count
         return Result(area, case_id, f"{type(error).__name__}: {error}")
 
 

@@ -13,7 +13,7 @@ from tests.conformance.runner import known_areas, read_cases, run, vector_files
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT / "tests" / "vectors"
 LATER = {"backoff", "disruption_budget", "eviction", "staged_run"}
-"""Areas of rooms that belong to later issues; the day one is known, it leaves this list."""
+"""Areas of packages that belong to later issues; the day one is known, it leaves this list."""
 FILES = sorted(vector_files([VECTORS]))
 
 

@@ -1,4 +1,5 @@
-"""Law 2: a fault changes nothing it does not have to. Faulty objects hold their last good version, sound ones go on."""
+"""invariant 2: a fault changes nothing it does not have to. Faulty objects hold their last good version, sound ones
+go on."""
 
 from __future__ import annotations
 

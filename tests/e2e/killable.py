@@ -1,4 +1,4 @@
-"""gitfleet that kills itself, as `kill -9` would, at a named step of a named tick.
+"""gitfleet that kills itself, as `kill -9` would, at a named step of a named reconcile.
 
     python -m tests.e2e.killable SETTINGS_JSON STEP TICK
 
@@ -24,7 +24,7 @@ from gitfleet import wiring
 from gitfleet.loop.driver import Driver
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import ObjectKey
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.settings import Settings
@@ -61,8 +61,8 @@ class FatalClient:
     step: str
     lock: threading.Lock
 
-    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
-        return self.inner.look(keys, probe=probe)
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
+        return self.inner.observe(keys, probe=probe)
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         with self.lock:  # nobody gets further than the first one here
@@ -76,28 +76,28 @@ class FatalClient:
         self.inner.close()
 
 
-def arm(driver: Driver, step: str, tick: int) -> None:
-    """Let the driver die at a step of its tick of that number (from 1)."""
-    ticks = 0
+def arm(driver: Driver, step: str, reconcile: int) -> None:
+    """Let the driver die at a step of its reconcile of that number (from 1)."""
+    reconciles = 0
 
     def checkpoint(reached: str) -> None:
-        nonlocal ticks
+        nonlocal reconciles
         if reached == "gathered":
-            ticks += 1
-            if ticks == tick and step in IN_BETWEEN:
+            reconciles += 1
+            if reconciles == reconcile and step in IN_BETWEEN:
                 driver.fanout = replace(driver.fanout, directory=Fatal(driver.fanout.directory, step, threading.Lock()))
-        if reached == step and ticks == tick:
+        if reached == step and reconciles == reconcile:
             die()
 
     driver.checkpoint = checkpoint
 
 
-def main(settings_json: str, step: str, tick: int) -> None:
+def main(settings_json: str, step: str, reconcile: int) -> None:
     """Run until settled, or until death."""
     given = json.loads(settings_json)
     paths = {name: Path(value) for name, value in given.items() if name != "repo"}
     with wiring.open_workspace(Settings(repo=given["repo"], **paths)) as workspace:  # type: ignore[arg-type]
-        arm(workspace.driver, step, tick)
+        arm(workspace.driver, step, reconcile)
         workspace.runner(lambda event: None).until_settled(60.0)
 
 

@@ -115,7 +115,7 @@ class Members:
         seen: list[dict[str, Any]] = []
         stop = threading.Event()
 
-        def look() -> None:
+        def observe() -> None:
             own = [Member(member.server) for member in self.all]
             while not stop.wait(_SAMPLE_EVERY):
                 try:
@@ -125,7 +125,7 @@ class Members:
             for member in own:
                 member.close()
 
-        thread = threading.Thread(target=look, name="sampler", daemon=True)
+        thread = threading.Thread(target=observe, name="sampler", daemon=True)
         thread.start()
         try:
             yield seen

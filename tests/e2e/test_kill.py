@@ -1,4 +1,5 @@
-"""kill -9 at every point of a tick is harmless: started again, the program ends where it would have ended anyway."""
+"""kill -9 at every point of a reconcile is harmless: started again, the program ends where it would have ended
+anyway."""
 
 from __future__ import annotations
 
@@ -63,14 +64,14 @@ class Story:
         simulated = folder / "simulated"
         return cls(repo, Program(repo=str(repo.hub), home=folder / "home", simulated=simulated), simulated)
 
-    def kill(self, step: str, tick: int = 1) -> None:
+    def kill(self, step: str, reconcile: int = 1) -> None:
         """Run until death at that step."""
         settings = {
             "repo": self.program.repo,
             "cache_dir": str(self.program.home / "cache"),
             "simulated_dir": str(self.simulated),
         }
-        process = self.program.start_script("tests.e2e.killable", json.dumps(settings), step, str(tick))
+        process = self.program.start_script("tests.e2e.killable", json.dumps(settings), step, str(reconcile))
         ended(process, expect=-signal.SIGKILL)
 
     def clusters(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tests.e2e.test_races import Duel
 
 FILES = 100
 OURS = str(Path(gitfleet.__file__).parent / "*")
-KEPT_BY_THE_REPO = tuple(str(Path(gitfleet.__file__).parent / room / "*") for room in ("testing", "report"))
+KEPT_BY_THE_REPO = tuple(str(Path(gitfleet.__file__).parent / package / "*") for package in ("testing", "report"))
 
 
 class NoCache:
@@ -48,7 +48,7 @@ def test_many_commits_do_not_fill_the_memory() -> None:
         for number in commits:
             maps = {f"resources/{n}.yaml": config_map("web", f"m-{n}", mark=str(number), **big) for n in range(FILES)}
             duel.commit(maps)
-            while driver.tick().changed:
+            while driver.reconcile().changed:
                 pass
             if number % 3 == 0:
                 most = max(most, remembered_bytes())

@@ -1,4 +1,4 @@
-"""A tick without news costs looks and nothing else; whatever is news is seen by the very next tick."""
+"""A reconcile without news costs looks and nothing else; whatever is news is seen by the very next reconcile."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gitfleet import cycle
+from gitfleet import reconcile
 from gitfleet.model.decisions import Decision, Inputs
 from tests.e2e.test_races import SETTINGS, Duel, files
 
 
-class Counting(cycle.Corridor):
+class Counting(reconcile.Decider):
     """Counts how often it was asked to decide."""
 
     def __init__(self) -> None:
@@ -25,21 +25,21 @@ class Counting(cycle.Corridor):
 
 def settled() -> tuple[Duel, Counting]:
     duel = Duel()
-    corridor = duel.quick_driver.corridor = Counting()
+    decider = duel.quick_driver.decider = Counting()
     duel.commit(files("one"))
     duel.settle(duel.quick_driver)
     duel.settle(duel.quick_driver)
-    corridor.asked = 0
-    return duel, corridor
+    decider.asked = 0
+    return duel, decider
 
 
 def test_nothing_is_decided_when_nothing_changed() -> None:
-    duel, corridor = settled()
+    duel, decider = settled()
     for _ in range(5):
         duel.clock.advance(3600)
-        result = duel.quick_driver.tick()
+        result = duel.quick_driver.reconcile()
         assert result.settled and not result.changed and not result.outcomes
-    assert corridor.asked == 0
+    assert decider.asked == 0
 
 
 def drift(duel: Duel) -> None:
@@ -70,18 +70,18 @@ def lost_state(duel: Duel) -> None:
 
 @pytest.mark.parametrize("news", [drift, deletion, silence, new_commit, other_process, lost_state])
 def test_all_news_is_seen_at_once(news: Callable[[Duel], None]) -> None:
-    duel, corridor = settled()
-    duel.quick_driver.tick()
-    assert corridor.asked == 0
+    duel, decider = settled()
+    duel.quick_driver.reconcile()
+    assert decider.asked == 0
     news(duel)
-    duel.quick_driver.tick()
-    assert corridor.asked == 1
+    duel.quick_driver.reconcile()
+    assert decider.asked == 1
 
 
 @pytest.mark.parametrize("by_hand", [drift, deletion])
 def test_drift_after_a_quiet_time_is_healed(by_hand: Callable[[Duel], None]) -> None:
     duel, _ = settled()
-    duel.quick_driver.tick()
+    duel.quick_driver.reconcile()
     by_hand(duel)
     duel.settle(duel.quick_driver)
     assert duel.value() == "one"

@@ -6,20 +6,20 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gitfleet import cycle
+from gitfleet import reconcile
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import ObjectKey
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.clusters import ClusterClient, ClusterReader
 from gitfleet.settings import Limits
-from gitfleet.testing.clock import ManualClock
-from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
-from gitfleet.testing.memory_cache import MemoryCache
-from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.simulation.clock import ManualClock
+from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.e2e.manifests import config_map, member, namespace_file, placement
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ class Slow:
     """A ClusterDirectory that lets something else happen before each look of its owner."""
 
     inner: SimulatedDirectory
-    before_look: Callable[[], None] = field(default=lambda: None)
+    before_observation: Callable[[], None] = field(default=lambda: None)
 
     def reader(self, cluster: MemberCluster) -> ClusterReader:
         return SlowReader(self, self.inner.reader(cluster))
@@ -45,9 +45,9 @@ class SlowReader:
     owner: Slow
     inner: ClusterReader
 
-    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
-        self.owner.before_look()
-        return self.inner.look(keys, probe=probe)
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
+        self.owner.before_observation()
+        return self.inner.observe(keys, probe=probe)
 
 
 class Duel:
@@ -71,7 +71,7 @@ class Duel:
             state_trees=StateTrees(self.repo, trees, Limits()),
             fanout=Fanout(directory=directory, executor=None),
             clock=self.clock,
-            corridor=cycle.Corridor(),
+            decider=reconcile.Decider(),
             version="test",
         )
 
@@ -80,7 +80,7 @@ class Duel:
 
     def settle(self, driver: Driver) -> None:
         for _ in range(30):
-            if driver.tick().settled:
+            if driver.reconcile().settled:
                 return
             self.clock.advance(5)
         raise AssertionError("never settled")
@@ -106,13 +106,13 @@ def test_a_process_that_lagged_behind_never_takes_clusters_back_to_the_old_commi
     assert duel.value() == "old"
 
     def overtake() -> None:
-        duel.slow.before_look = lambda: None
+        duel.slow.before_observation = lambda: None
         duel.commit(files("new"))
         duel.settle(duel.quick_driver)
 
     # The slow one has read the old commit and the old state; what it finds on the clusters is new already.
-    duel.slow.before_look = overtake
-    result = duel.slow_driver.tick()
+    duel.slow.before_observation = overtake
+    result = duel.slow_driver.reconcile()
     assert result.lost_race
     assert duel.value() == "new"
     duel.settle(duel.slow_driver)

@@ -1,1 +1,1 @@
-"""The loop: commits to values, ticks, and when to tick."""
+"""The loop: commits to values, reconciles, and when to reconcile."""

@@ -12,8 +12,8 @@ from gitfleet.model.state import FleetState
 from gitfleet.ports.caches import BlobCache
 from gitfleet.report import compose_state, read_state
 from gitfleet.settings import Limits
-from gitfleet.testing.memory_cache import MemoryCache
-from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.report.builders import put
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,7 +56,7 @@ class Commits:
         self.trees = self.make_trees(self.repo, self.cache)
 
     def push(self, files: Mapping[str, str | None]) -> Desired:
-        """A commit that writes files (None removes one), read as the next tick does; the state takes it in."""
+        """A commit that writes files (None removes one), read as the next reconcile does; the state takes it in."""
         return self.read(self.repo.commit_files("main", files, MOMENT))
 
     def read(self, commit: str) -> Desired:

@@ -1,4 +1,4 @@
-"""Law 2 over any history: commits break, heal, add and remove objects, and each goes on as it was last sound."""
+"""invariant 2 over any history: commits break, heal, add and remove objects, and each goes on as it was last sound."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Files = Mapping[str, str | Mapping[str, str]]
 
 
 def in_force_after(before: Mapping[str, str], old: Files, files: Files) -> dict[str, str]:
-    """What law 2 asks for: `before` was in force at the commit `old`, of which the new one is `files`."""
+    """What invariant 2 asks for: `before` was in force at the commit `old`, of which the new one is `files`."""
     after: dict[str, str] = {}
     for path, file in files.items():
         was = old.get(path, {})

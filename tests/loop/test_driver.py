@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.errors import BadInput
-from gitfleet.testing.builders import (
+from gitfleet.simulation.builders import (
     config_map,
     fleet_config,
     member_cluster,
@@ -71,7 +71,7 @@ def test_a_configuration_that_breaks_holds_its_last_good_version(
         world.settle()
     assert value(world) == "2", "sound files go on"
     assert set(world.repo.fetch()) == names, "no other state branch was begun"
-    assert [fault.path for fault in world.driver.tick().state.faults] == ["gitfleet.yaml"]
+    assert [fault.path for fault in world.driver.reconcile().state.faults] == ["gitfleet.yaml"]
 
 
 def test_a_branch_of_somebody_else_is_never_taken_for_the_state() -> None:
@@ -114,7 +114,7 @@ def test_a_watched_branch_that_is_not_there(branches: tuple[str, ...], message: 
     for name in branches:
         world.repo.commit_files(name, {"x": ""}, world.clock.now())
     with pytest.raises(BadInput) as caught:
-        world.driver.tick()
+        world.driver.reconcile()
     assert message in str(caught.value)
     assert hint in str(caught.value.hint)
 
@@ -148,7 +148,7 @@ def test_a_watch_that_leads_nowhere_is_told_and_heals_without_a_restart() -> Non
     world.commit(fleet_config(branches={"watch": "prdo"}))
     for _ in range(2):
         with pytest.raises(BadInput, match='the repository has no branch "prdo"; it has main'):
-            world.driver.tick()
+            world.driver.reconcile()
     world.commit(fleet_config(), config_map("shop", "a", {"k": "2"}))
     world.settle()
     assert value(world) == "2"
@@ -159,7 +159,7 @@ def test_two_branches_that_send_the_watch_to_each_other() -> None:
     world.repo.commit_files("prod", world.repo.files("main"), world.clock.now())
     world.commit(fleet_config(branches={"watch": "prod"}))
     with pytest.raises(BadInput, match=r'"(main|prod)" and "(main|prod)" send the watch to each other'):
-        world.driver.tick()
+        world.driver.reconcile()
     world.commit(fleet_config(), config_map("shop", "a", {"k": "2"}))
     world.settle()
     assert value(world) == "2"

@@ -13,10 +13,10 @@ from gitfleet.errors import ClusterUnreachable, MissingPart, Stopped
 from gitfleet.loop.fanout import Fanout
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import ObjectKey, key_of
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.placements import PlacementKey
-from gitfleet.testing.builders import config_map, manifest_of
+from gitfleet.simulation.builders import config_map, manifest_of
 
 KEY = key_of(config_map("shop", "a"))
 CLUSTERS = {name: MemberCluster(name=name) for name in ("a", "b", "c")}
@@ -32,9 +32,9 @@ class Client:
     fault: Exception | None = None
     calls: int = 0
 
-    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         self._act()
-        return ClusterAnswer(cluster=self.name, reachable=True, live=dict.fromkeys(keys))
+        return ClusterObservation(cluster=self.name, reachable=True, live=dict.fromkeys(keys))
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         self._act()
@@ -78,8 +78,8 @@ def create(cluster: str, name: str = "a") -> Create:
     return Create(cluster=cluster, placement=PlacementKey("", "web"), manifest=manifest, wave=0, reason="is new")
 
 
-def reached(answers: dict[str, ClusterAnswer]) -> dict[str, bool]:
-    return {name: answer.reachable for name, answer in answers.items()}
+def reached(observations: dict[str, ClusterObservation]) -> dict[str, bool]:
+    return {name: answer.reachable for name, answer in observations.items()}
 
 
 def test_a_silent_cluster_costs_its_own_answer_only(executor: ThreadPoolExecutor) -> None:
@@ -87,12 +87,12 @@ def test_a_silent_cluster_costs_its_own_answer_only(executor: ThreadPoolExecutor
     directory.clients["b"].hold = gate
     fanout = Fanout(directory=directory, executor=executor, patience=0.2)
 
-    answers = fanout.look(CLUSTERS, KEYS)
-    assert reached(answers) == {"a": True, "b": False, "c": True}
-    assert answers["b"].error == "b did not answer within 0.2 s"
+    observations = fanout.observe(CLUSTERS, KEYS)
+    assert reached(observations) == {"a": True, "b": False, "c": True}
+    assert observations["b"].error == "b did not answer within 0.2 s"
 
     # Its call goes on: until it ends nobody else may talk to that cluster, neither to look nor to write.
-    again = fanout.look(CLUSTERS, KEYS)
+    again = fanout.observe(CLUSTERS, KEYS)
     assert again["b"].error == "b is still busy with an earlier call"
     assert directory.clients["b"].calls == 1
 
@@ -100,7 +100,7 @@ def test_a_silent_cluster_costs_its_own_answer_only(executor: ThreadPoolExecutor
     executor.submit(lambda: None).result()
     while not fanout._busy["b"].done():
         pass
-    assert reached(fanout.look(CLUSTERS, KEYS)) == dict.fromkeys("abc", True)
+    assert reached(fanout.observe(CLUSTERS, KEYS)) == dict.fromkeys("abc", True)
 
 
 def test_faults_of_a_client_are_answers(executor: ThreadPoolExecutor) -> None:
@@ -108,8 +108,8 @@ def test_faults_of_a_client_are_answers(executor: ThreadPoolExecutor) -> None:
     directory.clients["b"].fault = ClusterUnreachable("b: connection refused")
     directory.clients["c"].fault = ValueError("hunter2")
     for chosen in (executor, None):
-        answers = Fanout(directory=directory, executor=chosen).look(CLUSTERS, KEYS)
-        assert {name: answer.error for name, answer in answers.items()} == {
+        observations = Fanout(directory=directory, executor=chosen).observe(CLUSTERS, KEYS)
+        assert {name: answer.error for name, answer in observations.items()} == {
             "a": "no kubeconfig was given for a",
             "b": "b: connection refused",
             "c": "c: unexpected ValueError",
@@ -124,14 +124,14 @@ def test_a_tick_that_is_given_up_does_not_wait_for_its_patience(
     directory.clients["b"].hold = gate
     fanout = Fanout(directory=directory, executor=executor, patience=3600, stopped=lambda: True)
     with pytest.raises(Stopped):
-        fanout.look(CLUSTERS, KEYS)
+        fanout.observe(CLUSTERS, KEYS)
     gate.set()
 
 
 def test_only_the_clusters_that_are_asked_for_are_looked_at() -> None:
     directory = Directory()
     asked: Callable[[], list[int]] = lambda: [directory.clients[name].calls for name in "abc"]  # noqa: E731
-    assert reached(Fanout(directory=directory, executor=None).look(CLUSTERS, {"b": ()})) == {"b": True}
+    assert reached(Fanout(directory=directory, executor=None).observe(CLUSTERS, {"b": ()})) == {"b": True}
     assert asked() == [0, 1, 0]
 
 
@@ -147,6 +147,6 @@ def test_every_operation_has_its_outcome_also_on_a_cluster_that_does_not_answer(
         ("c", True, "Applied", ""),
     ]
     assert directory.clients["a"].calls == 0, "a cluster without operations is not asked"
-    looked = fanout.look(CLUSTERS, KEYS)
-    assert looked["b"].error == "b is still busy with an earlier call", "the writes may still be under way"
+    observed = fanout.observe(CLUSTERS, KEYS)
+    assert observed["b"].error == "b is still busy with an earlier call", "the writes may still be under way"
     gate.set()

@@ -12,8 +12,8 @@ from gitfleet.loop.kustomize_files import without_secrets
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.caches import BlobCache
 from gitfleet.settings import Limits
-from gitfleet.testing.memory_cache import MemoryCache
-from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.loop.commits import MOMENT, Commits, config_map, values
 from tests.loop.kustomizations import RecordingBuilder
 

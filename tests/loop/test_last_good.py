@@ -1,4 +1,5 @@
-"""Law 2 from commit to commit: every object holds its own last good version, through restarts and rewritten history."""
+"""invariant 2 from commit to commit: every object holds its own last good version, through restarts and rewritten
+history."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.model.faults import LastGood
-from gitfleet.testing.memory_trees import blob_id
+from gitfleet.simulation.memory_trees import blob_id
 from tests.loop.commits import Commits, config_map, faulty_map, held, stream, values
 
 PATH = "resources/a.yaml"

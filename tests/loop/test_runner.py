@@ -1,4 +1,4 @@
-"""When to tick: time-outs, growing pauses, the bell, and the interval that people wrote. No test sleeps."""
+"""When to reconcile: time-outs, growing pauses, the bell, and the interval that people wrote. No test sleeps."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import cast
 import pytest
 
 from gitfleet.errors import BadInput, RemoteUnreachable, Stopped
-from gitfleet.loop.driver import Driver, TickResult
+from gitfleet.loop.driver import Driver, ReconcileResult
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.model.state import FleetState
-from gitfleet.testing.clock import ManualClock
+from gitfleet.simulation.clock import ManualClock
 
-SETTLED = TickResult(
+SETTLED = ReconcileResult(
     commit="c", state_head="s", state=FleetState(), changed=False, settled=True, waiting=(), wake_at=None
 )
 CHANGED = replace(SETTLED, changed=True, settled=False)
 WAITING = replace(SETTLED, settled=False, waiting=("web waits for eu-1",))
 LOST = replace(SETTLED, settled=False, lost_race=True)
-Step = TickResult | Exception
+Step = ReconcileResult | Exception
 
 
 class FakeWake(Wake):
@@ -41,16 +41,16 @@ class FakeWake(Wake):
 
 @dataclass
 class FakeDriver:
-    """Ticks as told; the last step again and again. A tick takes `lasts` seconds."""
+    """Reconciles as told; the last step again and again. A reconcile takes `lasts` seconds."""
 
     steps: Sequence[Step | Callable[[], Step]]
     clock: ManualClock
     lasts: float = 0.0
-    ticks: int = 0
+    reconciles: int = 0
 
-    def tick(self) -> TickResult:
-        step = self.steps[min(self.ticks, len(self.steps) - 1)]
-        self.ticks += 1
+    def reconcile(self) -> ReconcileResult:
+        step = self.steps[min(self.reconciles, len(self.steps) - 1)]
+        self.reconciles += 1
         self.clock.advance(self.lasts)
         made = step() if callable(step) else step
         if isinstance(made, Exception):
@@ -138,13 +138,13 @@ def test_a_wrong_start_is_told_and_a_bad_push_is_outlived() -> None:
 def test_the_loop_ends_in_the_middle_of_a_tick_that_is_given_up() -> None:
     loop = Loop([SETTLED, Stopped("gitfleet is being stopped")])
     assert loop.runner.forever() == 0
-    assert (loop.driver.ticks, loop.watched) == (2, ["begun", "ended"])
+    assert (loop.driver.reconciles, loop.watched) == (2, ["begun", "ended"])
 
 
 def test_until_settled_ends_with_the_settled_tick() -> None:
     loop = Loop([CHANGED, WAITING, CHANGED, LOST, SETTLED])
     assert loop.runner.until_settled(60) is SETTLED
-    assert loop.wake.pauses == [1.0, 1.0], "a changed tick is followed by the next at once"
+    assert loop.wake.pauses == [1.0, 1.0], "a changed reconcile is followed by the next at once"
 
 
 def test_until_settled_ends_when_its_time_is_over() -> None:
@@ -153,14 +153,14 @@ def test_until_settled_ends_when_its_time_is_over() -> None:
     assert loop.wake.pauses == [1.0, 1.0, 0.5]
     endless = Loop([CHANGED], lasts=10.0)
     assert endless.runner.until_settled(25) is CHANGED
-    assert endless.driver.ticks == 3
-    assert Loop([WAITING]).runner.until_settled(0) is WAITING, "it ticks once whatever the time"
+    assert endless.driver.reconciles == 3
+    assert Loop([WAITING]).runner.until_settled(0) is WAITING, "it reconciles once whatever the time"
 
 
 def test_until_settled_ends_when_it_is_told_to() -> None:
     loop = Loop([WAITING], waits=2)
     assert loop.runner.until_settled(3600) is WAITING
-    assert loop.driver.ticks == 3
+    assert loop.driver.reconciles == 3
 
 
 def test_until_settled_outlives_a_passing_fault_but_not_its_time() -> None:
@@ -178,7 +178,7 @@ def test_once_tries_a_lost_race_again_a_few_times() -> None:
     assert Loop([LOST, LOST, CHANGED]).runner.once() is CHANGED
     loop = Loop([LOST])
     assert loop.runner.once() is LOST
-    assert loop.driver.ticks == 5
+    assert loop.driver.reconciles == 5
 
 
 def test_the_bell_ends_a_wait_at_once_and_is_not_lost_when_nobody_waits() -> None:

@@ -1,4 +1,4 @@
-"""Law 6 for reading: an unchanged blob is never read, parsed or typed twice, and memory stays in bounds."""
+"""invariant 7 for reading: an unchanged blob is never read, parsed or typed twice, and memory stays in bounds."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.settings import Limits
-from gitfleet.testing.builders import (
+from gitfleet.simulation.builders import (
     config_map as shop_map,
 )
-from gitfleet.testing.builders import (
+from gitfleet.simulation.builders import (
     member_cluster,
     namespace,
     pick_fixed,
     placement,
     rolling_update,
 )
-from gitfleet.testing.memory_cache import MemoryCache
-from gitfleet.testing.memory_repo import MemoryRepo
-from gitfleet.testing.memory_trees import blob_id
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_trees import blob_id
 from tests.loop.commits import MOMENT, config_map, faulty_map, stream
 from tests.scenarios.world import World
 

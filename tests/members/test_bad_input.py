@@ -1,4 +1,4 @@
-"""What is wrong with one placement, cluster or plug-in is told where it belongs, and the others go on (law 2)."""
+"""What is wrong with one placement, cluster or plug-in is told where it belongs, and the others go on (invariant 2)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from gitfleet import wiring
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import JsonObject
 from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal
-from gitfleet.testing import builders
-from gitfleet.testing.scenario import WriteFile
+from gitfleet.simulation import builders
+from gitfleet.simulation.scenario import WriteFile
 from tests.members.plays import (
     Played,
     member,

@@ -18,8 +18,8 @@ from gitfleet.adapters.kube import KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.model.fleet import ListedProvider
-from gitfleet.testing import builders
-from gitfleet.testing.clock import ManualClock
+from gitfleet.simulation import builders
+from gitfleet.simulation.clock import ManualClock
 from gitfleet.wiring import property_providers
 from tests.members.plays import EXAMPLES, place_role
 from tests.members.real_fleet import RealFleet
@@ -82,8 +82,8 @@ def test_the_example_tells_prices_and_what_is_wrong_with_them(
         clock=clock,
     )
 
-    def look() -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
-        answer = directory.client(member(server)).look([])
+    def observe() -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+        answer = directory.client(member(server)).observe([])
         assert answer.reachable, answer.error
         costs = {n.removeprefix("cost.example.com/"): v.value for n, v in answer.properties.items() if "cost" in n}
         return costs, {told.type: (str(told.status), told.reason) for told in answer.told}
@@ -91,18 +91,18 @@ def test_the_example_tells_prices_and_what_is_wrong_with_them(
     def later() -> None:
         clock.advance(timedelta(seconds=60).total_seconds())
 
-    costs, told = look()
+    costs, told = observe()
     assert costs == {}
     assert told["PricesKnown"] == ("False", "NoPriceList")
     assert told["ClusterPropertyCollectionSucceeded"] == ("True", "PropertiesCollected")
     with server.client() as client:
         write_prices(client, namespace, {"per-cpu-hour": "0.031", "per-gb-hour": "0.0042"})
-        assert look()[0] == {}  # not asked again before a heartbeat period is over
+        assert observe()[0] == {}  # not asked again before a heartbeat period is over
         later()
-        assert look()[0] == {"per-cpu-hour": "0.031", "per-gb-hour": "0.0042"}
+        assert observe()[0] == {"per-cpu-hour": "0.031", "per-gb-hour": "0.0042"}
         write_prices(client, namespace, {"per-cpu-hour": "cheap", "per-gb-hour": "1"})
         later()
-        costs, told = look()
+        costs, told = observe()
     assert costs == {"per-gb-hour": "1"}
     assert told["ClusterPropertyCollectionSucceeded"] == ("False", "FailedToCollect")
     assert told["PricesKnown"] == ("True", "PriceListRead")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe import observe_cluster
 from gitfleet.schedule.eligibility import Eligibility, reason_of, standing_of
-from gitfleet.testing.rules import ClusterRule
+from gitfleet.simulation.rules import ClusterRule
 from tests.members.plays import (
     START,
     back,
@@ -87,10 +87,10 @@ def test_silence_keeps_new_placements_away_after_five_minutes(minutes: float, pi
 def test_an_unready_cluster_is_refused_after_five_minutes_and_by_its_own_reason() -> None:
     """It answers, so its heartbeat is fresh: what is wrong with it is its health."""
     cluster = observe_cluster(
-        MemberCluster(name="a"), ClusterAnswer(cluster="a", reachable=True, observed=START), START
+        MemberCluster(name="a"), ClusterObservation(cluster="a", reachable=True, observed=START), START
     )
     begun = START + timedelta(hours=1)
-    ill = ClusterAnswer(cluster="a", reachable=True, healthy=False, error="etcd is not ready", observed=begun)
+    ill = ClusterObservation(cluster="a", reachable=True, healthy=False, error="etcd is not ready", observed=begun)
     cluster = observe_cluster(cluster, ill, begun)
     assert standing_of(cluster, begun + timedelta(minutes=4)).verdict is Eligibility.ELIGIBLE
     after = begun + timedelta(minutes=6)
@@ -220,7 +220,7 @@ def test_pick_all_never_lets_go_of_what_no_longer_matches() -> None:
 
 def test_a_member_status_tells_not_the_weather_of_its_workloads() -> None:
     """A cluster on which nothing becomes available is healthy all the same."""
-    from gitfleet.testing.rules import ObjectPattern
+    from gitfleet.simulation.rules import ObjectPattern
 
     rules = [ClusterRule(object=ObjectPattern(kind="ClusterRole"), apply_fails=True)]
     played = play_bodies([member("a"), *place_role("r")], rules=rules)

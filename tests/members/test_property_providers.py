@@ -27,7 +27,7 @@ PERIOD = timedelta(seconds=60)
 LIMIT = 0.2
 
 
-class Room:
+class Package:
     """A ClusterView on plain values; a collection that is not there may not be listed."""
 
     name, server = "a", "https://a.example:6443"
@@ -68,7 +68,7 @@ def collected(view: ClusterView, **args: Any) -> Collected:
 def test_core_counts_as_kubefleet_does() -> None:
     nodes = [node("4", "8Gi", "3500m"), node("2", "4Gi", "2")]
     pods = [pod("n1", "500m", "250m"), pod(None, "1"), pod("n2", "1"), {"spec": {"nodeName": "n1", "containers": [{}]}}]
-    assert collected(Room(nodes=nodes, pods=pods)) == Collected(
+    assert collected(Package(nodes=nodes, pods=pods)) == Collected(
         properties={
             "kubernetes-fleet.io/node-count": "2",
             "k8s.io/k8s-version": "v1.36.2",
@@ -83,13 +83,13 @@ def test_core_counts_as_kubefleet_does() -> None:
 
 
 def test_core_never_tells_of_less_than_nothing() -> None:
-    usage = collected(Room(nodes=[node("1", "1Gi", "1")], pods=[pod("n", "4", "4")])).usage
+    usage = collected(Package(nodes=[node("1", "1Gi", "1")], pods=[pod("n", "4", "4")])).usage
     assert usage is not None
     assert usage.available == {"cpu": "0", "memory": "0"}
 
 
 def test_core_lists_no_pod_when_told_so() -> None:
-    view = Room(nodes=[node("1", "1Gi", "1")], pods=[])
+    view = Package(nodes=[node("1", "1Gi", "1")], pods=[])
     found = collected(view, available=False)
     assert found.usage is not None and not found.usage.available and not found.problem
     assert view.asked == ["nodes"]
@@ -97,7 +97,7 @@ def test_core_lists_no_pod_when_told_so() -> None:
 
 @pytest.mark.parametrize(("allowed", "told"), [({}, False), ({"nodes": [node("1", "1Gi", "1")]}, True)])
 def test_core_tells_what_it_may_see_and_what_not(allowed: dict[str, list[JsonObject]], told: bool) -> None:
-    found = collected(Room(**allowed))
+    found = collected(Package(**allowed))
     assert "may not be listed" in found.problem
     assert "k8s.io/k8s-version" in found.properties
     assert bool(found.usage and found.usage.capacity) is told
@@ -201,7 +201,7 @@ def collector(**providers: PropertyProvider) -> Collector:
         return lambda: one
 
     listed = [Provider(name=name, key=name, make=maker(one)) for name, one in providers.items()]
-    return Collector(Room(), lambda: listed, limit=LIMIT)
+    return Collector(Package(), lambda: listed, limit=LIMIT)
 
 
 def conditions(gathered: Gathered) -> dict[str, tuple[str, str, str]]:
@@ -337,7 +337,7 @@ def test_nonsense_is_told_and_not_written(nonsense: object) -> None:
 def test_one_that_is_listed_and_not_installed_is_missed() -> None:
     providers = chosen_providers([ListedProvider(name="cost")], {"core": CoreProvider})
     assert [provider.name for provider in providers] == ["core", "cost"]
-    gathered = Collector(Room(nodes=[], pods=[]), lambda: providers, limit=LIMIT).gather(START, PERIOD)
+    gathered = Collector(Package(nodes=[], pods=[]), lambda: providers, limit=LIMIT).gather(START, PERIOD)
     assert conditions(gathered)["ClusterPropertyProviderStarted"] == (
         "False",
         "FailedToStart",
@@ -354,7 +354,7 @@ def test_other_args_make_another_provider_and_ask_at_once() -> None:
         return Scripted()
 
     listed = [ListedProvider(name="core", args={"n": 1})]
-    asking = Collector(Room(), lambda: chosen_providers(listed, {"core": factory}), limit=LIMIT)
+    asking = Collector(Package(), lambda: chosen_providers(listed, {"core": factory}), limit=LIMIT)
     asking.gather(START, PERIOD)
     listed[:] = [ListedProvider(name="core", args={"n": 2})]
     asking.gather(START, PERIOD)

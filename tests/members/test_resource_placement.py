@@ -1,4 +1,4 @@
-"""ResourcePlacement (namespaced) beside ClusterResourcePlacement, through the whole corridor (kubefleet.md §1, §2, §4).
+"""ResourcePlacement (namespaced) beside ClusterResourcePlacement, through the whole decider (kubefleet.md §1, §2, §4).
 
 The pattern: a ClusterResourcePlacement with selectionScope NamespaceOnly brings the namespace to clusters, and its
 people place what is in it by ResourcePlacements of their own.
@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from gitfleet.model.placements import PlacementKey
-from gitfleet.testing import builders
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation import builders
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests.members.plays import (
     Played,
     condition_in,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from gitfleet.testing import builders
+from gitfleet.simulation import builders
 from tests.members.plays import (
     Played,
     member,

@@ -256,5 +256,5 @@ def test_a_plan_alone_is_no_news() -> None:
     ]
     gone = observe_binding(well, work(DEPLOYMENT), [create(DEPLOYMENT)], [], T2)
     assert told(gone)[3:] == [("Applied", "False", "ApplyInProgress")]
-    not_looked = kept(DEPLOYMENT, code="NotLooked", reason="was not looked at", live=None)
-    assert observe_binding(well, work(DEPLOYMENT), [not_looked], [], T2) is well
+    not_observed = kept(DEPLOYMENT, code="NotObserved", reason="was not looked at", live=None)
+    assert observe_binding(well, work(DEPLOYMENT), [not_observed], [], T2) is well

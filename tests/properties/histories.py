@@ -10,9 +10,9 @@ from typing import Final
 
 from gitfleet.loop.driver import Driver
 from gitfleet.model.objects import ObjectKey
-from gitfleet.testing.cluster import SimulatedCrash
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
-from tests.properties.laws import Laws
+from gitfleet.simulation.cluster import SimulatedCrash
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from tests.properties.invariants import Invariants
 from tests.properties.writing import Placed, Written
 from tests.scenarios.world import STATE, World
 
@@ -40,23 +40,23 @@ class History:
             available=timedelta(seconds=self.dice.choice(DELAYS)),
         )  # fmt: skip
         self.world = World((BAD, self.slow), start_with=self._observed)
-        self.laws = Laws(self.world.fleet)
-        self.world.watch = self.laws.happened
+        self.invariants = Invariants(self.world.fleet)
+        self.world.watch = self.invariants.happened
         self.other: Driver | None = None
         self.version = 1
         self.kinds: dict[str, str] = {}
         self._killed_at: int | None = None
         self._other_at: int | None = None
 
-    # The process under the laws
+    # The process under the invariants
 
     def _observed(self, driver: Driver) -> None:
         driver.checkpoint = lambda step: self._step(driver, step)
 
     def _step(self, driver: Driver, step: str) -> None:
         if step in ("intent published", "reported"):
-            self.laws.pushed(driver.load_state(self.world.repo.fetch().get(STATE)))
-        self.laws.by_gitfleet(step == "intent published")
+            self.invariants.pushed(driver.load_state(self.world.repo.fetch().get(STATE)))
+        self.invariants.by_gitfleet(step == "intent published")
         if self._killed_at is not None:
             self._killed_at -= 1
             if self._killed_at < 0:
@@ -66,22 +66,22 @@ class History:
             self._other_at -= 1
             if self._other_at < 0:
                 self._other_at = None
-                self.other.tick()
-                self.laws.by_gitfleet(step == "intent published")
+                self.other.reconcile()
+                self.invariants.by_gitfleet(step == "intent published")
 
-    def tick(self) -> bool:
-        """One tick; whether anything may still change at this moment."""
-        result = self.world.tick()
-        self.laws.by_gitfleet(False)
-        assert not self.laws.broken, self.laws.broken[0]
+    def reconcile(self) -> bool:
+        """One reconcile; whether anything may still change at this moment."""
+        result = self.world.reconcile()
+        self.invariants.by_gitfleet(False)
+        assert not self.invariants.broken, self.invariants.broken[0]
         return result is None or result.changed or result.lost_race
 
     def rest(self) -> None:
-        """Tick until nothing changes at this moment."""
+        """Reconcile until nothing changes at this moment."""
         for _ in range(60):
-            if not self.tick():
+            if not self.reconcile():
                 return
-        raise AssertionError("still changing after 60 ticks")
+        raise AssertionError("still changing after 60 reconciles")
 
     # The history
 
@@ -93,7 +93,7 @@ class History:
             self._let_time_pass()
         self._mend()
         self.world.settle(timedelta(hours=2))
-        assert not self.laws.broken, self.laws.broken[0]
+        assert not self.invariants.broken, self.invariants.broken[0]
 
     def _begin(self) -> None:
         dice = self.dice
@@ -136,7 +136,7 @@ class History:
     def _let_time_pass(self) -> None:
         dice, world = self.dice, self.world
         for _ in range(dice.randint(0, 4)):
-            self.tick()
+            self.reconcile()
             coming = world.fleet.next_change()
             if coming is not None and dice.random() < 0.7:
                 world.clock.move_to(max(coming, world.clock.now()))
@@ -258,7 +258,7 @@ class History:
         self.written.broken = self.dice.choice([*files, "resources/web/new.yaml"])
         self._commit(f"{self.written.broken} is broken")
         if self.dice.random() < 0.5:
-            self.tick()
+            self.reconcile()
             self.written.broken = None
             self._commit("the file is mended")
 

@@ -10,7 +10,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.report.events import is_available
 from gitfleet.works import Renderer
 from tests.properties.histories import History
-from tests.properties.laws import floor_of
+from tests.properties.invariants import floor_of
 from tests.scenarios.world import STATE
 
 
@@ -59,7 +59,7 @@ class Quiet:
                 assert binding.resource_snapshot == binding.applied_snapshot, where
                 assert binding.resource_snapshot == latest.name or not may_move, where
                 assert is_available(binding) or not may_move, where
-                assert self.history.laws.is_up(binding.cluster, key) == is_available(binding), where
+                assert self.history.invariants.is_up(binding.cluster, key) == is_available(binding), where
 
     def _owns_exactly_what_is_wanted(self) -> None:
         works = Renderer().works_of(self.state)
@@ -74,9 +74,9 @@ class Quiet:
     def _stays_quiet(self) -> None:
         head = self.world.repo.fetch()[STATE]
         self.world.advance(hours=7)
-        self.history.tick()
+        self.history.reconcile()
         self.world.restart()
-        self.history.tick()
+        self.history.reconcile()
         assert self.world.repo.fetch()[STATE] == head
 
 

@@ -1,4 +1,5 @@
-"""Law 3 and its neighbours in a thousand random histories (see `laws`, `quiet`); `--histories N` plays more.
+"""invariant 4 and its neighbours in a thousand random histories (see `invariants`, `quiet`); `--histories N` plays
+more.
 
 A history that breaks a law is played again by its seed alone: `--first-history SEED --histories 1`.
 """
@@ -26,7 +27,7 @@ def test_no_history_breaks_a_law(chunk: int, pytestconfig: pytest.Config) -> Non
         except Exception as error:
             story = "\n  ".join(history.log)
             raise AssertionError(f"history {seed}: {error or type(error).__name__}\n  {story}") from error
-        checked += history.laws.checked
+        checked += history.invariants.checked
     assert checked or count < CHUNKS  # a law that never applies proves nothing
 
 

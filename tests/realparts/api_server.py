@@ -36,7 +36,7 @@ class ApiServer:
     """A kube-apiserver with its own address, authority, tokens and part of etcd.
 
     Address, authority and tokens stay the same through ``stop``, ``kill`` and ``restart``,
-    and so does what is stored. ``folder`` is private to it: logs, keys, and room for caches.
+    and so does what is stored. ``folder`` is private to it: logs, keys, and package for caches.
     Made by ``ControlPlanes.start``.
     """
 
@@ -149,7 +149,7 @@ class ApiServer:
     def await_ready(self) -> None:
         """Return when requests are answered and the default namespace is there."""
         self._process.await_ready(
-            lambda: self._answers("/readyz") and self._answers("/api/v1/namespaces/default"),
+            lambda: self._observations("/readyz") and self._observations("/api/v1/namespaces/default"),
             seconds=_READY_SECONDS,
         )
 
@@ -212,7 +212,7 @@ class ApiServer:
         manager.start()
         self._controller_manager = manager
         health = f"https://127.0.0.1:{health_port}"
-        manager.await_ready(lambda: self._answers("/healthz", base=health), seconds=_READY_SECONDS)
+        manager.await_ready(lambda: self._observations("/healthz", base=health), seconds=_READY_SECONDS)
 
     def _end(self, end: Callable[[ServerProcess], None]) -> None:
         if self._controller_manager is not None:
@@ -228,7 +228,7 @@ class ApiServer:
         )
         return path
 
-    def _answers(self, path: str, *, base: str | None = None) -> bool:
+    def _observations(self, path: str, *, base: str | None = None) -> bool:
         headers: Mapping[str, str] = {"Authorization": f"Bearer {self.token}"} if not base else {}
         request = urllib.request.Request((base or self.url) + path, headers=dict(headers))
         try:

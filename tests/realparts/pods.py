@@ -71,11 +71,11 @@ class PodReadier:
         with self._server.client() as client:
             while not self._stopping.wait(_POLL_SECONDS):
                 try:
-                    self._look(client)
+                    self._observe(client)
                 except (ApiException, HTTPError, OSError):
                     continue  # The server is away, or the pod is gone: look again.
 
-    def _look(self, client: ApiClient) -> None:
+    def _observe(self, client: ApiClient) -> None:
         core = CoreV1Api(client)
         pending: dict[str, Any] = {"field_selector": "status.phase=Pending", "_request_timeout": 5}
         listed = (

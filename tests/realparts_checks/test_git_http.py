@@ -129,10 +129,10 @@ class TestGitOverHttp:
 
     def test_faults_come_as_often_as_asked(self, git_http: GitHttpServer, clone: Path) -> None:
         git_http.fail_next(2, match="git-upload-pack")
-        answers = [git("fetch", cwd=clone, ok=False) for _ in range(3)]
+        observations = [git("fetch", cwd=clone, ok=False) for _ in range(3)]
 
-        assert [answer.returncode == 0 for answer in answers] == [False, False, True]
-        assert "503" in answers[0].stderr
+        assert [answer.returncode == 0 for answer in observations] == [False, False, True]
+        assert "503" in observations[0].stderr
 
     def test_a_lost_answer_is_a_push_that_took_effect(self, git_http: GitHttpServer, clone: Path) -> None:
         new = commit(clone, "second", "2\n")

@@ -1,4 +1,5 @@
-"""Values for the tests of the report room: a small fleet by hand, and the writing of a change onto a tree in memory."""
+"""Values for the tests of the report package: a small fleet by hand, and the writing of a change onto a tree in
+memory."""
 
 from __future__ import annotations
 

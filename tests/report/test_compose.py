@@ -260,7 +260,7 @@ def test_subjects_stay_short() -> None:
 
 
 def test_two_versions_of_one_file_in_a_snapshot_lie_side_by_side() -> None:
-    """Where a last good version stands in for one document of a file (law 2)."""
+    """Where a last good version stands in for one document of a file (invariant 2)."""
     old, new = "a" * 40, "b" * 40
     refs = (
         DocumentRef("resources/x.yaml", new, 0, NAMESPACE),

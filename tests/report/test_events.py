@@ -13,7 +13,7 @@ from gitfleet.model.events import Event
 from gitfleet.model.operations import Create, Delete, Keep, Outcome
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
-from gitfleet.report import events_of_outcomes, sentence, tell_events
+from gitfleet.report import emit_events, events_of_outcomes, sentence
 from tests.report.builders import COMMIT, CONFIG, binding, cluster, fault, manifest, record, small_fleet, through
 from tests.report.fleets import fleets
 
@@ -22,7 +22,7 @@ WEB = PlacementKey("", "web")
 
 def lines(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
     """The events as JSON, without those of placements' conditions."""
-    told = tell_events(before, after)
+    told = emit_events(before, after)
     return [event.to_json() for event in told if not (event.type == "placement" and "condition" in event.fields)]
 
 
@@ -117,7 +117,7 @@ def test_the_fleets_own_events() -> None:
 def test_conditions_of_a_placement() -> None:
     before, after = fleet(binding(WEB, "a", conditions=through(last="False"))), fleet(binding(WEB, "a"))
 
-    [event] = [event for event in tell_events(before, after) if event.type == "placement"]
+    [event] = [event for event in emit_events(before, after) if event.type == "placement"]
 
     assert event.to_json(1.5) == {
         "t": 1.5, "type": "placement", "placement": "web", "condition": "Available", "status": "True",
@@ -155,11 +155,11 @@ def test_outcomes_tell_what_was_applied() -> None:
 @settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 @given(fleets(), fleets())
 def test_equal_states_tell_nothing_and_every_event_has_a_sentence(before: FleetState, after: FleetState) -> None:
-    assert tell_events(before, before) == tell_events(before, replace(before)) == ()
-    told = tell_events(before, after)
+    assert emit_events(before, before) == emit_events(before, replace(before)) == ()
+    told = emit_events(before, after)
     assert all(sentence(event) for event in told)
-    assert told == tell_events(before, after)
+    assert told == emit_events(before, after)
 
 
 def test_equal_copies_tell_nothing() -> None:
-    assert tell_events(small_fleet(), small_fleet()) == ()
+    assert emit_events(small_fleet(), small_fleet()) == ()

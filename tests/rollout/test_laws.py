@@ -1,4 +1,4 @@
-"""Laws that hold for every plan: the budget is never exceeded, and the same question has the same answer."""
+"""invariants that hold for every plan: the budget is never exceeded, and the same question has the same answer."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ def test_no_plan_takes_down_more_than_the_budget(asked: RolloutRequest) -> None:
 @settings(deadline=None)
 @given(requests())
 def test_planning_again_and_again_at_one_moment_stays_within_the_one_budget(asked: RolloutRequest) -> None:
-    room, down, now = room_to_take_down(asked), 0, asked
+    package, down, now = room_to_take_down(asked), 0, asked
     for _ in range(len(asked.bindings) + 2):
         plan = plan_rollout(now)
         down += taken_down(now.bindings, plan)
         now = request_with(now, plan.bindings)
-    assert down <= room
+    assert down <= package
     settled = plan_rollout(now)
     assert settled.moves == ()
     assert settled.bindings == now.bindings

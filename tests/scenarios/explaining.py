@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitfleet import cycle
+from gitfleet import reconcile
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.loop.workspace import Workspace
 from gitfleet.settings import Limits
-from gitfleet.testing.clock import ManualClock
-from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
-from gitfleet.testing.memory_cache import MemoryCache
-from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.simulation.clock import ManualClock
+from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
 
 
 def open_workspace(
@@ -29,7 +29,7 @@ def open_workspace(
         state_trees=StateTrees(repo, trees, Limits()),
         fanout=Fanout(directory=SimulatedDirectory(fleet), executor=None),
         clock=clock,
-        corridor=cycle.Corridor(),
+        decider=reconcile.Decider(),
         version="test",
     )
     return Workspace(driver=driver, clock=clock, wake=Wake(), clusters=clusters, watch=lambda wake: lambda: None)
@@ -42,6 +42,6 @@ def explain(repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock, placeme
 
 def waiting(repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock) -> tuple[str, ...]:
     """What a tick that changes nothing says it is waiting for."""
-    result = open_workspace(repo, fleet, clock, "live").driver.tick()
+    result = open_workspace(repo, fleet, clock, "live").driver.reconcile()
     assert not result.changed
     return result.waiting

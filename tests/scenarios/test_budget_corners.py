@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from gitfleet.model.objects import JsonObject, ObjectKey
-from gitfleet.testing import builders
-from gitfleet.testing.cluster import Happening
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation import builders
+from gitfleet.simulation.cluster import Happening
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests.scenarios.world import World
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
@@ -121,7 +121,7 @@ def test_a_cluster_that_leaves_is_no_longer_counted_on() -> None:
     world.settle()
     world.commit(builders.config_map("web", "settings", {"a": "1"}))
     world.fleet.crash_after(1)
-    world.tick()  # three are asked to change, one did, and its report is lost
+    world.reconcile()  # three are asked to change, one did, and its report is lost
     assert world.crashes == 1
     (changed,) = {h.cluster for h in world.happenings if h.key.name == "settings"}
     world.happenings.clear()
@@ -129,7 +129,7 @@ def test_a_cluster_that_leaves_is_no_longer_counted_on() -> None:
     # The one that was kept back leaves, and there is something new to roll out.
     body = next(m for m in members("a") if m["metadata"]["name"] == kept)
     world.commit(builders.config_map("web", "settings", {"a": "2"}), remove=[body])
-    result = world.tick()
+    result = world.reconcile()
     assert result is not None
     assert changed not in {h.cluster for h in world.happenings if (h.key.name, h.what) == ("settings", "delete")}
     binding = next(b for r in result.state.placements.values() for b in r.bindings if b.cluster == changed)
@@ -147,7 +147,7 @@ def test_a_report_that_was_lost_long_ago_is_no_failure() -> None:
     for name in ("c1", "c2"):
         world.fleet.cluster(name).delete_by_hand(ObjectKey("", "v1", "ConfigMap", "web", "settings"))
     world.fleet.crash_after(2)
-    world.tick()
+    world.reconcile()
     assert world.crashes == 1
     world.advance(hours=1)
     counted = most_down(world)

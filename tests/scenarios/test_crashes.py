@@ -11,8 +11,8 @@ import pytest
 
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.shapes import is_own_apply
-from gitfleet.testing import builders
-from gitfleet.testing.cluster import Happening, SimulatedCrash
+from gitfleet.simulation import builders
+from gitfleet.simulation.cluster import Happening, SimulatedCrash
 from tests.scenarios.world import World, end_of
 
 STEPS = ("gathered", "decided", "intent published", "performed", "reported")
@@ -115,7 +115,7 @@ def replaced(world: World) -> None:
     """A placement is deleted and comes back while its resources are still being removed."""
     begin(world)
     world.commit(remove=[web()])
-    world.driver.tick()
+    world.driver.reconcile()
     world.commit(web(policy=builders.pick_n(2)))
 
 
@@ -163,7 +163,7 @@ def undisturbed(situation: Callable[[World], None]) -> tuple[dict[str, Any], int
 
 
 def assert_all_is_owned(world: World) -> None:
-    """Law 1: whatever gitfleet put on a cluster stands in the inventory that is already pushed."""
+    """invariant 1: whatever gitfleet put on a cluster stands in the inventory that is already pushed."""
     inventory = world.state().inventory
     for name, cluster in world.fleet.clusters.items():
         for live in cluster.objects():
@@ -207,7 +207,7 @@ def test_crashing_again_and_again_still_gets_there(situation: Callable[[World], 
     world = prepared(situation)
     for _ in range(3 * operations + 3):
         world.fleet.crash_after(1)
-        world.tick()
+        world.reconcile()
         next_change = world.fleet.next_change()
         if next_change is not None:
             world.clock.move_to(next_change)
@@ -235,8 +235,8 @@ def test_no_budget_is_broken_by_a_crash(step: str) -> None:
     world.watch = count
     for _ in range(40):
         world.driver.checkpoint = die
-        world.tick()
-        world.tick()
+        world.reconcile()
+        world.reconcile()
         change = world.fleet.next_change()
         if change is not None:
             world.clock.move_to(change)

@@ -1,4 +1,5 @@
-"""Law 2: a commit with faults takes nothing away, lets its sound changes through, and says what is wrong where."""
+"""invariant 2: a commit with faults takes nothing away, lets its sound changes through, and says what is wrong
+where."""
 
 from __future__ import annotations
 
@@ -8,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 import yaml
 
-from gitfleet.testing import builders
-from gitfleet.testing.builders import to_yaml
+from gitfleet.simulation import builders
+from gitfleet.simulation.builders import to_yaml
 from tests.scenarios.world import World
 
 CLUSTERS = ("c1", "c2", "c3")

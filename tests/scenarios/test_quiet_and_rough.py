@@ -7,8 +7,8 @@ import pytest
 from gitfleet.errors import RetryLater
 from gitfleet.model.conditions import find_condition
 from gitfleet.model.objects import ObjectKey
-from gitfleet.testing import builders
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation import builders
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests.scenarios.test_crashes import NAMES, begin, members, payload, web
 from tests.scenarios.world import STATE, World, end_of
 
@@ -31,7 +31,7 @@ def test_a_settled_fleet_makes_no_commit_in_a_hundred_hours() -> None:
         world.advance(hours=1)
         if hour % 25 == 0:
             world.restart()
-        result = world.tick()
+        result = world.reconcile()
         assert result is not None and result.settled and not result.changed
     assert world.repo.fetch()[STATE] == head
 
@@ -173,7 +173,7 @@ def test_a_refused_object_blocks_neither_other_objects_nor_other_clusters() -> N
     commits = world.state_commits()
     for _ in range(20):
         world.advance(minutes=10)
-        world.tick()
+        world.reconcile()
     assert world.state_commits() == commits  # trying again is no news
     world.fleet.cluster("c2").behave(())
     world.settle()
@@ -194,11 +194,11 @@ def test_a_remote_that_fails_for_a_moment_loses_nothing() -> None:
     world.commit(*members(), *payload(), web())
     world.repo.fail_next_fetch(RetryLater("the remote does not answer"))
     with pytest.raises(RetryLater):
-        world.driver.tick()
+        world.driver.reconcile()
     for _ in range(3):
         world.repo.fail_next_commit(RetryLater("the remote does not answer"))
         with pytest.raises(RetryLater):
-            world.driver.tick()
+            world.driver.reconcile()
     world.settle()
     assert [world.image(name) for name in NAMES] == ["web:1"] * 3
 
@@ -211,7 +211,7 @@ def test_a_report_that_cannot_be_pushed_is_made_up_for() -> None:
         world.repo.fail_next_commit(RetryLater("the remote does not answer")) if step == "performed" else None
     )
     with pytest.raises(RetryLater):
-        world.driver.tick()
+        world.driver.reconcile()
     world.driver.checkpoint = lambda step: None
     world.settle()
     fresh = World()
@@ -245,9 +245,9 @@ def test_a_history_that_was_rewritten_takes_nothing_away() -> None:
 def test_losing_everything_but_the_remote_loses_nothing() -> None:
     world = settled()
     world.commit(*payload("web:2"))
-    world.tick()
+    world.reconcile()
     for _ in range(30):
         world.restart()
-        world.tick()
+        world.reconcile()
         world.clock.advance(5)
     assert [world.image(name) for name in NAMES] == ["web:2"] * 3

@@ -9,8 +9,8 @@ import pytest
 
 from gitfleet.loop.driver import Driver
 from gitfleet.ports.repos import BranchChange
-from gitfleet.testing import builders
-from gitfleet.testing.cluster import Happening
+from gitfleet.simulation import builders
+from gitfleet.simulation.cluster import Happening
 from tests.scenarios.test_crashes import NAMES, STEPS, each_situation, payload, prepared, undisturbed, update
 from tests.scenarios.world import STATE, World, end_of
 
@@ -45,7 +45,7 @@ class Downtime:
 def rest(driver: Driver) -> None:
     """Let one process do all that it can do now."""
     for _ in range(30):
-        result = driver.tick()
+        result = driver.reconcile()
         if not result.changed and not result.lost_race:
             return
     raise AssertionError("still changing after 30 ticks")
@@ -71,7 +71,7 @@ def test_two_processes_step_by_step_get_there_together(situation: Callable[[Worl
 
         def both(passed: str, step: str = step, other: Driver = other) -> None:
             if passed == step:
-                other.tick()
+                other.reconcile()
 
         world.driver.checkpoint = both
         world.settle()
@@ -109,7 +109,7 @@ def test_a_lost_race_is_told_and_performs_nothing() -> None:
         world.repo.commit(BranchChange(branch=STATE, expected=head, subject="s", when=when, write=stranger))
 
     world.repo.before_commit = first
-    result = world.driver.tick()
+    result = world.driver.reconcile()
     assert result.lost_race and not result.changed and not result.settled
     assert len(world.happenings) == before
     world.settle()
@@ -167,7 +167,7 @@ def test_both_processes_hear_of_a_newer_commit_in_the_middle() -> None:
         number = next(versions, None)
         if number is not None:
             world.commit(builders.deployment("web", "web", image=f"web:{number}"))
-        other.tick()
+        other.reconcile()
 
     world.driver.checkpoint = newer
     world.settle()

@@ -1,6 +1,6 @@
 """A whole small world for scenario tests: a git remote, member clusters and a clock in memory, and drivers on them.
 
-Nothing of gitfleet is replaced: the driver, the rooms and the state branch are the real ones.
+Nothing of gitfleet is replaced: the driver, the packages and the state branch are the real ones.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gitfleet import cycle
-from gitfleet.loop.driver import Driver, TickResult
+from gitfleet import reconcile
+from gitfleet.loop.driver import Driver, ReconcileResult
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.bindings import Binding
@@ -21,13 +21,13 @@ from gitfleet.model.objects import JsonObject
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.settings import Limits
-from gitfleet.testing.builders import path_of, repo_files_for
-from gitfleet.testing.clock import ManualClock
-from gitfleet.testing.cluster import Happening, SimulatedCrash
-from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
-from gitfleet.testing.memory_cache import MemoryCache
-from gitfleet.testing.memory_repo import MemoryRepo
-from gitfleet.testing.rules import ClusterRule
+from gitfleet.simulation.builders import path_of, repo_files_for
+from gitfleet.simulation.clock import ManualClock
+from gitfleet.simulation.cluster import Happening, SimulatedCrash
+from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.simulation.rules import ClusterRule
 
 STATE: Final = "gitfleet/state"
 MOST_TICKS: Final = 60
@@ -92,7 +92,7 @@ class World:
             state_trees=StateTrees(self.repo, trees, Limits()),
             fanout=Fanout(directory=SimulatedDirectory(self.fleet), executor=None),
             clock=self.clock,
-            corridor=cycle.Corridor(),
+            decider=reconcile.Decider(),
             version="test",
             listen=self.events.append,
             checkpoint=checkpoint,
@@ -104,10 +104,10 @@ class World:
         """The process dies, and another one begins."""
         self.driver = self.start()
 
-    def tick(self) -> TickResult | None:
+    def reconcile(self) -> ReconcileResult | None:
         """One tick of the living process; None when it died in it (then another one lives)."""
         try:
-            return self.driver.tick()
+            return self.driver.reconcile()
         except SimulatedCrash:
             self.crashes += 1
             self.mourn()
@@ -117,7 +117,7 @@ class World:
     def rest(self) -> datetime | None:
         """Tick until nothing changes at this moment; when time alone may change something."""
         for _ in range(MOST_TICKS):
-            result = self.tick()
+            result = self.reconcile()
             if result is not None and not result.changed and not result.lost_race:
                 return result.wake_at
         raise AssertionError(f"still changing after {MOST_TICKS} ticks at {self.clock.now()}")

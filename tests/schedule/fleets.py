@@ -25,7 +25,7 @@ from gitfleet.model.placements import (
     Toleration,
     TopologySpreadConstraint,
 )
-from gitfleet.model.scheduling import SchedulingAnswer, SchedulingRequest
+from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -109,7 +109,7 @@ def spread(key: str, max_skew: int = 1, *, hard: bool = True) -> TopologySpreadC
     return TopologySpreadConstraint(max_skew=max_skew, topology_key=key, when_unsatisfiable=when)
 
 
-def states(answer: SchedulingAnswer) -> dict[str, str]:
+def states(answer: SchedulingResult) -> dict[str, str]:
     """Each cluster's state, for one whole comparison."""
     return {each.cluster: each.state.value for each in answer.bindings}
 

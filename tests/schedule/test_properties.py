@@ -122,10 +122,10 @@ def test_spread_is_never_worse_than_a_hard_constraint(
     counts = Counter(dict.fromkeys(domains.values(), 0))
     counts.update(domains[each.cluster] for each in answer.bindings if each.cluster in domains)
     assert max(counts.values(), default=0) - min(counts.values(), default=0) <= max_skew
-    room = {each.name for each in fleet} - {each.cluster for each in answer.bindings}
+    package = {each.name for each in fleet} - {each.cluster for each in answer.bindings}
     if answer.fulfilled is False:
         lowest = min(counts.values(), default=0)
-        assert all(name in domains and counts[domains[name]] > lowest for name in room)
+        assert all(name in domains and counts[domains[name]] > lowest for name in package)
 
 
 @given(fleets(), policies(), histories())

@@ -9,7 +9,7 @@ from gitfleet.model.canonical import digest_of
 from gitfleet.model.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 from gitfleet.model.placements import Placement, PlacementKey, ResourceSelector, SelectionScope
 from gitfleet.model.state import PlacementRecord
-from gitfleet.snapshots import PayloadIndex, SnapshotAnswer, index_payload, take_snapshots
+from gitfleet.snapshots import PayloadIndex, SnapshotResult, index_payload, take_snapshots
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAMESPACED = {
@@ -62,7 +62,7 @@ def placement(*selectors: ResourceSelector, name: str = "web", ns: str = "", **m
     return Placement(key=PlacementKey(ns, name), selectors=selectors, **more)
 
 
-def record_of(subject: Placement, answer: SnapshotAnswer, **more: Any) -> PlacementRecord:
+def record_of(subject: Placement, answer: SnapshotResult, **more: Any) -> PlacementRecord:
     return PlacementRecord(
         placement=subject,
         resource_snapshots=answer.resource_snapshots,
@@ -73,5 +73,5 @@ def record_of(subject: Placement, answer: SnapshotAnswer, **more: Any) -> Placem
 
 def take(
     subject: Placement, payload: PayloadIndex, before: PlacementRecord | None = None, **more: Any
-) -> SnapshotAnswer:
+) -> SnapshotResult:
     return take_snapshots(subject, payload, before, commit=more.pop("commit", "c0"), now=NOW, **more)

@@ -144,7 +144,7 @@ def test_no_policy_is_pick_all() -> None:
 
 
 def test_a_file_that_cannot_be_read_takes_nothing_away() -> None:
-    """Law 2: what is missing is carried over, what changed is taken, what is no longer selected goes."""
+    """invariant 2: what is missing is carried over, what changed is taken, what is no longer selected goes."""
     old, kept = config("old", "web"), config("kept", "web")
     record = record_of(SUBJECT, take(SUBJECT, index(NAMESPACE, old, kept)))
     held = index(NAMESPACE, config("kept", "web", "2"), holds_removals=True)

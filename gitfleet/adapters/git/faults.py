@@ -35,7 +35,9 @@ def fault_of(answer: Answer, shown: str, mask: Callable[[str], str], *, doing: s
     text = mask(answer.errors)
     said = quote_of(text)
     if answer.timed_out:
-        return RemoteUnreachable(f"{doing} {shown} took too long and was stopped.", hint="The next tick tries again.")
+        return RemoteUnreachable(
+            f"{doing} {shown} took too long and was stopped.", hint="The next reconcile tries again."
+        )
     if _NOT_ALLOWED.search(text):
         return BadInput(f"{doing} {shown} would use a protocol that is not allowed: {said}")
     if _DAMAGED_OBJECT.search(text):
@@ -51,7 +53,7 @@ def fault_of(answer: Answer, shown: str, mask: Callable[[str], str], *, doing: s
     if _CERTIFICATE.search(text):
         hint = "If the host is signed by your own authority, give its certificate (ca_file)."
         return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {said}", hint=hint)
-    return RemoteUnreachable(f"{doing} {shown} did not work: {said}", hint="The next tick tries again.")
+    return RemoteUnreachable(f"{doing} {shown} did not work: {said}", hint="The next reconcile tries again.")
 
 
 def is_about_the_remote(answer: Answer) -> bool:

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.discovery import Discovery
-from gitfleet.adapters.kube.looking import Found, Looker
+from gitfleet.adapters.kube.looking import Found, Observer
 from gitfleet.adapters.kube.performing import Performer
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.errors import GitfleetError
 from gitfleet.model.objects import ObjectKey
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock
 
@@ -39,38 +39,38 @@ class KubeClient:
         """How long properties count before they are collected again: the cluster's heartbeat period."""
         self._clock: Clock = clock or SystemClock()
         self._discovery = Discovery(wire)
-        self._looker = Looker(wire, self._discovery, parallel=parallel)
+        self._observer = Observer(wire, self._discovery, parallel=parallel)
 
     @property
     def refused(self) -> bool:
         """Whether the server refused the credentials the last time."""
         return self._wire.refused
 
-    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         """See ClusterReader."""
         now = self._clock.now()
         try:
-            return self._look(keys, probe, now)
+            return self._observe(keys, probe, now)
         except GitfleetError as error:
-            return ClusterAnswer(cluster=self.cluster, reachable=False, error=str(error), observed=now)
+            return ClusterObservation(cluster=self.cluster, reachable=False, error=str(error), observed=now)
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """See ClusterWriter."""
-        return Performer(self._wire, self._discovery, self._looker, parallel=self._parallel).perform(operations)
+        return Performer(self._wire, self._discovery, self._observer, parallel=self._parallel).perform(operations)
 
     def close(self) -> None:
         """See ClusterClient."""
         self._wire.close()
 
-    def _look(self, keys: Collection[ObjectKey], probe: bool, now: datetime) -> ClusterAnswer:
+    def _observe(self, keys: Collection[ObjectKey], probe: bool, now: datetime) -> ClusterObservation:
         if not probe:
-            found = self._looker.objects(keys)
+            found = self._observer.objects(keys)
             return self._answer(found, now)
-        healthy, why = self._looker.probe()
-        namespaces = self._looker.namespaces()
+        healthy, why = self._observer.probe()
+        namespaces = self._observer.namespaces()
         gathered = self._collector.gather(now, self.period) if self._collector else Gathered()
-        found = self._looker.objects(keys) if keys else Found()
-        return ClusterAnswer(
+        found = self._observer.objects(keys) if keys else Found()
+        return ClusterObservation(
             cluster=self.cluster,
             reachable=True,
             healthy=healthy,
@@ -84,7 +84,7 @@ class KubeClient:
             told=gathered.told,
         )
 
-    def _answer(self, found: Found, now: datetime) -> ClusterAnswer:
-        return ClusterAnswer(
+    def _answer(self, found: Found, now: datetime) -> ClusterObservation:
+        return ClusterObservation(
             cluster=self.cluster, reachable=True, observed=now, live=found.live, unreadable=found.unreadable
         )

@@ -35,7 +35,7 @@ class Found:
     unreadable: dict[ObjectKey, str] = field(default_factory=dict)
 
 
-class Looker:
+class Observer:
     """Reads from one API server."""
 
     def __init__(self, wire: Wire, discovery: Discovery, *, parallel: int) -> None:

@@ -11,7 +11,7 @@ import orjson
 
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
-from gitfleet.adapters.kube.looking import Looker, run_parallel
+from gitfleet.adapters.kube.looking import Observer, run_parallel
 from gitfleet.adapters.kube.masking import secrets_in
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.errors import BadInput, GitfleetError
@@ -23,7 +23,8 @@ from gitfleet.model.shapes import FIELD_MANAGER
 Write = Create | Update | Delete
 CRD_TRIES: Final = 50
 CRD_PAUSE_SECONDS: Final = 0.1
-"""A definition is Established within a tenth of a second as a rule; after five seconds the next tick tries again."""
+"""A definition is Established within a tenth of a second as a rule; after five seconds the next reconcile tries
+again."""
 _OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
 
 
@@ -34,14 +35,14 @@ class Performer:
         self,
         wire: Wire,
         discovery: Discovery,
-        looker: Looker,
+        looker: Observer,
         *,
         parallel: int,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._wire = wire
         self._discovery = discovery
-        self._looker = looker
+        self._observer = looker
         self._parallel = parallel
         self._pause = pause
         self._outcomes: dict[int, Outcome] = {}
@@ -131,10 +132,10 @@ class Performer:
             gate = self._asking.setdefault(need, threading.Lock())
         with gate:
             if need not in self._needs:
-                self._needs[need] = self._look_for(need)
+                self._needs[need] = self._observe_for(need)
             return self._needs[need]
 
-    def _look_for(self, need: ObjectKey) -> str | None:
+    def _observe_for(self, need: ObjectKey) -> str | None:
         number = self._by_key.get(need)
         planned = self._outcomes.get(number) if number is not None else None
         if planned is not None and not planned.ok:
@@ -144,7 +145,7 @@ class Performer:
         return self._definition_missing(need)
 
     def _namespace_missing(self, need: ObjectKey) -> str | None:
-        live, why = self._looker.get(Resource("/api/v1", "namespaces", False), need)
+        live, why = self._observer.get(Resource("/api/v1", "namespaces", False), need)
         if why:
             # Who may not look at namespaces may still write into them.
             return None
@@ -155,7 +156,7 @@ class Performer:
     def _definition_missing(self, need: ObjectKey) -> str | None:
         resource = Resource(f"/apis/{need.group}/{need.version}", "customresourcedefinitions", False)
         for _ in range(CRD_TRIES):
-            live, why = self._looker.get(resource, need)
+            live, why = self._observer.get(resource, need)
             if why:
                 return None
             if live is None:

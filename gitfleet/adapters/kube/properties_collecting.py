@@ -17,7 +17,7 @@ from gitfleet.model.canonical import digest_of
 from gitfleet.model.clusters import PropertyValue, ResourceUsage
 from gitfleet.model.conditions import Status
 from gitfleet.model.fleet import ListedProvider
-from gitfleet.model.observations import ToldCondition
+from gitfleet.model.observations import ReportedCondition
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider, PropertyProviderFactory
 
 CORE: Final = "core"
@@ -43,7 +43,7 @@ class Gathered:
 
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     usage: ResourceUsage | None = None
-    told: tuple[ToldCondition, ...] = ()
+    told: tuple[ReportedCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,19 +164,19 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= _LONGEST_VALUE and value.isprintable()
 
 
-def _together(answers: Sequence[_Answer], now: datetime) -> Gathered:
+def _together(observations: Sequence[_Answer], now: datetime) -> Gathered:
     """All answers as one: where two tell the same property, the later provider counts."""
     properties: dict[str, PropertyValue] = {}
     usages: list[ResourceUsage] = []
-    own: dict[str, ToldCondition] = {}
-    for answer in answers:
+    own: dict[str, ReportedCondition] = {}
+    for answer in observations:
         found = answer.collected
         properties.update({key: PropertyValue(value, now) for key, value in found.properties.items()})
         usages += [found.usage] if found.usage is not None else []
         own.update({told.type: replace(told, message=masked(told.message)) for told in found.conditions})
-    told = [_verdict(STARTED, "Started", _HAS_STARTED, [(a.name, a.started) for a in answers])]
-    if any(answer.started is None for answer in answers):
-        asked = [(answer.name, answer.failed) for answer in answers if answer.started is None]
+    told = [_verdict(STARTED, "Started", _HAS_STARTED, [(a.name, a.started) for a in observations])]
+    if any(answer.started is None for answer in observations):
+        asked = [(answer.name, answer.failed) for answer in observations if answer.started is None]
         told.append(_verdict(SUCCEEDED, "PropertiesCollected", _HAS_RETURNED, asked))
     others = [condition for type_, condition in own.items() if type_ not in (STARTED, SUCCEEDED)]
     return Gathered(properties=properties, usage=_added(usages, now), told=(*told, *others))
@@ -187,14 +187,14 @@ _HAS_RETURNED: Final = "The property provider has returned the latest cluster pr
 
 
 def _verdict(
-    type_: str, reason: str, message: str, answers: Iterable[tuple[str, tuple[str, str] | None]]
-) -> ToldCondition:
+    type_: str, reason: str, message: str, observations: Iterable[tuple[str, tuple[str, str] | None]]
+) -> ReportedCondition:
     """True when all is well; otherwise the first failure's reason, and every failure with its provider's name."""
-    failures = [(name, fault) for name, fault in answers if fault is not None]
+    failures = [(name, fault) for name, fault in observations if fault is not None]
     if not failures:
-        return ToldCondition(type_, Status.TRUE, reason, message)
+        return ReportedCondition(type_, Status.TRUE, reason, message)
     sentence = "; ".join(f"{name}: {fault[1]}" for name, fault in failures)
-    return ToldCondition(type_, Status.FALSE, failures[0][1][0], masked(sentence))
+    return ReportedCondition(type_, Status.FALSE, failures[0][1][0], masked(sentence))
 
 
 def _added(usages: Sequence[ResourceUsage], now: datetime) -> ResourceUsage | None:

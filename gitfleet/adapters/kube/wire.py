@@ -42,7 +42,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """Limits in seconds and tries. A read that timed out is not tried again here: the next tick is soon enough."""
+    """Limits in seconds and tries. A read that timed out is not tried again here: the next reconcile is soon enough."""
 
     connect_seconds: float = 5.0
     read_seconds: float = 20.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.adapters.git.hubs import Hub, bare, clone_with_work_tree, git, two_on
 from tests.realparts.git_http import GitHttpServer
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.ports.repos import BranchChange
-from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_repo import MemoryRepo
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 STATE = "gitfleet/state"

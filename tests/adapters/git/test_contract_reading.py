@@ -6,7 +6,7 @@ import pytest
 
 from gitfleet.errors import BadInput
 from gitfleet.ports.repos import RepoReader, RepoWriter, TreeEntry
-from gitfleet.testing.memory_trees import blob_id
+from gitfleet.simulation.memory_trees import blob_id
 from tests.adapters.git.hubs import WHEN, Hub, change, git, put_symlink
 
 FILES = {"a.b": b"1\n", "a/b": b"22\n", "a-b": b"", "sub/deep/er.yaml": b"kind: X\n"}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.ports.repos import BranchChange, TreeEntry
-from gitfleet.testing.memory_repo import MemoryRepo
-from gitfleet.testing.memory_trees import blob_id
+from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_trees import blob_id
 from tests.adapters.git.hubs import STATE, WHEN, Hub, change
 
 

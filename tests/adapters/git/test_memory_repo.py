@@ -6,7 +6,7 @@ import pytest
 
 from gitfleet.errors import LostRace, RemoteUnreachable
 from gitfleet.ports.repos import BranchChange
-from gitfleet.testing.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.adapters.git.hubs import STATE, WHEN, change
 
 

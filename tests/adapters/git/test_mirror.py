@@ -15,7 +15,7 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.errors import LostRace, RemoteUnreachable, RetryLater
-from gitfleet.testing.memory_trees import blob_id
+from gitfleet.simulation.memory_trees import blob_id
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, git, unsound
 
 
@@ -105,7 +105,7 @@ def test_a_damaged_mirror_is_made_anew(file_hub: Hub, harm: str, again: bool) ->
     subprocess.run(["sh", "-c", harm], cwd=mirror, check=False, capture_output=True)
     remote = file_hub.repo if again else GitRemote(str(file_hub.path), mirror.parent)
     second = file_hub.seed({"new": b"n"})
-    for attempt in range(4):  # each attempt is a tick of the loop
+    for attempt in range(4):  # each attempt is a reconcile of the loop
         try:
             assert remote.fetch() == {"main": second}
             assert remote.read_blobs([blob_id(b"n"), blob_id(b"7")], limit=9) == {

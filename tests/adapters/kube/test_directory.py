@@ -79,7 +79,7 @@ def test_contexts_files_and_secrets_are_found(tmp_path: Path) -> None:
             {"kubeconfig_file": "config"},
             {"kubeconfig_secret": ("fleet", "c1", "value")},
         ):
-            assert directory.client(member(**connection)).look([]).reachable
+            assert directory.client(member(**connection)).observe([]).reachable
         assert asked == [("fleet", "c1", "value")]
         assert {seen[2] for seen in stub.seen} == {"Bearer t0ken"}
         with pytest.raises(MissingPart, match='no context "elsewhere"') as raised:
@@ -238,5 +238,5 @@ def test_a_login_that_fails_makes_a_cluster_unreachable_with_the_reason(tmp_path
     path = plugin(tmp_path, "echo no entry >&2; exit 3")
     (tmp_path / "config").write_text(json.dumps(asks(path)))
     directory = KubeDirectory(tmp_path / "config", allowed_exec=(str(path),))
-    answer = directory.client(member(context="here")).look([])
+    answer = directory.client(member(context="here")).observe([])
     assert not answer.reachable and "no entry" in answer.error

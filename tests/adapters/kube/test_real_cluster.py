@@ -14,7 +14,7 @@ from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
-from gitfleet.apply import ApplyRequest, plan_apply, pledge_inventory, settle_inventory
+from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
 from gitfleet.model.canonical import digest_of
 from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.model.objects import Manifest, ObjectKey, Origin, key_of
@@ -62,15 +62,15 @@ def cluster(server: ApiServer, tmp_path: Path) -> Iterator[KubeClient]:
     found.close()
 
 
-class Ticks:
-    """Looks, plans, pledges, performs and settles, as a tick does."""
+class Reconciles:
+    """Looks, plans, pledges, performs and settles, as a reconcile does."""
 
     def __init__(self, cluster: KubeClient) -> None:
         self.cluster = cluster
         self.inventory: Inventory = {}
         self.outcomes: tuple[Outcome, ...] = ()
 
-    def tick(self, *manifests: Manifest, removing: str | None = None, **strategy: Any) -> tuple[Operation, ...]:
+    def reconcile(self, *manifests: Manifest, removing: str | None = None, **strategy: Any) -> tuple[Operation, ...]:
         work = Work(
             placement=WEB,
             cluster=self.cluster.cluster,
@@ -79,7 +79,7 @@ class Ticks:
             manifests=manifests,
             apply_strategy=ApplyStrategy(**strategy),
         )
-        answer = self.cluster.look({m.key for m in manifests} | set(self.inventory))
+        answer = self.cluster.observe({m.key for m in manifests} | set(self.inventory))
         assert answer.reachable, answer.error
         plan = plan_apply(
             ApplyRequest(
@@ -92,9 +92,9 @@ class Ticks:
                 known_namespaces=answer.namespaces,
             )
         )
-        pledged = pledge_inventory(self.inventory, plan)
+        recorded = record_intended(self.inventory, plan)
         self.outcomes = tuple(self.cluster.perform([o for o in plan if isinstance(o, Create | Update | Delete)]))
-        self.inventory = settle_inventory(pledged, self.outcomes, plan)
+        self.inventory = settle_inventory(recorded, self.outcomes, plan)
         return plan
 
     def told(self) -> list[tuple[str, bool]]:
@@ -198,31 +198,31 @@ def many(namespace: str) -> tuple[Manifest, ...]:
 
 
 def test_a_whole_work_is_applied_kept_and_pruned(server: ApiServer, cluster: KubeClient) -> None:
-    ticks = Ticks(cluster)
+    reconciles = Reconciles(cluster)
     wanted = many("whole-work")
-    plan = ticks.tick(*wanted)
+    plan = reconciles.reconcile(*wanted)
     assert {type(o) for o in plan} == {Create}
-    assert ticks.told() == [("Applied", True)] * len(wanted)
-    assert {type(o) for o in ticks.tick(*wanted)} == {Keep}, "what a server fills in is no drift"
-    assert [o.code for o in ticks.tick(*wanted) if isinstance(o, Keep)] == ["InPlace"] * len(wanted)
+    assert reconciles.told() == [("Applied", True)] * len(wanted)
+    assert {type(o) for o in reconciles.reconcile(*wanted)} == {Keep}, "what a server fills in is no drift"
+    assert [o.code for o in reconciles.reconcile(*wanted) if isinstance(o, Keep)] == ["InPlace"] * len(wanted)
     fewer = wanted[:4]
-    assert {k for k in kinds(ticks.tick(*fewer)) if k[0] == "Delete"} == {
+    assert {k for k in kinds(reconciles.reconcile(*fewer)) if k[0] == "Delete"} == {
         ("Delete", kind) for kind in ("Deployment", "RoleBinding", "NetworkPolicy", "CronJob")
     }
-    assert {code for code, ok in ticks.told() if ok} <= {"Deleted", "Deleting", "NotFound"}
+    assert {code for code, ok in reconciles.told() if ok} <= {"Deleted", "Deleting", "NotFound"}
 
 
 def test_drift_is_seen_and_undone(server: ApiServer, cluster: KubeClient) -> None:
     namespace = server.make_namespace()
-    ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
-    ticks.tick(wanted)
+    reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
+    reconciles.reconcile(wanted)
     with server.client() as client:
         CoreV1Api(client).patch_namespaced_config_map("cm", namespace, {"data": {"a": "2", "b": "kept"}})
-    (refusal,) = ticks.tick(wanted, when_to_apply="IfNotDrifted")
+    (refusal,) = reconciles.reconcile(wanted, when_to_apply="IfNotDrifted")
     assert isinstance(refusal, Refuse) and refusal.details == (("/data/a", "2", "1"),)
-    (update,) = ticks.tick(wanted)
+    (update,) = reconciles.reconcile(wanted)
     assert isinstance(update, Update) and "/data/a is 2 and should be 1" in update.reason
-    (keep,) = ticks.tick(wanted)
+    (keep,) = reconciles.reconcile(wanted)
     assert isinstance(keep, Keep) and keep.live is not None and keep.live.body["data"] == {"a": "1", "b": "kept"}
 
 
@@ -231,22 +231,22 @@ def test_takeover_and_conflicts(server: ApiServer, cluster: KubeClient) -> None:
     body: Any = {"metadata": {"name": "cm"}, "data": {"a": "old"}}
     with server.client() as client:
         CoreV1Api(client).create_namespaced_config_map(namespace, body, field_manager="helm")
-    ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
-    (refused,) = ticks.tick(wanted, when_to_take_over="Never")
+    reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
+    (refused,) = reconciles.reconcile(wanted, when_to_take_over="Never")
     assert isinstance(refused, Refuse) and refused.code == "NotTakenOver"
-    ticks.tick(wanted, type="ServerSideApply")
-    (outcome,) = ticks.outcomes
+    reconciles.reconcile(wanted, type="ServerSideApply")
+    (outcome,) = reconciles.outcomes
     assert (outcome.code, outcome.ok, outcome.retry) == ("Conflict", False, False)
     assert "helm" in outcome.message and ".data.a" in outcome.message
-    ticks.tick(wanted)
-    assert ticks.told() == [("Applied", True)]
+    reconciles.reconcile(wanted)
+    assert reconciles.told() == [("Applied", True)]
 
 
 def test_prune_spares_an_object_that_somebody_made_anew(server: ApiServer, cluster: KubeClient) -> None:
     namespace = server.make_namespace()
-    ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
-    ticks.tick(wanted)
-    stale = next(iter(ticks.inventory.values()))
+    reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
+    reconciles.reconcile(wanted)
+    stale = next(iter(reconciles.inventory.values()))
     with server.client() as client:
         core = CoreV1Api(client)
         core.delete_namespaced_config_map("cm", namespace)
@@ -256,16 +256,16 @@ def test_prune_spares_an_object_that_somebody_made_anew(server: ApiServer, clust
         delete = Delete(cluster="east", placement=WEB, key=wanted.key, uid=stale.uid or "", wave=1, reason="x")
         (outcome,) = cluster.perform([delete])
         assert (outcome.code, outcome.ok) == ("Conflict", False)
-        (release,) = ticks.tick(removing="Delete")
+        (release,) = reconciles.reconcile(removing="Delete")
         assert isinstance(release, Release)
         assert core.read_namespaced_config_map("cm", namespace) is not None
 
 
 def test_an_update_never_makes_or_changes_another_object(server: ApiServer, cluster: KubeClient) -> None:
     namespace = server.make_namespace()
-    ticks, wanted = Ticks(cluster), config_map(namespace, a="1")
-    ticks.tick(wanted)
-    answer = cluster.look([wanted.key])
+    reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
+    reconciles.reconcile(wanted)
+    answer = cluster.observe([wanted.key])
     live = answer.live[wanted.key]
     assert live is not None
     with server.client() as client:
@@ -273,7 +273,7 @@ def test_an_update_never_makes_or_changes_another_object(server: ApiServer, clus
     update = Update(cluster="east", placement=WEB, manifest=wanted, wave=1, reason="x", live=live)
     (outcome,) = cluster.perform([update])
     assert (outcome.code, outcome.ok, outcome.retry) == ("Conflict", False, True)
-    assert cluster.look([wanted.key]).live == {wanted.key: None}
+    assert cluster.observe([wanted.key]).live == {wanted.key: None}
 
 
 CRD: dict[str, Any] = {
@@ -322,7 +322,7 @@ CRD: dict[str, Any] = {
 
 
 def test_a_definition_its_objects_and_their_namespace_in_one_work(server: ApiServer, cluster: KubeClient) -> None:
-    ticks = Ticks(cluster)
+    reconciles = Reconciles(cluster)
     namespace = manifest({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "widgets"}})
     widget = manifest(
         {
@@ -333,15 +333,15 @@ def test_a_definition_its_objects_and_their_namespace_in_one_work(server: ApiSer
         }
     )
     wanted = (widget, manifest(CRD), namespace)
-    ticks.tick(*wanted)
-    assert ticks.told() == [("Applied", True)] * 3, [o.message for o in ticks.outcomes]
-    assert {type(o) for o in ticks.tick(*wanted)} == {Keep}
-    live = cluster.look([widget.key]).live[widget.key]
+    reconciles.reconcile(*wanted)
+    assert reconciles.told() == [("Applied", True)] * 3, [o.message for o in reconciles.outcomes]
+    assert {type(o) for o in reconciles.reconcile(*wanted)} == {Keep}
+    live = cluster.observe([widget.key]).live[widget.key]
     assert live is not None and live.body["spec"] == {"size": 1, "parts": [{"id": "a", "color": "red"}]}
     assert availability_of(live.body).availability is Availability.NOT_TRACKABLE
     wrong = manifest({**widget.body, "spec": {"sise": 3}})
-    ticks.tick(wrong, *wanted[1:])
-    failed = [o for o in ticks.outcomes if not o.ok]
+    reconciles.reconcile(wrong, *wanted[1:])
+    failed = [o for o in reconciles.outcomes if not o.ok]
     assert [(o.code, o.retry) for o in failed] == [("Invalid", False)]
     assert "sise" in failed[0].message
 
@@ -389,19 +389,19 @@ def test_looks_list_when_many_and_page_when_long(server: ApiServer, cluster: Kub
     wanted = [config_map(namespace, name=f"cm-{n:03}", n=str(n)) for n in range(40)]
     cluster.perform([Create(cluster="east", placement=WEB, manifest=m, wave=1, reason="x") for m in wanted])
     absent = config_map(namespace, name="absent")
-    answer = cluster.look([absent.key, *(m.key for m in wanted)])
+    answer = cluster.observe([absent.key, *(m.key for m in wanted)])
     assert answer.healthy and namespace in (answer.namespaces or {})
     assert answer.live[absent.key] is None and len(answer.live) == 41
     one = answer.live[wanted[3].key]
     assert one is not None and (one.body["kind"], one.body["data"]) == ("ConfigMap", {"n": "3"})
-    few = cluster.look([wanted[3].key, absent.key], probe=False)
+    few = cluster.observe([wanted[3].key, absent.key], probe=False)
     assert few.live == {wanted[3].key: one, absent.key: None}
 
 
 def test_unserved_versions_are_not_mistaken_for_absent_objects(cluster: KubeClient) -> None:
     old = ObjectKey("policy", "v1beta1", "PodDisruptionBudget", "default", "x")
     never = ObjectKey("policy", "v1", "PodSecurityPolicy", "", "x")
-    answer = cluster.look([old, never])
+    answer = cluster.observe([old, never])
     assert answer.live == {never: None}
     assert "other versions" in answer.unreadable[old]
 
@@ -412,7 +412,7 @@ def test_permissions(control_planes: ControlPlanes, tmp_path: Path) -> None:
     found = KubeDirectory(path, patience=QUICK)
     client = found.client(member(server))
     wanted = config_map("default")
-    answer = client.look([wanted.key, *(replace(wanted.key, name=f"n{n}") for n in range(10))])
+    answer = client.observe([wanted.key, *(replace(wanted.key, name=f"n{n}") for n in range(10))])
     assert answer.reachable and answer.healthy and answer.namespaces is None
     assert len(answer.unreadable) == 11 and not answer.live
     assert "cannot get resource" in answer.unreadable[wanted.key]
@@ -426,13 +426,13 @@ def test_wrong_credentials_and_what_replaces_them(server: ApiServer, tmp_path: P
     right = path.read_text()
     path.write_text(right.replace(server.token, "wrong"))
     found = KubeDirectory(path, patience=QUICK)
-    answer = found.client(member(server)).look([])
+    answer = found.client(member(server)).observe([])
     assert (answer.reachable, answer.error) == (False, "the API server of east refused the credentials")
     path.write_text(right)
-    assert found.client(member(server)).look([]).reachable
+    assert found.client(member(server)).observe([]).reachable
     assert found.client(member(server)) is found.reader(member(server))
     other = control_plane_of_another(server, path)
-    answer = KubeDirectory(other, patience=QUICK).client(member(server)).look([])
+    answer = KubeDirectory(other, patience=QUICK).client(member(server)).observe([])
     assert not answer.reachable and "TLS certificate" in answer.error
     found.close()
 
@@ -454,18 +454,18 @@ def test_a_server_that_dies_freezes_and_comes_back(control_planes: ControlPlanes
     create = Create(cluster="mortal", placement=WEB, manifest=wanted, wave=1, reason="x")
     assert client.perform([create])[0].ok
     server.kill()
-    answer = client.look([wanted.key])
+    answer = client.observe([wanted.key])
     assert (answer.reachable, answer.error) == (False, "the API server of mortal did not answer: connection refused")
     (outcome,) = client.perform([create])
     assert (outcome.code, outcome.ok, outcome.retry) == ("Unreachable", False, True)
     server.restart()
-    answer = client.look([wanted.key])
+    answer = client.observe([wanted.key])
     assert answer.reachable and answer.live[wanted.key] is not None
     server.freeze()
-    answer = client.look([wanted.key])
+    answer = client.observe([wanted.key])
     assert not answer.reachable and "no answer within 5 s" in answer.error
     server.thaw()
-    assert client.look([wanted.key]).reachable
+    assert client.observe([wanted.key]).reachable
     found.close()
 
 
@@ -488,7 +488,7 @@ def test_measuring(server: ApiServer, tmp_path: Path) -> None:
         core.create_namespaced_pod(namespace, pod)
         try:
             found = directory(server, tmp_path, providers=lambda: chosen_providers((), {"core": CoreProvider}))
-            answer = found.client(member(server)).look([])
+            answer = found.client(member(server)).observe([])
             properties = {n: v.value for n, v in answer.properties.items()}
             assert properties.pop("k8s.io/k8s-version").startswith("v1.")
             assert properties == {"kubernetes-fleet.io/node-count": "1", "k8s.io/cluster-entrypoint": server.url}
@@ -510,15 +510,15 @@ def test_a_placement_that_leaves_takes_all_of_its_objects_and_its_namespace_alon
     server = control_planes.start("managed")
     server.start_controller_manager()
     found = directory(server, tmp_path)
-    ticks = Ticks(found.client(member(server)))
-    ticks.tick(*many("leaving"))
-    assert len(ticks.inventory) == 8
+    reconciles = Reconciles(found.client(member(server)))
+    reconciles.reconcile(*many("leaving"))
+    assert len(reconciles.inventory) == 8
     for _ in range(100):
-        plan = ticks.tick(removing="Delete")
+        plan = reconciles.reconcile(removing="Delete")
         assert all(isinstance(o, Delete | Release | Keep) for o in plan)
-        if not ticks.inventory:
+        if not reconciles.inventory:
             break
         time.sleep(0.2)
-    assert ticks.inventory == {}, "an entry leaves when the server says NotFound, and then at once"
-    assert "leaving" not in (ticks.cluster.look([]).namespaces or {})
+    assert reconciles.inventory == {}, "an entry leaves when the server says NotFound, and then at once"
+    assert "leaving" not in (reconciles.cluster.observe([]).namespaces or {})
     found.close()

@@ -99,7 +99,7 @@ def test_a_rotated_token_is_read_again(stub: Stub, tmp_path: Path) -> None:
 
 def test_an_unwell_server_answers_and_says_so(stub: Stub) -> None:
     stub.replies = [(503, "[-]etcd failed", {})]
-    answer = KubeClient("c1", wire(stub)).look([])
+    answer = KubeClient("c1", wire(stub)).observe([])
     assert (answer.reachable, answer.healthy) == (True, False)
     assert answer.error == "the API server says that it is not ready: [-]etcd failed"
 
@@ -108,10 +108,10 @@ def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
     kinds = {"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]}
     stub.replies = [(200, json.dumps(kinds), {}), (403, json.dumps({"message": "no"}), {})]
     key = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
-    answer = KubeClient("c1", wire(stub)).look([key], probe=False)
+    answer = KubeClient("c1", wire(stub)).observe([key], probe=False)
     assert answer.reachable and answer.unreadable == {key: "ConfigMap/ns/cm: no"}
     stub.replies = [(403, json.dumps({"message": "no kinds"}), {})]
-    answer = KubeClient("c1", wire(stub)).look([key], probe=False)
+    answer = KubeClient("c1", wire(stub)).observe([key], probe=False)
     assert answer.unreadable == {key: "the kinds of /api/v1: no kinds"}
 
 

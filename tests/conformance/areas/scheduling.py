@@ -1,6 +1,6 @@
 """Vectors of scheduling: affinity, properties, taints, topology spread, and whole chains of cycles.
 
-Clusters and policies come as KubeFleet's API objects; here they only become the room's own values.
+Clusters and policies come as KubeFleet's API objects; here they only become the package's own values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""validation: admission checks (KubeFleet pkg/utils/validator) on the desired room's own checks."""
+"""validation: admission checks (KubeFleet pkg/utils/validator) on the desired package's own checks."""
 
 from __future__ import annotations
 

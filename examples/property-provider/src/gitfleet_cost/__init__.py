@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gitfleet.model.conditions import Status
-from gitfleet.ports.properties import ClusterView, Collected, ToldCondition
+from gitfleet.ports.properties import ClusterView, Collected, ReportedCondition
 
 PREFIX = "cost.example.com/"
 PRICES = ("per-cpu-hour", "per-gb-hour")
@@ -42,12 +42,12 @@ class CostProvider:
         assert self._cluster is not None  # noqa: S101 - gitfleet starts a provider before it collects
         found = self._cluster.get(self._path)
         if found is None:
-            missing = ToldCondition("PricesKnown", Status.FALSE, "NoPriceList", f"{self._path} is not there")
+            missing = ReportedCondition("PricesKnown", Status.FALSE, "NoPriceList", f"{self._path} is not there")
             return Collected(conditions=(missing,))
         data = found.get("data") or {}
         prices = {name: str(data[name]).strip() for name in PRICES if _is_price(data.get(name))}
         wrong = ", ".join(name for name in PRICES if name not in prices)
-        known = ToldCondition("PricesKnown", Status.TRUE, "PriceListRead", f"{len(prices)} prices read")
+        known = ReportedCondition("PricesKnown", Status.TRUE, "PriceListRead", f"{len(prices)} prices read")
         return Collected(
             properties={PREFIX + name: price for name, price in prices.items()},
             conditions=(known,),

@@ -28,7 +28,7 @@ class CostCeiling:
     name: str = "CostCeiling"
     depends_on_bindings: bool = False
 
-    def looks_at(self, placement: PlacementKey, policy: PlacementPolicy) -> Iterable[Fact]:
+    def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> Iterable[Fact]:
         """One label: placements are scheduled again only when it changes somewhere."""
         return [Fact("label", self.label)]
 

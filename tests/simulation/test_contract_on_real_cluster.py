@@ -17,7 +17,7 @@ from gitfleet.adapters.kube.wire import Patience
 from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.model.objects import JsonObject, ObjectKey
 from tests.realparts.api_server import ApiServer
-from tests.testing.cluster_contract import ClusterBench, ClusterContract
+from tests.simulation.cluster_contract import ClusterBench, ClusterContract
 
 _PREFIXES = {"ConfigMap": "/api/v1", "Deployment": "/apis/apps/v1"}
 

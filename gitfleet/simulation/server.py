@@ -16,8 +16,8 @@ from uuid import NAMESPACE_URL, uuid5
 from gitfleet.errors import BadInput
 from gitfleet.model.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.testing import kinds, statuses
-from gitfleet.testing.bodies import (
+from gitfleet.simulation import kinds, statuses
+from gitfleet.simulation.bodies import (
     Identity,
     Refused,
     Stored,
@@ -28,9 +28,9 @@ from gitfleet.testing.bodies import (
     spec_of,
     stored_form,
 )
-from gitfleet.testing.fields import content_of
-from gitfleet.testing.ownership import APPLY, UPDATE, Author, OwnershipConflict, applied, edited, owners_of
-from gitfleet.testing.rules import ClusterRule, rule_for
+from gitfleet.simulation.fields import content_of
+from gitfleet.simulation.ownership import APPLY, UPDATE, Author, OwnershipConflict, applied, edited, owners_of
+from gitfleet.simulation.rules import ClusterRule, rule_for
 
 FIELD_MANAGER: Final = "gitfleet"
 """The manager under which gitfleet applies; it must never be renamed."""

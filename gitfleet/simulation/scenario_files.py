@@ -13,8 +13,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from gitfleet.model.objects import JsonObject
-from gitfleet.testing.durations import read_duration, read_moment
-from gitfleet.testing.rules import DEFAULT_DELAY, Delay
+from gitfleet.simulation.durations import read_duration, read_moment
+from gitfleet.simulation.rules import DEFAULT_DELAY, Delay
 
 MAX_BYTES: Final = 8 << 20
 """Largest scenario file read."""

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.testing.durations import read_duration, read_moment
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
-from gitfleet.testing.scenario import (
+from gitfleet.simulation.durations import read_duration, read_moment
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation.scenario import (
     Approve,
     BadScenario,
     Crash,

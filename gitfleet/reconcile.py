@@ -1,4 +1,4 @@
-"""The corridor: the one place that leads through every room, and the newcomer's table of contents.
+"""The decider: the one place that leads through every package, and the newcomer's table of contents.
 
     decide            accept -> observe -> snapshots -> schedule -> rollout -> works
     plan_operations   apply, once the objects of new works were looked at
@@ -16,7 +16,7 @@ from datetime import datetime
 from gitfleet import apply, desired, observe, report, rollout, schedule, snapshots, works
 from gitfleet.model.conditions import Condition
 from gitfleet.model.decisions import Decision, Inputs
-from gitfleet.model.observations import ClusterAnswer
+from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.placements import Placement, PlacementKey
 from gitfleet.model.rolling import RolloutPlan
@@ -25,7 +25,7 @@ from gitfleet.model.state import FleetState, PlacementRecord, keep
 from gitfleet.model.works import Work
 
 
-class Corridor:
+class Decider:
     """Decides. What it remembers saves work and nothing else."""
 
     def __init__(self, plugins: Mapping[str, schedule.PluginFactory] | None = None) -> None:
@@ -40,11 +40,11 @@ class Corridor:
         """Which clusters get what from now on: the state to publish (inventory still to be pledged) and its works."""
         wanted, before, now = inputs.desired, inputs.before, inputs.now
         accepted = desired.accept(wanted, before, now)
-        clusters = observe.observe_clusters(accepted.clusters, inputs.answers, now)
+        clusters = observe.observe_clusters(accepted.clusters, inputs.observations, now)
         known = replace(before, clusters=clusters, left_behind={})
         rendered = self._renderer.works_of(known)
-        seen_operations = self._planner.plan_fleet(known, rendered, inputs.answers, rollout.removal_policies)
-        seen = observe.observe_bindings(before.placements, rendered, seen_operations, (), inputs.answers, now)
+        seen_operations = self._planner.plan_fleet(known, rendered, inputs.observations, rollout.removal_policies)
+        seen = observe.observe_bindings(before.placements, rendered, seen_operations, (), inputs.observations, now)
         disturbed = apply.disturbed_by(seen_operations)
         in_use = rollout.references_of(before.placements.values())
         overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use)
@@ -85,23 +85,23 @@ class Corridor:
         )
 
     def plan_operations(
-        self, decision: Decision, closer: Mapping[str, ClusterAnswer]
+        self, decision: Decision, closer: Mapping[str, ClusterObservation]
     ) -> tuple[Decision, tuple[Operation, ...]]:
         """The operations on every cluster that answers, and the decision with their inventory pledged: intent first."""
-        answers = apply.merge_looks(decision.inputs.answers, closer)
-        operations = self._planner.plan_fleet(decision.after, decision.works, answers, rollout.removal_policies)
-        inventory = apply.pledge_all(decision.after.inventory, operations)
-        pledged = replace(decision.after, inventory=inventory)
-        return replace(decision, after=pledged, inputs=replace(decision.inputs, answers=answers)), operations
+        observations = apply.merge_observations(decision.inputs.observations, closer)
+        operations = self._planner.plan_fleet(decision.after, decision.works, observations, rollout.removal_policies)
+        inventory = apply.record_all_intended(decision.after.inventory, operations)
+        recorded = replace(decision.after, inventory=inventory)
+        return replace(decision, after=recorded, inputs=replace(decision.inputs, observations=observations)), operations
 
     def settle(
         self, decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime
     ) -> FleetState:
         """The state after the deed: what the servers answered, what is gone, and the conditions that follow."""
-        after, answers = decision.after, decision.inputs.answers
+        after, observations = decision.after, decision.inputs.observations
         inventory = apply.settle_all(after.inventory, operations, outcomes)
         inventory = apply.release_left(inventory, after.clusters, now)
-        left_behind = apply.left_behind(after.inventory, inventory, outcomes, answers)
+        left_behind = apply.left_behind(after.inventory, inventory, outcomes, observations)
         touched = decision.touched(outcomes)
         seen = observe.observe_bindings(after.placements, decision.works, operations, outcomes, touched, now)
         records: dict[PlacementKey, PlacementRecord] = {}

@@ -19,9 +19,9 @@ from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import JsonObject, key_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
-from gitfleet.testing.bodies import Stored
-from gitfleet.testing.cluster import CrashPoint, Listener, SimulatedCluster
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation.bodies import Stored
+from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 
 FORMAT: Final = 1
 """Grows with every change of what a saved file means."""

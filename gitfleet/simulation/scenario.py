@@ -10,8 +10,16 @@ from gitfleet.desired import line_of, parse_documents
 from gitfleet.errors import BadInput
 from gitfleet.model.faults import Fault
 from gitfleet.model.objects import JsonObject
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
-from gitfleet.testing.scenario_files import MAX_BYTES, MAX_FAULTS, Entry, Rule, ScenarioFile, check_document, message_of
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation.scenario_files import (
+    MAX_BYTES,
+    MAX_FAULTS,
+    Entry,
+    Rule,
+    ScenarioFile,
+    check_document,
+    message_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,11 @@ from gitfleet.model.objects import JsonObject, ObjectKey, key_of
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
-from gitfleet.testing import builders as make
-from gitfleet.testing.clock import ManualClock
-from gitfleet.testing.cluster import Happening, SimulatedCluster, SimulatedCrash
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
-from tests.testing.cluster_contract import ClusterBench, ClusterContract, short
+from gitfleet.simulation import builders as make
+from gitfleet.simulation.clock import ManualClock
+from gitfleet.simulation.cluster import Happening, SimulatedCluster, SimulatedCrash
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from tests.simulation.cluster_contract import ClusterBench, ClusterContract, short
 
 
 def bench_on(cluster: SimulatedCluster, clock: ManualClock) -> ClusterBench:
@@ -266,7 +266,7 @@ def test_an_unreachable_cluster_goes_on_by_itself() -> None:
     lab, body = Lab(), make.deployment("app", "web")
     lab.apply(body)
     lab.cluster.reachable = False
-    answer = lab.cluster.look([key_of(body)])
+    answer = lab.cluster.observe([key_of(body)])
     assert (answer.reachable, answer.error) == (False, "the API server of c1 does not answer")
     assert (dict(answer.live), answer.namespaces) == ({}, None)
     (outcome,) = lab.cluster.perform([lab.bench.create(make.config_map("app", "cm"))])
@@ -335,7 +335,7 @@ def test_a_namespace_goes_with_all_that_is_in_it() -> None:
     assert lab.apply(make.config_map("app", "late")) == (False, "Forbidden")
     lab.cluster.mutate(key_of(held), [{"op": "remove", "path": "/metadata/finalizers"}])
     assert lab.bench.see(home.key) is None
-    assert "app" not in (lab.cluster.look([]).namespaces or {})
+    assert "app" not in (lab.cluster.observe([]).namespaces or {})
 
 
 def test_a_definition_goes_with_its_objects() -> None:
@@ -362,7 +362,7 @@ def test_a_definition_that_is_never_established() -> None:
 def test_versions_that_are_not_served_are_unreadable_not_absent() -> None:
     lab = Lab()
     keys = [ObjectKey("apps", "v1beta1", "Deployment", "app", "web"), ObjectKey("", "v1", "Pods", "app", "web")]
-    answer = lab.cluster.look(keys)
+    answer = lab.cluster.observe(keys)
     assert dict(answer.live) == {}
     assert dict(answer.unreadable) == {
         keys[0]: 'no matches for kind "Deployment" in version "apps/v1beta1"',
@@ -456,7 +456,7 @@ def test_the_listener_hears_when_objects_become_available() -> None:
     start = lab.clock.now()
     lab.apply(body)
     lab.clock.advance(60)
-    lab.cluster.look([])
+    lab.cluster.observe([])
     assert lab.heard == [
         Happening(at=start, cluster="c1", what="apply", key=key_of(body)),
         Happening(at=start + timedelta(seconds=5), cluster="c1", what="available", key=key_of(body)),

@@ -9,7 +9,8 @@
     scenario.read_scenario                  a scenario file becomes a Scenario, or all its faults
     builders                                objects and config repos in a line each
 
-The simulated API server is compared with a real one in tests/testing/test_against_real_server.py. Known differences: it
+The simulated API server is compared with a real one in tests/simulation/test_against_real_server.py. Known
+differences: it
 has no schemas, so it defaults nothing but replicas and refuses only what `kinds` names; lists of custom kinds are
 atomic; a custom map that loses its last field goes (a real server makes it null and refuses the object); a deletion is
 complete at once unless finalizers hold it. Forbidden here: adapters, the loop, the commands.

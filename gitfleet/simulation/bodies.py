@@ -15,9 +15,9 @@ import jsonpointer
 from gitfleet.errors import BadInput
 from gitfleet.model.objects import JsonObject, ObjectKey
 from gitfleet.model.observations import LiveObject
-from gitfleet.testing import kinds, statuses
-from gitfleet.testing.fields import as_typed, content_of
-from gitfleet.testing.rules import DEFAULT_DELAY, Delay
+from gitfleet.simulation import kinds, statuses
+from gitfleet.simulation.fields import as_typed, content_of
+from gitfleet.simulation.rules import DEFAULT_DELAY, Delay
 
 Identity: TypeAlias = tuple[str, str, str, str]
 """ObjectKey.identity: group, kind, namespace, name."""

@@ -25,8 +25,8 @@ from gitfleet.model.objects import ObjectKey
 from gitfleet.model.placements import PlacementKey, PlacementType
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.testing.cluster import Happening
-from gitfleet.testing.fleet import SimulatedFleet
+from gitfleet.simulation.cluster import Happening
+from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.works import Renderer
 
 Up = dict[PlacementKey, frozenset[str]]
@@ -34,7 +34,7 @@ Identity = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
-class Laws:
+class Invariants:
     """Watches one fleet. `intent` is the state in force: the one pushed last; `broken` tells what should not have been
     (kept, not raised: what watches a cluster must not be able to stop it)."""
 
@@ -50,7 +50,7 @@ class Laws:
     _there: dict[str, frozenset[Identity]] = field(default_factory=dict)
 
     def pushed(self, state: FleetState) -> None:
-        """A new intent or report is on the state branch (law 1)."""
+        """A new intent or report is on the state branch (invariant 1)."""
         if state is self.intent:
             self._up = self._up_now()
             return
@@ -65,7 +65,7 @@ class Laws:
                 self._check_budget(record, up_before.get(key, frozenset()), self._up.get(key, frozenset()))
 
     def happened(self, happening: Happening) -> None:
-        """Something happened on a cluster (laws 2 and 3). What people do by hand is none of ours."""
+        """Something happened on a cluster (invariants 2 and 3). What people do by hand is none of ours."""
         if happening.what not in ("apply", "delete") or not happening.ok or not self._ours:
             return
         self.checked += 1

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from gitfleet.model.canonical import digest_of
 from gitfleet.model.objects import GroupKind, JsonObject
-from gitfleet.testing.kinds import CRD, NAMESPACE, SERVICE
+from gitfleet.simulation.kinds import CRD, NAMESPACE, SERVICE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,10 @@
-"""What a tick costs, measured beside what git itself costs, in one run on one machine.
+"""What a reconcile costs, measured beside what git itself costs, in one run on one machine.
 
-    python -m benchmarks.tick [--small 2000] [--large 20000] [--runs 7] [--profile changed|nothing|cold]
+    python -m benchmarks.reconcile [--small 2000] [--large 20000] [--runs 7] [--profile changed|nothing|cold]
 
-Prints one table: the time of a tick when nothing changed beside a bare `git ls-remote` (file and HTTP remote), the
-time of the tick after one manifest changed in a large and in a small repository, and cold starts. Everything is the
+Prints one table: the time of a reconcile when nothing changed beside a bare `git ls-remote` (file and HTTP remote), the
+time of the reconcile after one manifest changed in a large and in a small repository, and cold starts. Everything is
+the
 program as it is, except that clusters are simulated in memory: their cost is not what is measured here.
 """
 
@@ -27,7 +28,7 @@ from gitfleet import wiring
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.settings import Settings
-from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
 from tests.realparts.git_http import GitHttpServer
 
 PER_NAMESPACE = 100
@@ -109,9 +110,9 @@ def opened(address: str, cache: Path, fleet: SimulatedFleet | None = None) -> It
 
 
 def settle(driver: Driver) -> None:
-    """Tick until nothing moves."""
+    """Reconcile until nothing moves."""
     for _ in range(100):
-        if driver.tick().settled:
+        if driver.reconcile().settled:
             return
         time.sleep(0.1)
     raise SystemExit("the fleet never settled")
@@ -134,12 +135,12 @@ def ls_remote(address: str) -> None:
     subprocess.run(["git", "ls-remote", "--quiet", "--heads", address], check=True, capture_output=True)
 
 
-def changed_tick(repo: Repo, driver: Driver, runs: int) -> float:
-    """Median seconds of the tick after one manifest changed."""
+def changed_reconcile(repo: Repo, driver: Driver, runs: int) -> float:
+    """Median seconds of the reconcile after one manifest changed."""
     times = []
     for run in range(runs):
         repo.change_one(f"run-{run}")
-        times.append(timed(driver.tick))
+        times.append(timed(driver.reconcile))
         settle(driver)
     return statistics.median(times)
 
@@ -168,34 +169,38 @@ def measure(folder: Path, small: int, large: int, runs: int, profile: str | None
             cache = folder / f"cache-{files}-{placed}"
             with opened(str(repo.path), cache) as (driver, fleet):
                 if profile == "cold" and files == large:
-                    profiled(driver.tick)
-                cold = timed(driver.tick)
-                table.row(f"{files} files, {label}: cold start, first tick", cold)
+                    profiled(driver.reconcile)
+                cold = timed(driver.reconcile)
+                table.row(f"{files} files, {label}: cold start, first reconcile", cold)
                 settle(driver)
                 if files == large and label != "all placed":
                     nothing(table, repo, driver, runs, profile)
                 if profile == "changed" and files == large:
                     repo.change_one("profiled")
-                    profiled(driver.tick)
+                    profiled(driver.reconcile)
                     settle(driver)
-                seconds = changed[(files, label)] = changed_tick(repo, driver, runs)
+                seconds = changed[(files, label)] = changed_reconcile(repo, driver, runs)
                 beside = f"{seconds / changed[(small, label)]:.2f} times {small} files" if files == large else ""
-                table.row(f"{files} files, {label}: tick after one changed manifest", seconds, beside)
-                table.row(f"{files} files, {label}: tick, nothing changed", median(driver.tick, runs))
+                table.row(f"{files} files, {label}: reconcile after one changed manifest", seconds, beside)
+                table.row(f"{files} files, {label}: reconcile, nothing changed", median(driver.reconcile, runs))
             with opened(str(repo.path), cache, fleet) as (driver, _):
-                table.row(f"{files} files, {label}: new process, caches on disk", timed(driver.tick))
+                table.row(f"{files} files, {label}: new process, caches on disk", timed(driver.reconcile))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {peak:.0f} MiB (the simulated clusters included)")
 
 
 def nothing(table: Table, repo: Repo, driver: Driver, runs: int, profile: str | None) -> None:
-    """A tick without news beside `git ls-remote`, on a file and an HTTP remote."""
+    """A reconcile without news beside `git ls-remote`, on a file and an HTTP remote."""
     if profile == "nothing":
-        profiled(driver.tick)
+        profiled(driver.reconcile)
     bare = median(lambda: ls_remote(str(repo.path)), runs * 3)
-    tick = median(driver.tick, runs * 3)
+    reconcile = median(driver.reconcile, runs * 3)
     table.row("file remote: git ls-remote", bare)
-    table.row(f"file remote: tick, nothing changed ({repo.files} files)", tick, f"{tick / bare:.2f} times ls-remote")
+    table.row(
+        f"file remote: reconcile, nothing changed ({repo.files} files)",
+        reconcile,
+        f"{reconcile / bare:.2f} times ls-remote",
+    )
     with GitHttpServer(repo.path.parent) as server:
         for key in ("http.receivepack", "uploadpack.allowFilter"):
             subprocess.run(["git", "--git-dir", str(repo.path), "config", key, "true"], check=True)
@@ -203,9 +208,13 @@ def nothing(table: Table, repo: Repo, driver: Driver, runs: int, profile: str | 
         with opened(address, repo.path.parent / "http-cache") as (over_http, _):
             settle(over_http)
             bare = median(lambda: ls_remote(address), runs * 3)
-            tick = median(over_http.tick, runs * 3)
+            reconcile = median(over_http.reconcile, runs * 3)
     table.row("HTTP remote: git ls-remote", bare)
-    table.row(f"HTTP remote: tick, nothing changed ({repo.files} files)", tick, f"{tick / bare:.2f} times ls-remote")
+    table.row(
+        f"HTTP remote: reconcile, nothing changed ({repo.files} files)",
+        reconcile,
+        f"{reconcile / bare:.2f} times ls-remote",
+    )
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """A member cluster in memory: the ClusterClient port on a `MemoryServer`, with the faults that a real cluster has.
 
-The rooms, the loop and the commands run on it unchanged; only the clock and the server differ (contracts.md §5).
+The packages, the loop and the commands run on it unchanged; only the clock and the server differ (contracts.md §5).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Final, TypeAlias
 
 from gitfleet.model.clusters import ClusterStatus, PropertyValue, ResourceUsage
 from gitfleet.model.objects import JsonObject, ObjectKey
-from gitfleet.model.observations import ClusterAnswer, LiveObject
+from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock
-from gitfleet.testing import kinds
-from gitfleet.testing.bodies import Refused, Stored
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
-from gitfleet.testing.server import MemoryServer
+from gitfleet.simulation import kinds
+from gitfleet.simulation.bodies import Refused, Stored
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation.server import MemoryServer
 
 KUBERNETES_VERSION: Final = "v1.36.0"
 """What a simulated cluster says it is, unless the MemberCluster file says otherwise."""
@@ -98,16 +98,16 @@ class SimulatedCluster:
         self._server = MemoryServer(name)
         self._server.found(clock.now())
         if listener is not None:
-            self._server.on_settled = lambda key, at: self._tell("available", key, at=at)
+            self._server.on_settled = lambda key, at: self._emit("available", key, at=at)
         self._choose_rules()
 
     # The port
 
-    def look(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterAnswer:
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         """ClusterReader.look."""
         now = self._present()
         if not self.reachable:
-            return ClusterAnswer(cluster=self.name, reachable=False, error=self._unreachable(), observed=now)
+            return ClusterObservation(cluster=self.name, reachable=False, error=self._unreachable(), observed=now)
         live: dict[ObjectKey, LiveObject | None] = {}
         unreadable: dict[ObjectKey, str] = {}
         for key in keys:
@@ -116,8 +116,8 @@ class SimulatedCluster:
             except Refused as refused:
                 unreadable[key] = refused.message
         if not probe:
-            return ClusterAnswer(cluster=self.name, reachable=True, observed=now, live=live, unreadable=unreadable)
-        return ClusterAnswer(
+            return ClusterObservation(cluster=self.name, reachable=True, observed=now, live=live, unreadable=unreadable)
+        return ClusterObservation(
             cluster=self.name,
             reachable=True,
             observed=now,
@@ -155,7 +155,7 @@ class SimulatedCluster:
         """Change an object by hand, reachable or not: a JSON patch under the manager kubectl-edit. BadInput."""
         now = self._present()
         live = self._server.patch_by_hand(key, patch, now=now)
-        self._tell("patch", key, at=now)
+        self._emit("patch", key, at=now)
         return live
 
     def delete_by_hand(self, key: ObjectKey) -> None:
@@ -163,7 +163,7 @@ class SimulatedCluster:
         now = self._present()
         if key.identity in self._server.objects:
             self._server.delete(key, now=now)
-            self._tell("delete", key, at=now)
+            self._emit("delete", key, at=now)
 
     def apply_by_hand(self, body: JsonObject, *, manager: str = "kubectl") -> LiveObject:
         """Server-side apply by somebody else, forced: an object that is not gitfleet's. Refused as for anybody."""
@@ -256,7 +256,7 @@ class SimulatedCluster:
             outcome = Outcome(
                 operation=operation, ok=False, code=refused.code, message=refused.message, retry=refused.retry
             )
-        self._tell("delete" if isinstance(operation, Delete) else "apply", operation.key, at=now, ok=outcome.ok)
+        self._emit("delete" if isinstance(operation, Delete) else "apply", operation.key, at=now, ok=outcome.ok)
         return outcome
 
     def _apply(self, operation: Create | Update, now: datetime) -> Outcome:
@@ -290,7 +290,7 @@ class SimulatedCluster:
             code = "NeedsNamespace" if need.group_kind == kinds.NAMESPACE else "NeedsObject"
             raise Refused(code, f"{need} is not there on {self.name}")
 
-    def _tell(self, what: str, key: ObjectKey, *, at: datetime, ok: bool = True) -> None:
+    def _emit(self, what: str, key: ObjectKey, *, at: datetime, ok: bool = True) -> None:
         if self._listener is not None:
             self._listener(Happening(at=at, cluster=self.name, what=what, key=key, ok=ok))
 

@@ -14,11 +14,11 @@ from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
 from gitfleet.report.events import is_available
-from gitfleet.testing.clock import ManualClock
-from gitfleet.testing.cluster import SimulatedCrash
-from gitfleet.testing.fleet import SimulatedFleet
-from gitfleet.testing.memory_repo import MemoryRepo
-from gitfleet.testing.scenario import (
+from gitfleet.simulation.clock import ManualClock
+from gitfleet.simulation.cluster import SimulatedCrash
+from gitfleet.simulation.fleet import SimulatedFleet
+from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.simulation.scenario import (
     Approve,
     Crash,
     Mutate,
@@ -34,7 +34,7 @@ Listener = Callable[[Event, float], None]
 _MOST_TICKS_AT_ONCE = 50
 
 
-class Tick(Protocol):
+class Reconcile(Protocol):
     """What a tick says of itself."""
 
     @property
@@ -53,7 +53,7 @@ class Tick(Protocol):
 class Reconciler(Protocol):
     """What ticks."""
 
-    def tick(self) -> Tick:
+    def reconcile(self) -> Reconcile:
         """One tick; RetryLater for a passing fault."""
 
 
@@ -85,7 +85,7 @@ class Play:
             while waiting and self._moment(waiting[0]) <= self.clock.now():
                 if self._happen(waiting.pop(0)):
                     reconciler = self.start_reconciler(self._hear)
-            quiet, wake_at = self._tick(reconciler)
+            quiet, wake_at = self._reconcile(reconciler)
             if quiet is None:
                 reconciler = self.start_reconciler(self._hear)
                 continue
@@ -101,11 +101,11 @@ class Play:
         self._hear(Event(type="end", fields={"reason": reason, "placements": _summary(self._state)}))
         return self._state
 
-    def _tick(self, reconciler: Reconciler) -> tuple[bool | None, datetime | None]:
+    def _reconcile(self, reconciler: Reconciler) -> tuple[bool | None, datetime | None]:
         """Tick until nothing changes at this moment: (whether it became quiet, when to wake); None after a crash."""
         for _ in range(_MOST_TICKS_AT_ONCE):
             try:
-                result = reconciler.tick()
+                result = reconciler.reconcile()
             except SimulatedCrash:
                 self._hear(Event(type="crash"))
                 return None, None
@@ -118,9 +118,9 @@ class Play:
 
     def _advance(self, until: datetime) -> None:
         """Let time pass in whole ticks: to the first look at or after the moment at which something can happen."""
-        tick = self.scenario.tick
-        steps = max(1, -((self.clock.now() - until) // tick))
-        self.clock.advance((steps * tick).total_seconds())
+        reconcile = self.scenario.tick
+        steps = max(1, -((self.clock.now() - until) // reconcile))
+        self.clock.advance((steps * reconcile).total_seconds())
 
     def _moment(self, entry: TimelineEntry) -> datetime:
         return self.scenario.start + entry.at

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from gitfleet.errors import BadInput
 from gitfleet.model.objects import JsonObject, key_of
 from gitfleet.ports.clusters import ClusterDirectory
-from gitfleet.testing import builders as make
-from gitfleet.testing.clock import ManualClock
-from gitfleet.testing.cluster import SimulatedCluster, SimulatedCrash
-from gitfleet.testing.fleet import SimulatedDirectory, SimulatedFleet
-from gitfleet.testing.rules import ClusterRule, ObjectPattern
-from tests.testing.cluster_contract import ClusterBench, short
-from tests.testing.test_simulated_cluster import bench_on
+from gitfleet.simulation import builders as make
+from gitfleet.simulation.clock import ManualClock
+from gitfleet.simulation.cluster import SimulatedCluster, SimulatedCrash
+from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from tests.simulation.cluster_contract import ClusterBench, short
+from tests.simulation.test_simulated_cluster import bench_on
 
 
 def bench_of(fleet: SimulatedFleet, name: str, clock: ManualClock) -> ClusterBench:
@@ -32,7 +32,7 @@ def test_the_directory_tells_clusters_what_their_files_say() -> None:
     directory: ClusterDirectory = SimulatedDirectory(fleet)
     properties = {"kubernetes-fleet.io/node-count": "3", "k8s.io/k8s-version": "v1.30.0"}
     member = make.member_of(make.member_cluster("c1", labels={"env": "prod"}, properties=properties))
-    answer = directory.reader(member).look([])
+    answer = directory.reader(member).observe([])
     assert {name: value.value for name, value in answer.properties.items()} == properties
     assert {value.observed for value in answer.properties.values()} == {clock.now()}
     assert answer.resource_usage is None
@@ -47,7 +47,7 @@ def test_the_directory_tells_clusters_what_their_files_say() -> None:
 
 def test_a_cluster_that_says_nothing_of_itself() -> None:
     fleet = SimulatedFleet(ManualClock())
-    answer = SimulatedDirectory(fleet).reader(make.member_of(make.member_cluster("c1"))).look([])
+    answer = SimulatedDirectory(fleet).reader(make.member_of(make.member_cluster("c1"))).observe([])
     assert list(answer.properties) == ["k8s.io/k8s-version"]
 
 
@@ -84,9 +84,9 @@ def test_events_of_a_timeline() -> None:
     with pytest.raises(BadInput, match="ConfigMap/app/cm is not on c2, so it cannot be changed by hand"):
         fleet.mutate("c2", pattern, [])
     fleet.switch("c1", reachable=False)
-    assert not bench.client.look([]).reachable
+    assert not bench.client.observe([]).reachable
     fleet.switch("c1", reachable=True)
-    assert bench.client.look([]).reachable
+    assert bench.client.observe([]).reachable
 
 
 def filled(clock: ManualClock) -> SimulatedFleet:
@@ -221,5 +221,5 @@ def test_a_thousand_histories_take_seconds() -> None:
         for _ in range(30):
             clock.advance(5)
             for cluster in fleet.clusters.values():
-                cluster.look(keys)
+                cluster.observe(keys)
     assert time.perf_counter() - started < 5.0  # 200 of them, on a busy machine; 0.3 s on a quiet one

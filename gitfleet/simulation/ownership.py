@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from gitfleet.model.objects import JsonObject
-from gitfleet.testing.fields import FieldTree, differing, fields_of, merge, minus, paths_of, remove, union
-from gitfleet.testing.statuses import time_text
+from gitfleet.simulation.fields import FieldTree, differing, fields_of, merge, minus, paths_of, remove, union
+from gitfleet.simulation.statuses import time_text
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"

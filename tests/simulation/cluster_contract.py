@@ -14,7 +14,7 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.placements import PlacementKey
 from gitfleet.ports.clusters import ClusterClient
-from gitfleet.testing import builders as make
+from gitfleet.simulation import builders as make
 
 PLACEMENT = PlacementKey("", "web")
 
@@ -66,7 +66,7 @@ class ClusterBench:
         return [found for outcome in outcomes if (found := outcome.live) is not None]
 
     def see(self, key: ObjectKey) -> LiveObject | None:
-        answer = self.client.look([key], probe=False)
+        answer = self.client.observe([key], probe=False)
         assert answer.reachable and not answer.unreadable, answer
         return answer.live[key]
 
@@ -96,17 +96,17 @@ class ClusterContract:
             ObjectKey("", "v1", "Namespace", "", "nowhere"),
             ObjectKey("absent.example.com", "v1", "Gadget", "default", "g"),
         ]
-        answer = bench.client.look(keys, probe=False)
+        answer = bench.client.observe(keys, probe=False)
         assert (answer.cluster, answer.reachable, answer.error) == (bench.cluster, True, "")
         assert (dict(answer.live), dict(answer.unreadable)) == (dict.fromkeys(keys), {})
 
     def test_probe_tells_namespaces(self, bench: ClusterBench) -> None:
         name = bench.fresh()
         bench.have(make.namespace(name))
-        answer = bench.client.look([], probe=True)
+        answer = bench.client.observe([], probe=True)
         assert answer.healthy and answer.namespaces is not None
         assert {name, "default", "kube-system"} <= set(answer.namespaces)
-        assert bench.client.look([], probe=False).namespaces is None
+        assert bench.client.observe([], probe=False).namespaces is None
 
     def test_waves_order_the_work_and_outcomes_keep_the_order_given(self, bench: ClusterBench) -> None:
         home = bench.fresh()
