@@ -7,7 +7,6 @@
     fleet.SimulatedDirectory                ClusterDirectory over a fleet
     rules.ClusterRule, ObjectPattern        how clusters treat objects (contracts.md §5)
     scenario.read_scenario                  a scenario file becomes a Scenario, or all its faults
-    builders                                objects and config repos in a line each
 
 The simulated API server is compared with a real one in tests/simulation/test_against_real_server.py. Known
 differences: it

@@ -20,10 +20,10 @@ from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.settings import Limits
-from gitfleet.simulation.builders import config_map, member_cluster, namespace, pick_fixed, placement, to_yaml
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.memory_trees import blob_id
+from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement, to_yaml
 from tests.loop.commits import MOMENT
 from tests.loop.kustomizations import RecordingBuilder
 from tests.scenarios.world import Checkpoint, World, nothing

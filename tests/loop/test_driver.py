@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.errors import BadInput
-from gitfleet.simulation.builders import (
+from tests.builders import (
     config_map,
     fleet_config,
     member_cluster,

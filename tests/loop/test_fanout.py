@@ -16,7 +16,7 @@ from gitfleet.model.objects import ObjectKey, key_of
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.placements import PlacementKey
-from gitfleet.simulation.builders import config_map, manifest_of
+from tests.builders import config_map, manifest_of
 
 KEY = key_of(config_map("shop", "a"))
 CLUSTERS = {name: MemberCluster(name=name) for name in ("a", "b", "c")}

@@ -11,7 +11,8 @@ from gitfleet.loop.driver import Driver
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.settings import Limits
-from gitfleet.simulation.builders import (
+from gitfleet.simulation.memory_cache import MemoryCache
+from tests.builders import (
     config_map,
     member_cluster,
     namespace,
@@ -20,7 +21,6 @@ from gitfleet.simulation.builders import (
     rolling_update,
     to_yaml,
 )
-from gitfleet.simulation.memory_cache import MemoryCache
 from tests.loop.kustomizations import RecordingBuilder
 from tests.scenarios.world import Checkpoint, World, nothing
 

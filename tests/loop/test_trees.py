@@ -15,19 +15,19 @@ from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.settings import Limits
-from gitfleet.simulation.builders import (
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.simulation.memory_trees import blob_id
+from tests.builders import (
     config_map as shop_map,
 )
-from gitfleet.simulation.builders import (
+from tests.builders import (
     member_cluster,
     namespace,
     pick_fixed,
     placement,
     rolling_update,
 )
-from gitfleet.simulation.memory_cache import MemoryCache
-from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.simulation.memory_trees import blob_id
 from tests.loop.commits import MOMENT, config_map, faulty_map, stream
 from tests.scenarios.world import World
 

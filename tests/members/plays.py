@@ -17,10 +17,10 @@ from gitfleet.model.events import Event
 from gitfleet.model.objects import JsonObject, ObjectKey
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
-from gitfleet.simulation import builders
 from gitfleet.simulation.play import Play
 from gitfleet.simulation.rules import ClusterRule
 from gitfleet.simulation.scenario import RemoveFile, Scenario, SwitchCluster, TimelineEntry, WriteFile, read_scenario
+from tests import builders
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,8 +11,8 @@ from gitfleet import wiring
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import JsonObject
 from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal
-from gitfleet.simulation import builders
 from gitfleet.simulation.scenario import WriteFile
+from tests import builders
 from tests.members.plays import (
     Played,
     member,

@@ -18,9 +18,9 @@ from gitfleet.adapters.kube import KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.model.fleet import ListedProvider
-from gitfleet.simulation import builders
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.wiring import property_providers
+from tests import builders
 from tests.members.plays import EXAMPLES, place_role
 from tests.members.real_fleet import RealFleet
 from tests.members.test_seed_pages import pick, preferred

@@ -10,7 +10,7 @@ import pytest
 from kubernetes.client import ApiException, RbacAuthorizationV1Api
 
 from gitfleet.model.conditions import find_condition
-from gitfleet.simulation import builders
+from tests import builders
 from tests.members.plays import place_role
 from tests.members.real_fleet import RealFleet
 from tests.realparts.api_server import ApiServer

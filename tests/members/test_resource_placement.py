@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from gitfleet.model.placements import PlacementKey
-from gitfleet.simulation import builders
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from tests import builders
 from tests.members.plays import (
     Played,
     condition_in,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from gitfleet.simulation import builders
+from tests import builders
 from tests.members.plays import (
     Played,
     member,

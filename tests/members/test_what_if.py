@@ -12,7 +12,7 @@ from gitfleet.loop.whatif import CORDON, WhatIf
 from gitfleet.model.objects import JsonObject
 from gitfleet.report.plan_document import has_changes
 from gitfleet.report.plan_moves import moves_sentence
-from gitfleet.simulation import builders
+from tests import builders
 from tests.members.plays import member, pick_all, place_role, play_bodies, remove
 from tests.scenarios.explaining import open_workspace
 from tests.scenarios.world import World

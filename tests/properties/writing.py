@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from gitfleet.simulation import builders
-from gitfleet.simulation.builders import to_yaml
+from tests import builders
+from tests.builders import to_yaml
 
 
 @cache

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from gitfleet.model.objects import JsonObject, ObjectKey
-from gitfleet.simulation import builders
 from gitfleet.simulation.cluster import Happening
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from tests import builders
 from tests.scenarios.world import World
 
 CLUSTERS = ("c1", "c2", "c3", "c4")

@@ -11,8 +11,8 @@ import pytest
 
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.shapes import is_own_apply
-from gitfleet.simulation import builders
 from gitfleet.simulation.cluster import Happening, SimulatedCrash
+from tests import builders
 from tests.scenarios.world import World, end_of
 
 STEPS = ("gathered", "decided", "intent published", "performed", "reported")

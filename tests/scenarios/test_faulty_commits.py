@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pytest
 import yaml
 
-from gitfleet.simulation import builders
-from gitfleet.simulation.builders import to_yaml
+from tests import builders
+from tests.builders import to_yaml
 from tests.scenarios.world import World
 
 CLUSTERS = ("c1", "c2", "c3")

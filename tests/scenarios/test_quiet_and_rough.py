@@ -7,8 +7,8 @@ import pytest
 from gitfleet.errors import RetryLater
 from gitfleet.model.conditions import find_condition
 from gitfleet.model.objects import ObjectKey
-from gitfleet.simulation import builders
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from tests import builders
 from tests.scenarios.test_crashes import NAMES, begin, members, payload, web
 from tests.scenarios.world import STATE, World, end_of
 

@@ -9,8 +9,8 @@ import pytest
 
 from gitfleet.loop.driver import Driver
 from gitfleet.ports.repos import BranchChange
-from gitfleet.simulation import builders
 from gitfleet.simulation.cluster import Happening
+from tests import builders
 from tests.scenarios.test_crashes import NAMES, STEPS, each_situation, payload, prepared, undisturbed, update
 from tests.scenarios.world import STATE, World, end_of
 

@@ -13,10 +13,10 @@ import yaml
 
 from gitfleet import wiring
 from gitfleet.model.events import Event
-from gitfleet.simulation import builders
 from gitfleet.simulation.play import Play
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.scenario import Scenario, read_scenario
+from tests import builders
 from tests.scenarios.explaining import explain, waiting
 from tests.scenarios.world import World
 

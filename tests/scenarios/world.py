@@ -21,13 +21,13 @@ from gitfleet.model.objects import JsonObject
 from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.settings import Limits
-from gitfleet.simulation.builders import path_of, repo_files_for
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import Happening, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.rules import ClusterRule
+from tests.builders import path_of, repo_files_for
 
 STATE: Final = "gitfleet/state"
 MOST_TICKS: Final = 60

@@ -14,7 +14,7 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.placements import PlacementKey
 from gitfleet.ports.clusters import ClusterClient
-from gitfleet.simulation import builders as make
+from tests import builders as make
 
 PLACEMENT = PlacementKey("", "web")
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from kubernetes.client import ApiClient
 
 from gitfleet.model.objects import JsonObject, key_of
-from gitfleet.simulation import builders as make
 from gitfleet.simulation.bodies import Refused
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.server import MemoryServer
+from tests import builders as make
 from tests.realparts.api_server import ApiServer
 
 pytestmark = pytest.mark.real

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gitfleet.desired import parse_documents
 from gitfleet.ports.clock import Clock
-from gitfleet.simulation import builders as make
 from gitfleet.simulation.clock import ManualClock
+from tests import builders as make
 
 BODIES: list[dict[str, Any]] = [
     make.fleet_config(interval="10s"),

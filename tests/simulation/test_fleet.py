@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from gitfleet.errors import BadInput
 from gitfleet.model.objects import JsonObject, key_of
 from gitfleet.ports.clusters import ClusterDirectory
-from gitfleet.simulation import builders as make
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, short
 from tests.simulation.test_simulated_cluster import bench_on
 

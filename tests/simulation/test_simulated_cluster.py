@@ -14,10 +14,10 @@ from gitfleet.model.objects import JsonObject, ObjectKey, key_of
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
-from gitfleet.simulation import builders as make
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import Happening, SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract, short
 
 

@@ -1,4 +1,4 @@
-"""Short builders of objects as people write them, and of whole config repos: for tests, demos and users' own trials.
+"""Short builders of objects as people write them, and of whole config repos, for tests and benchmarks.
 
 Every builder gives a fresh plain mapping, ready for YAML and for a cluster. An argument left out leaves its field out.
 """
