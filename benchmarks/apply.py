@@ -22,7 +22,7 @@ import orjson
 from kubernetes.client import ApiClient
 
 from gitfleet.adapters.kube import KubeClient, KubeDirectory
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.model.objects import Manifest, Origin, key_of
 from gitfleet.model.operations import Create

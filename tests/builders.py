@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.clusters import ClusterStatus, Connection, MemberCluster, PropertyValue
 from gitfleet.model.objects import JsonObject, Manifest, Origin, key_of
 

@@ -29,15 +29,6 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from gitfleet.desired.accept import Accepted, accept
-from gitfleet.desired.documents import (
-    PARSER_VERSION,
-    Document,
-    ParsedFile,
-    decode_parsed,
-    encode_parsed,
-    line_of,
-    parse_documents,
-)
 from gitfleet.desired.editors import kinds, schema_for
 from gitfleet.desired.paths import (
     IGNORE_FILE,
@@ -51,6 +42,15 @@ from gitfleet.desired.paths import (
 from gitfleet.desired.readings import FileReading, read_file
 from gitfleet.desired.request import DesiredRequest, HeldVersion, SourceFile
 from gitfleet.desired.tree import read_desired
+from gitfleet.formats.yaml_reader import (
+    PARSER_VERSION,
+    Document,
+    ParsedFile,
+    decode_parsed,
+    encode_parsed,
+    line_of,
+    parse_documents,
+)
 from gitfleet.model.objects import Manifest
 
 __all__ = [

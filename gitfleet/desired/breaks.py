@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from gitfleet.desired.scalars import shown
+from gitfleet.formats.yaml_scalars import shown
 from gitfleet.model.objects import JsonValue
 
 Location = tuple[str | int, ...]

@@ -11,7 +11,7 @@ from typing import Any
 from gitfleet.desired.breaks import Break
 from gitfleet.desired.scopes import BUILT_IN
 from gitfleet.desired.shapes import is_dns_subdomain
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 
 

@@ -11,7 +11,6 @@ from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
 from gitfleet.desired.breaks import Break, Location, dotted, read_shape, without_nulls
-from gitfleet.desired.documents import Document, ParsedFile, lines_of
 from gitfleet.desired.kinds import (
     ENVELOPES,
     KINDS,
@@ -22,8 +21,9 @@ from gitfleet.desired.kinds import (
 )
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
-from gitfleet.desired.scalars import shown
 from gitfleet.desired.staged import ApprovalPayloadShape, approval_of_payload
+from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
+from gitfleet.formats.yaml_scalars import shown
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.faults import Fault, Severity
 from gitfleet.model.fleet import FleetConfig

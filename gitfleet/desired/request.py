@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from gitfleet.desired.documents import ParsedFile
 from gitfleet.desired.readings import Contents, FileReading, read_file
+from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.model.state import FleetState
 
 SYMLINK: Final = "120000"

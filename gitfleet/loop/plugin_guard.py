@@ -11,7 +11,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
-from gitfleet.model.canonical import canonical_json
+from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.objects import JsonObject
 from gitfleet.schedule import Plugin, PluginFactory
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
-JsonValue: TypeAlias = Any
-"""What JSON can say: None, bool, int, float, str, list, dict with str keys. Never mutated once inside gitfleet."""
-JsonObject: TypeAlias = Mapping[str, Any]
-"""A JSON object: str keys; see JsonValue."""
+from gitfleet.formats.json_values import JsonObject as JsonObject
+from gitfleet.formats.json_values import JsonValue as JsonValue
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import orjson
 
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.objects import JsonObject, JsonValue
 
 FIELD_MANAGER: Final = "gitfleet"

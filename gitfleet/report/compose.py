@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from gitfleet import __version__
+from gitfleet.formats.yaml_writer import yaml_bytes
 from gitfleet.model.bindings import Binding
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import JsonObject
@@ -29,7 +30,6 @@ from gitfleet.report.shapes.placements import placement_object
 from gitfleet.report.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
 from gitfleet.report.status import find_scheduled
 from gitfleet.report.story import commit_message
-from gitfleet.report.yamltext import yaml_bytes
 
 Entry = TypeVar("Entry")
 

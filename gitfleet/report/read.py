@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from gitfleet.errors import BadInput
+from gitfleet.formats.state_yaml import UnreadableText, read_documents
 from gitfleet.model.bindings import Binding, ClusterDecision
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.conditions import Conditions
@@ -29,7 +30,6 @@ from gitfleet.report.shapes.ledgers import read_faults, read_fleet, read_invento
 from gitfleet.report.shapes.overrides import read_override
 from gitfleet.report.shapes.placements import read_placement
 from gitfleet.report.shapes.snapshots import read_policy_snapshot, read_resource_snapshot
-from gitfleet.report.yamlread import UnreadableText, read_documents
 
 HINT: Final = (
     "gitfleet alone writes this branch; bring the file back with `git revert` of the commit that edited it, or ask for "

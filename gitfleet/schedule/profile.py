@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Protocol, cast, runtime_checkable
 
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.faults import Fault
 from gitfleet.model.fleet import FleetConfig, SchedulerPlugin
 from gitfleet.model.objects import Origin

@@ -13,7 +13,7 @@ from hashlib import sha256
 from math import ceil
 from typing import Any, Final
 
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.objects import GroupKind, JsonObject
 from gitfleet.simulation.kinds import CRD, NAMESPACE, SERVICE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.labels import InvalidSelector
 from gitfleet.model.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.model.placements import Placement, ResourceSelector, SelectionScope

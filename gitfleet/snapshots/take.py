@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Protocol, TypeVar
 
 from gitfleet.errors import BadInput
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.objects import Manifest
 from gitfleet.model.placements import Placement, PlacementPolicy
 from gitfleet.model.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.objects import Manifest, key_of
 from gitfleet.model.placements import PLACEMENT_GROUP
 from gitfleet.works.yamltext import UnreadableText, read_documents

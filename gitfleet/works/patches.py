@@ -8,7 +8,7 @@ import jsonpatch
 import jsonpointer
 import orjson
 
-from gitfleet.model.canonical import canonical_json
+from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.overrides import JsonPatch

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.bindings import Binding, PinnedLabels
-from gitfleet.model.canonical import canonical_json
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.overrides import Override
 from gitfleet.model.snapshots import OverrideSnapshot

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.bindings import Binding
-from gitfleet.model.canonical import digest_of
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import Manifest
 from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.bindings import Binding, BindingState, DivergedObject, FailedObject
-from gitfleet.model.canonical import digest_of
 from gitfleet.model.conditions import Condition, Status, find_condition
 from gitfleet.model.objects import Manifest, Origin, key_of
 from gitfleet.model.observations import LiveObject

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha1
 
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, ClusterScore
-from gitfleet.model.canonical import digest_of
 from gitfleet.model.clusters import AgentStatus, ClusterStatus, Connection, MemberCluster, PropertyValue, ResourceUsage
 from gitfleet.model.conditions import Condition, Conditions, Status
 from gitfleet.model.faults import Fault, LastGood, Severity

@@ -8,12 +8,12 @@ from datetime import timedelta
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 
+from gitfleet.formats.state_yaml import read_documents
+from gitfleet.formats.yaml_writer import yaml_bytes
 from gitfleet.model.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.report import compose_state, document_paths, is_state_file, read_state
 from gitfleet.report.paths import is_rendered
-from gitfleet.report.yamlread import read_documents
-from gitfleet.report.yamltext import yaml_bytes
 from tests.report.builders import T0, blob_of, put
 from tests.report.fleets import fleets
 

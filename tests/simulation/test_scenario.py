@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.simulation.durations import read_duration, read_moment
+from gitfleet.formats.durations import read_duration, read_moment
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.scenario import (
     Approve,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 from gitfleet.model.placements import Placement, PlacementKey, ResourceSelector, SelectionScope
 from gitfleet.model.state import PlacementRecord

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.canonical import digest_of
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.labels import LabelSelector
 from gitfleet.model.objects import JsonObject, Manifest, Origin, key_of

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.labels import LabelRequirement, LabelSelector
 from gitfleet.model.objects import Manifest
 from gitfleet.model.overrides import JsonPatch, OverrideRule

@@ -8,8 +8,8 @@ from typing import Final
 
 import orjson
 
-from gitfleet.adapters.kube.masking import masked
 from gitfleet.adapters.kube.wire import Answer
+from gitfleet.formats.masking import masked
 from gitfleet.model.objects import JsonObject
 
 TYPED_PATCH: Final = "failed to create typed patch object"

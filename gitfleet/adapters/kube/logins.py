@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from gitfleet.adapters.kube.masking import masked
 from gitfleet.errors import Forbidden, MissingPart
+from gitfleet.formats.masking import masked
 from gitfleet.model.objects import JsonObject
 
 _RENEW_BEFORE: Final = timedelta(seconds=60)

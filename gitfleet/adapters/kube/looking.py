@@ -11,9 +11,9 @@ import orjson
 
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
-from gitfleet.adapters.kube.masking import masked
 from gitfleet.adapters.kube.wire import JSON, MIB, Answer, Wire
 from gitfleet.errors import BadInput, ClusterUnreachable
+from gitfleet.formats.masking import masked
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import LiveObject
 

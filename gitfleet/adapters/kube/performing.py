@@ -12,9 +12,9 @@ import orjson
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.looking import Observer, run_parallel
-from gitfleet.adapters.kube.masking import secrets_in
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.errors import BadInput, GitfleetError
+from gitfleet.formats.masking import secrets_in
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
-from gitfleet.adapters.kube.masking import masked
 from gitfleet.adapters.kube.properties_lane import Lane, Late, Raised, Returned
 from gitfleet.errors import MissingPart
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.masking import masked
 from gitfleet.model.clusters import PropertyValue, ResourceUsage
 from gitfleet.model.conditions import Status
 from gitfleet.model.fleet import ListedProvider

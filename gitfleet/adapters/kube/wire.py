@@ -20,8 +20,8 @@ from kubernetes.client import ApiClient, Configuration
 
 from gitfleet import __version__
 from gitfleet.adapters.kube.logins import Login, LoginSource
-from gitfleet.adapters.kube.masking import masked
 from gitfleet.errors import ClusterUnreachable
+from gitfleet.formats.masking import masked
 
 MIB: Final = 1024 * 1024
 APPLY_PATCH: Final = "application/apply-patch+yaml"

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from gitfleet.model.canonical import canonical_json
+from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.conditions import Condition, Conditions, Status
 from gitfleet.model.objects import JsonObject, ObjectKey
 

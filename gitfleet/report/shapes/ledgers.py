@@ -11,7 +11,9 @@ from typing import Any, Final
 
 import orjson
 
-from gitfleet.model.canonical import canonical_json
+from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.state_yaml import read_documents
+from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.faults import Fault, LastGood, Severity
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import JsonObject
@@ -30,8 +32,6 @@ from gitfleet.report.shapes.fields import (
     read_key,
     text_at,
 )
-from gitfleet.report.yamlread import read_documents
-from gitfleet.report.yamltext import yaml_text
 
 API_VERSION: Final = "gitfleet.dev/v1alpha1"
 _ITEMS: Final = b"items:\n- "

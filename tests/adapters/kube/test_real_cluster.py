@@ -15,7 +15,7 @@ from kubernetes.client import CoreV1Api
 from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
-from gitfleet.model.canonical import digest_of
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.model.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.model.observations import Availability

@@ -11,9 +11,9 @@ import pytest
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.logins import FileLogin, FixedLogin, Login
-from gitfleet.adapters.kube.masking import masked, secrets_in
 from gitfleet.adapters.kube.wire import Answer, Endpoint, Patience, Wire
 from gitfleet.errors import ClusterUnreachable
+from gitfleet.formats.masking import masked, secrets_in
 from gitfleet.model.objects import ObjectKey
 from tests.adapters.kube.stub import Stub, serving
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.canonical import digest_of
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.labels import LabelRequirement, LabelSelector
 from gitfleet.model.objects import Manifest, Origin, key_of

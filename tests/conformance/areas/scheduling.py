@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gitfleet.formats.quantities import parse_quantity
 from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, ClusterScore
 from gitfleet.model.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
 from gitfleet.model.conditions import Condition, Status
@@ -25,7 +26,6 @@ from gitfleet.model.placements import (
     Toleration,
     TopologySpreadConstraint,
 )
-from gitfleet.model.quantities import parse_quantity
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule import DEFAULT_PROFILE, index_fleet, schedule
 from gitfleet.schedule.admission import taint_reason, untolerated

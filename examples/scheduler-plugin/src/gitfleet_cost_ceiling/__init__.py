@@ -15,7 +15,7 @@ from typing import Any
 
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.placements import PlacementKey, PlacementPolicy
-from gitfleet.model.quantities import InvalidQuantity, Quantity, parse_quantity
+from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 from gitfleet.ports.scheduling import Cycle, Fact, Refusal
 
 

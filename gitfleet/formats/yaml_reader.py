@@ -14,11 +14,11 @@ from typing import Final
 import orjson
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from gitfleet.desired.jsontext import looks_like_json, read_json, yaml_lines_of
-from gitfleet.desired.nodes import PLAIN, TEXT, LineFault, Unreadable, line_of_node, value_of
-from gitfleet.desired.scalars import BadScalar, key_text, resolve_plain, resolve_tagged
-from gitfleet.desired.streams import compose_stream
-from gitfleet.model.objects import JsonValue
+from gitfleet.formats.json_reader import looks_like_json, read_json, yaml_lines_of
+from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.yaml_nodes import PLAIN, TEXT, LineFault, Unreadable, line_of_node, value_of
+from gitfleet.formats.yaml_scalars import BadScalar, key_text, resolve_plain, resolve_tagged
+from gitfleet.formats.yaml_streams import compose_stream
 
 PARSER_VERSION: Final = 1
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import orjson
 
-from gitfleet.model.objects import JsonValue
+from gitfleet.formats.json_values import JsonValue
 
 
 def canonical_json(value: JsonValue) -> bytes:

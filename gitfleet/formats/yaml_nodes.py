@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from gitfleet.desired.scalars import BadScalar, Scalar, key_text, resolve_plain, resolve_tagged, shown
-from gitfleet.model.objects import JsonValue
+from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.yaml_scalars import BadScalar, Scalar, key_text, resolve_plain, resolve_tagged, shown
 
 PLAIN: Final = "gitfleet:plain"
 """The tag that our composer gives to an unquoted scalar without a tag of its own."""

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import orjson
 
-from gitfleet.desired.nodes import MAX_DEPTH, LineFault
-from gitfleet.desired.scalars import BadScalar, finite, number_of_digits
-from gitfleet.model.objects import JsonValue
+from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.yaml_nodes import MAX_DEPTH, LineFault
+from gitfleet.formats.yaml_scalars import BadScalar, finite, number_of_digits
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from gitfleet.model.objects import JsonObject
+from gitfleet.formats.json_values import JsonObject
 
 LONGEST_SENTENCE: Final = 512
 _SHORTEST_SECRET: Final = 4

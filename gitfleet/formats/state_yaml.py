@@ -23,7 +23,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from gitfleet.model.objects import JsonValue
+from gitfleet.formats.json_values import JsonValue
 
 MAX_DEPTH: Final = 200
 """Deepest nesting of a state file."""

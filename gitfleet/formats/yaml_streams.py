@@ -17,7 +17,7 @@ from yaml._yaml import CParser
 from yaml.events import MappingEndEvent, MappingStartEvent, SequenceEndEvent, SequenceStartEvent
 from yaml.nodes import Node, ScalarNode
 
-from gitfleet.desired.nodes import MAX_DEPTH, PLAIN, TEXT, LineFault, Unreadable, line_of_node
+from gitfleet.formats.yaml_nodes import MAX_DEPTH, PLAIN, TEXT, LineFault, Unreadable, line_of_node
 
 MAX_DOCUMENTS: Final = 10_000
 """Most documents in one file."""

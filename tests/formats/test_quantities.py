@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.quantities import InvalidQuantity, parse_quantity
+from gitfleet.formats.quantities import InvalidQuantity, parse_quantity
 
 VALUES = [
     ("0", 0),

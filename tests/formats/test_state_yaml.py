@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gitfleet.report.yamlread import MAX_DEPTH, UnreadableText, read_documents
-from gitfleet.report.yamltext import yaml_bytes, yaml_text
+from gitfleet.formats.state_yaml import MAX_DEPTH, UnreadableText, read_documents
+from gitfleet.formats.yaml_writer import yaml_bytes, yaml_text
 from tests.report.fleets import json_values
 
 AMBIGUOUS = [
@@ -120,7 +120,7 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
 def test_deep_nesting_does_not_kill_the_process(nest: str) -> None:
     """In a process of its own, because libyaml's composer would end it without an exception (libs.md §2)."""
     program = (
-        "from gitfleet.report.yamlread import read_documents, UnreadableText\n"
+        "from gitfleet.formats.state_yaml import read_documents, UnreadableText\n"
         f"try: read_documents(({nest}).encode())\n"
         "except UnreadableText: print('refused')\n"
     )
