@@ -245,7 +245,7 @@ def fits(paths: Mapping[str, bytes]) -> bool:
 trees = st.dictionaries(names, st.binary(max_size=3), min_size=1, max_size=5).filter(fits)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(trees, min_size=2, max_size=5))
 def test_the_folder_holds_what_a_branch_would(
     tmp_path_factory: pytest.TempPathFactory, states: list[dict[str, bytes]]

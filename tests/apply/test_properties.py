@@ -74,7 +74,7 @@ def meddle(cluster: ModelCluster, foreign: list[Manifest]) -> None:
         cluster.put(dict(wanted.body), manager="kubectl")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(rounds)
 def test_a_plan_settles_and_deletes_only_what_the_inventory_names_with_its_uid(
     played: list[tuple[tuple[Work, ...], dict[PlacementKey, str], list[Manifest], bool]],
@@ -100,7 +100,7 @@ def test_a_plan_settles_and_deletes_only_what_the_inventory_names_with_its_uid(
         assert all(isinstance(o, Keep | Refuse) for o in last), last
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(fleets, st.lists(manifests, max_size=5), st.sampled_from(["nothing", "unreadable"]))
 def test_a_look_that_failed_takes_nothing_away(fleet: tuple[Work, ...], foreign: list[Manifest], observe: str) -> None:
     cluster = ModelCluster()

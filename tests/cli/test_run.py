@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -114,7 +113,6 @@ def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: sig
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     assert process.stdout is not None
-    begin = time.monotonic()
     for line in process.stdout:
         if "snapshot 0" in line:
             break
@@ -123,5 +121,4 @@ def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: sig
 
     assert process.returncode == code, talk
     assert "Traceback" not in talk
-    assert time.monotonic() - begin < 30
     assert "web" in gitfleet("get", "crp", "-C", fleet).out

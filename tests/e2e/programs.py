@@ -103,13 +103,13 @@ class Running:
         """All that it has said so far, data and talk."""
         return self._talk.read_text()
 
-    def terminate(self, within: float) -> int:
-        """Send SIGTERM; the exit code. AssertionError when it takes longer."""
+    def terminate(self) -> int:
+        """Send SIGTERM; the exit code. AssertionError when it does not end."""
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(within)
+            return self.process.wait(_LONGEST_SECONDS)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still there {within:g} s after SIGTERM:\n{self.talk}") from None
+            raise AssertionError(f"still there {_LONGEST_SECONDS:g} s after SIGTERM:\n{self.talk}") from None
 
 
 def ended(process: subprocess.Popen[str], *, expect: int | None = 0, timeout: float = _LONGEST_SECONDS) -> Ended:
@@ -124,11 +124,10 @@ def ended(process: subprocess.Popen[str], *, expect: int | None = 0, timeout: fl
     return Ended(process.returncode, output, talk)
 
 
-def eventually(what: Callable[[], bool], within: float, why: Callable[[], str] = str) -> float:
-    """Seconds until something is true; AssertionError when it is not in time."""
-    begin = time.monotonic()
+def eventually(what: Callable[[], bool], why: Callable[[], str] = str) -> None:
+    """Wait until something is true; AssertionError when it never is, which is no measure of how fast it should be."""
+    end = time.monotonic() + _LONGEST_SECONDS
     while not what():
-        if time.monotonic() - begin > within:
-            raise AssertionError(f"not within {within:g} s: {why()}")
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {_LONGEST_SECONDS:g} s: {why()}")
         time.sleep(0.05)
-    return time.monotonic() - begin

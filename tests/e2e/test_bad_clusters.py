@@ -20,9 +20,10 @@ from tests.e2e.members import Members
 from tests.e2e.programs import Program
 from tests.e2e.repos import ConfigRepo
 from tests.realparts.certificates import write_server_certificate
-from tests.realparts.processes import free_port
+from tests.realparts.processes import HeldPort
 
 pytestmark = pytest.mark.real
+DEAD_PORT = HeldPort()
 
 
 def expired_token(signing_key: Path) -> str:
@@ -60,7 +61,7 @@ def kubeconfig_with_bad_contexts(members: Members, folder: Path) -> Path:
     bad: Mapping[str, tuple[dict[str, Any], dict[str, str]]] = {
         "wrong-token": (good, {"token": "0" * 32}),
         "expired": (good, {"token": expired_token(first.folder / "sa.key")}),
-        "dead-port": ({**good, "server": f"https://127.0.0.1:{free_port()}"}, token),
+        "dead-port": ({**good, "server": f"https://127.0.0.1:{DEAD_PORT.number}"}, token),
         "wrong-authority": ({**good, "certificate-authority-data": strange}, token),
     }
     for name, (cluster, user) in bad.items():
@@ -88,7 +89,7 @@ def test_bad_clusters_from_the_start(config: ConfigRepo, program: Program, membe
             "resources/settings.yaml": config_map(namespace, k="1"),
         }
     )
-    ended = program.settle(timeout=30)
+    ended = program.settle()
     assert good.is_available(namespace)
     # Each is named on stderr and on the state branch, with what is wrong and, where there is something, what to do.
     wants = {
@@ -123,7 +124,7 @@ def test_bad_clusters_from_the_start(config: ConfigRepo, program: Program, membe
             cluster["cluster"] = two.kubeconfig["clusters"][0]["cluster"]
     path.write_text(json.dumps(bad))
     config.commit({"resources/settings.yaml": config_map(namespace, k="2")})
-    program.settle(timeout=30)
+    program.settle()
     assert good.config_map(namespace) == members.all[1].config_map(namespace) == {"k": "2"}
 
 
@@ -169,7 +170,7 @@ def test_faults_of_the_whole_program_end_it_with_one_sentence_and_a_hint(
     assert "no commit on any branch" in empty.talk and "hint:" in empty.talk
     nowhere = replace(program, repo=str(tmp_path / "nowhere")).run("--once", expect=1)
     assert "error:" in nowhere.talk and "Traceback" not in nowhere.talk
-    down = replace(program, repo=f"http://127.0.0.1:{free_port()}/fleet.git").run("--once", expect=1)
+    down = replace(program, repo=f"http://127.0.0.1:{DEAD_PORT.number}/fleet.git").run("--once", expect=1)
     assert "error:" in down.talk and "Traceback" not in down.talk
     assert program.run("--once", "--until-settled", expect=64).talk.startswith("error:")
     assert program.run("--no-such-option", expect=64).talk

@@ -174,5 +174,5 @@ def test_kill_on_real_clusters_keeps_the_budget(
     assert all(sum(str(image).endswith("bad") for image in sample.values()) <= 1 for sample in seen)
     config.commit({"placements/web.yaml": None} | payload("web:3"))
     elsewhere.settle()
-    eventually(lambda: not any(m.has_namespace(namespace) for m in three), 10)
+    eventually(lambda: not any(m.has_namespace(namespace) for m in three))
     assert config.parents() == [0] + [1] * (len(config.parents()) - 1)

@@ -91,7 +91,7 @@ def test_from_the_first_commit_to_the_removal_of_the_placement(
         "No web any more",
     )
     program.settle()
-    eventually(lambda: not any(m.has_namespace(namespace) for m in both), 10)
+    eventually(lambda: not any(m.has_namespace(namespace) for m in both))
     left = [path for path in config.paths() if "web" in path or path.startswith("inventory/")]
     assert left == [] or all(namespace not in config.text(path) for path in left), left
     assert "faults.yaml" not in config.paths()

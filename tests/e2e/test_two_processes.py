@@ -37,9 +37,9 @@ def test_two_processes_and_edits_in_between(
     options = ("--until-settled", "--timeout", "60")
     with members.sampled(lambda m: m.image(namespace)) as seen:
         both = [p.start(*options) for p in (program, other)]
-        eventually(lambda: config.head() is not None, 30)
+        eventually(lambda: config.head() is not None)
         edit("web:2", a="2", c="1")
-        eventually(lambda: any(m.image(namespace) == "web:2" for m in three), 30)
+        eventually(lambda: any(m.image(namespace) == "web:2" for m in three))
         edit("web:3", b="2")
         for process in both:
             ended(process)

@@ -86,7 +86,7 @@ def test_example_2_from_west_to_east_with_one_cluster_up_throughout(
     config.commit({"placements/crp.yaml": crp("east")}, "To the east")
     with members.sampled(lambda m: m.is_available(namespace)) as seen:
         program.settle()
-        eventually(lambda: not any(members.by_name[n].has_namespace(namespace) for n in ("cluster-1", "cluster-2")), 10)
+        eventually(lambda: not any(members.by_name[n].has_namespace(namespace) for n in ("cluster-1", "cluster-2")))
     assert {name for name in NAMES if members.by_name[name].is_available(namespace)} == {"cluster-3", "cluster-4"}
     fewest = min(sum(sample.values()) for sample in seen)
     assert fewest >= 1, seen

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -39,7 +39,6 @@ def test_a_text_stays_a_text_for_every_reader(text: str) -> None:
 
 
 @given(st.lists(json_values.filter(lambda value: value is not None), max_size=3))
-@settings(deadline=None)
 def test_any_json_value_is_read_back(documents: list[Any]) -> None:
     written = yaml_bytes(documents)
 

@@ -60,7 +60,7 @@ def in_force_after(before: Mapping[str, str], old: Files, files: Files) -> dict[
     return after
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(fruit_files, min_size=2, max_size=7))
 def test_every_object_is_as_it_was_last_sound_or_gone_when_it_was_removed(
     history: list[Files],
@@ -88,7 +88,7 @@ moves = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(moves)
 def test_what_moves_into_a_broken_file_is_never_lost(history: list[dict[str, tuple[list[str], bool]]]) -> None:
     """Objects wander between files, and files break while they do: only what stands nowhere may go."""

@@ -16,7 +16,7 @@ from kubernetes.config import new_client_from_config_dict
 
 from .assets import API_SERVER, CONTROLLER_MANAGER, MissingRealPart
 from .certificates import write_server_certificate, write_signing_key
-from .processes import ServerProcess, free_port
+from .processes import HeldPort, ServerProcess
 
 ADMIN = "admin"
 CONTROLLERS = (
@@ -52,11 +52,11 @@ class ApiServer:
         flags: Sequence[str] = (),
     ) -> None:
         folder.mkdir()
-        port = free_port()
+        self._ports = [port := HeldPort()]
         certificate, key = write_server_certificate(folder, name)
         self.name = name
         self.folder = folder
-        self.url = f"https://127.0.0.1:{port}"
+        self.url = f"https://127.0.0.1:{port.number}"
         self.ca_pem = certificate.read_text()
         self._tokens = {user: secrets.token_hex(16) for user in (ADMIN, *users)}
         self._trust = ssl.create_default_context(cadata=self.ca_pem)
@@ -68,7 +68,7 @@ class ApiServer:
                 str(assets / API_SERVER),
                 f"--etcd-servers={etcd_url}",
                 f"--etcd-prefix=/{name}",
-                f"--secure-port={port}",
+                f"--secure-port={port.number}",
                 "--bind-address=127.0.0.1",
                 "--advertise-address=127.0.0.1",
                 f"--tls-cert-file={certificate}",
@@ -193,7 +193,7 @@ class ApiServer:
         if not binary.is_file():
             raise MissingRealPart(f"{self._assets} has no {CONTROLLER_MANAGER}: unset KUBEBUILDER_ASSETS to build it")
         kubeconfig = self.write_kubeconfig(self.folder / "controller-manager.kubeconfig")
-        health_port = free_port()
+        self._ports.append(health_port := HeldPort())
         manager = ServerProcess(
             f"{CONTROLLER_MANAGER} {self.name}",
             [
@@ -201,7 +201,7 @@ class ApiServer:
                 f"--kubeconfig={kubeconfig}",
                 "--leader-elect=false",
                 "--bind-address=127.0.0.1",
-                f"--secure-port={health_port}",
+                f"--secure-port={health_port.number}",
                 f"--tls-cert-file={self.folder / 'tls.crt'}",
                 f"--tls-private-key-file={self.folder / 'tls.key'}",
                 f"--controllers={','.join(controllers)}",
@@ -211,7 +211,7 @@ class ApiServer:
         )
         manager.start()
         self._controller_manager = manager
-        health = f"https://127.0.0.1:{health_port}"
+        health = f"https://127.0.0.1:{health_port.number}"
         manager.await_ready(lambda: self._observations("/healthz", base=health), seconds=_READY_SECONDS)
 
     def _end(self, end: Callable[[ServerProcess], None]) -> None:

@@ -15,7 +15,7 @@ from types import TracebackType
 from .api_server import ADMIN, CONTROLLERS, ApiServer
 from .assets import ETCD, MissingRealPart, ensure_assets
 from .pods import PodReadier, make_pods_ready
-from .processes import ServerProcess, StartFailed, free_port
+from .processes import HeldPort, ServerProcess, StartFailed
 
 __all__ = [
     "ADMIN",
@@ -142,7 +142,8 @@ class ControlPlanes:
 
     def _ensure_etcd(self, assets: Path, folder: Path) -> None:
         if self._etcd is None:
-            self._etcd_url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+            self._ports = (HeldPort(), HeldPort())
+            self._etcd_url, peer = (f"http://127.0.0.1:{port.number}" for port in self._ports)
             self._etcd = ServerProcess(
                 ETCD,
                 [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -19,9 +18,6 @@ _set_process_option = ctypes.CDLL(None).prctl if sys.platform == "linux" else No
 _LOG_TAIL_LINES = 40
 _STOP_SECONDS = 10.0
 _POLL_SECONDS = 0.02
-# Below the range that kernels hand out for outgoing connections, so that a port is still
-# free when a server that was stopped comes back to it.
-_PORTS = range(20000, 32000)
 
 # The kernel's death signal follows the thread that started the process, not the program.
 # So one thread starts them all, and lives as long as the program does.
@@ -132,18 +128,19 @@ class ServerProcess:
             self._process.send_signal(signal_number)
 
 
-def free_port() -> int:
-    """Return a loopback port that nothing listens on, of a range the kernel does not give away."""
-    for _ in range(1000):
-        port = secrets.choice(_PORTS)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise StartFailed(f"no free port between {_PORTS.start} and {_PORTS.stop}")
+class HeldPort:
+    """A loopback port that the kernel gives to nobody else as long as this object lives.
+
+    A socket stays bound to it and never listens, so that connections are refused until a server that sets
+    ``SO_REUSEADDR``, as Go's and Python's do, listens there; a server that was stopped comes back to the same port.
+    """
+
+    def __init__(self) -> None:
+        self._socket = socket.socket()
+        self._socket.bind(("127.0.0.1", 0))
+        # Only after the bind: before it, the kernel would share a port that another process holds in this way.
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.number: int = self._socket.getsockname()[1]
 
 
 def _die_with_parent() -> None:

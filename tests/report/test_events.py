@@ -152,7 +152,7 @@ def test_outcomes_tell_what_was_applied() -> None:
     ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(fleets(), fleets())
 def test_equal_states_tell_nothing_and_every_event_has_a_sentence(before: FleetState, after: FleetState) -> None:
     assert emit_events(before, before) == emit_events(before, replace(before)) == ()

@@ -19,7 +19,6 @@ from tests.report.fleets import fleets
 
 # A whole fleet is costly to draw; a few wide examples find what many narrow ones would.
 _few = settings(
-    deadline=None,
     phases=[Phase.explicit, Phase.generate, Phase.reuse],
     max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.model.bindings import Binding, BindingState
@@ -78,13 +78,11 @@ def taken_down(before: Sequence[Binding], plan: RolloutPlan) -> int:
     return sum(1 for b in before if b.cluster in down and is_up(b))
 
 
-@settings(deadline=None)
 @given(requests())
 def test_no_plan_takes_down_more_than_the_budget(asked: RolloutRequest) -> None:
     assert taken_down(asked.bindings, plan_rollout(asked)) <= room_to_take_down(asked)
 
 
-@settings(deadline=None)
 @given(requests())
 def test_planning_again_and_again_at_one_moment_stays_within_the_one_budget(asked: RolloutRequest) -> None:
     package, down, now = room_to_take_down(asked), 0, asked
@@ -98,13 +96,11 @@ def test_planning_again_and_again_at_one_moment_stays_within_the_one_budget(aske
     assert settled.bindings == now.bindings
 
 
-@settings(deadline=None)
 @given(requests())
 def test_the_same_question_has_the_same_answer(asked: RolloutRequest) -> None:
     assert plan_rollout(asked) == plan_rollout(asked)
 
 
-@settings(deadline=None)
 @given(requests())
 def test_every_binding_is_told_of_once(asked: RolloutRequest) -> None:
     plan = plan_rollout(asked)
@@ -115,7 +111,6 @@ def test_every_binding_is_told_of_once(asked: RolloutRequest) -> None:
     assert [b.cluster for b in plan.bindings] == [b.cluster for b in asked.bindings]
 
 
-@settings(deadline=None)
 @given(requests())
 def test_a_generation_rises_by_one_exactly_where_the_spec_changes(asked: RolloutRequest) -> None:
     plan = plan_rollout(asked)

@@ -76,7 +76,7 @@ class ClusterBench:
         return live
 
     def eventually(self, holds: Callable[[], bool]) -> None:
-        for _ in range(100):
+        for _ in range(1200):  # two minutes where waiting is real
             if holds():
                 return
             self.wait()

@@ -144,7 +144,7 @@ histories = st.one_of(
 _numbers = iter(range(1_000_000))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(history=histories)
 def test_the_same_applies_leave_the_same_fields_and_owners(
     real: RealServer, history: list[tuple[str, bool, dict[str, Any]]]

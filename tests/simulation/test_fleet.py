@@ -202,24 +202,7 @@ def _lags(body: JsonObject) -> bool:
     return bool(body["status"].get("unavailableReplicas"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(steps)
 def test_histories_keep_the_laws_and_repeat_exactly(history: list[tuple[str, str, str]]) -> None:
     assert play(history) == play(history)
-
-
-def test_a_thousand_histories_take_seconds() -> None:
-    started = time.perf_counter()
-    for _ in range(200):
-        clock = ManualClock()
-        fleet = SimulatedFleet(clock)
-        bodies = [make.namespace("app"), make.config_map("app", "cm"), make.deployment("app", "web")]
-        keys = [key_of(body) for body in bodies]
-        for name in ("c1", "c2", "c3"):
-            bench = bench_of(fleet, name, clock)
-            bench.client.perform([bench.create(body, wave=wave) for wave, body in enumerate(bodies)])
-        for _ in range(30):
-            clock.advance(5)
-            for cluster in fleet.clusters.values():
-                cluster.observe(keys)
-    assert time.perf_counter() - started < 5.0  # 200 of them, on a busy machine; 0.3 s on a quiet one

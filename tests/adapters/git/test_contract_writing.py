@@ -244,9 +244,7 @@ STEP = st.tuples(
 )
 
 
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(STEP, min_size=1, max_size=4), salt=st.integers(0, 1 << 40))
 def test_memory_and_git_agree_on_every_id(
     file_hub: Hub, steps: list[tuple[dict[str, bytes], list[str]]], salt: int
