@@ -10,7 +10,7 @@ from gitfleet.apply.requests import ApplyRequest
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import GroupKind, JsonObject, Manifest, ObjectKey
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.placements import PlacementKey
+from gitfleet.model.placements import ApplyStrategyType, PlacementKey
 from gitfleet.model.works import Work
 
 CRD_KIND = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -57,7 +57,7 @@ class Claims:
         if entry.placement in self.request.removing:
             return True
         work = self.works.get(entry.placement)
-        if work is None or work.error is not None or work.apply_strategy.type == "ReportDiff":
+        if work is None or work.error is not None or work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
             return False
         return entry.key.identity not in self.wanted[entry.placement]
 
@@ -84,7 +84,7 @@ def index_claims(request: ApplyRequest) -> Claims:
     holders: dict[Identity, PlacementKey] = dict(held)
     staying: dict[Identity, PlacementKey] = dict(held)
     for placement, work in works.items():
-        reports_only = work.apply_strategy.type == "ReportDiff"
+        reports_only = work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF
         for identity in wanted[placement]:
             staying.setdefault(identity, placement)
             if not reports_only:

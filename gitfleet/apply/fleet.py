@@ -14,7 +14,7 @@ from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
-from gitfleet.model.placements import PlacementKey
+from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.model.works import Work
 
@@ -22,10 +22,10 @@ FORCED_LEAVE: Final = timedelta(minutes=15)
 """KubeFleet's force-delete-wait-time."""
 _MOST_SHAPES = 500_000
 _TICK = timedelta.resolution
-_Question = tuple[tuple[Work, ...], Mapping[PlacementKey, str], Inventory, ClusterObservation]
+_Question = tuple[tuple[Work, ...], Mapping[PlacementKey, DeletePropagation], Inventory, ClusterObservation]
 
 RemovalPolicies = Callable[
-    [MemberCluster, Mapping[PlacementKey, PlacementRecord], Inventory], Mapping[PlacementKey, str]
+    [MemberCluster, Mapping[PlacementKey, PlacementRecord], Inventory], Mapping[PlacementKey, DeletePropagation]
 ]
 """Which placements give up what they own on a cluster, and how (Delete or Abandon)."""
 
@@ -66,7 +66,7 @@ class Planner:
         self,
         cluster: str,
         works: tuple[Work, ...],
-        removing: Mapping[PlacementKey, str],
+        removing: Mapping[PlacementKey, DeletePropagation],
         inventory: Inventory,
         answer: ClusterObservation,
     ) -> tuple[Operation, ...]:
@@ -152,14 +152,14 @@ def release_left(
         for name, cluster in clusters.items()
         if name in inventory
         and cluster.deleting is not None
-        and (cluster.delete_propagation_policy == "Abandon" or now - cluster.deleting > FORCED_LEAVE)
+        and (cluster.delete_propagation_policy is DeletePropagation.ABANDON or now - cluster.deleting > FORCED_LEAVE)
     }
     return _with(inventory, gone)
 
 
 def next_forced_leave(clusters: Mapping[str, MemberCluster]) -> datetime | None:
     """The first moment at which `release_left` will let a leaving cluster go by the clock alone; None when none."""
-    waiting = (c.deleting for c in clusters.values() if c.delete_propagation_policy != "Abandon")
+    waiting = (c.deleting for c in clusters.values() if c.delete_propagation_policy is not DeletePropagation.ABANDON)
     return min((since + FORCED_LEAVE + _TICK for since in waiting if since is not None), default=None)
 
 

@@ -9,7 +9,7 @@ from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import GroupKind
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, Operation, Release
-from gitfleet.model.placements import PlacementKey
+from gitfleet.model.placements import DeletePropagation, PlacementKey
 
 
 def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
@@ -17,7 +17,7 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if entry.key.identity in claims.staying:
         return _hold(entry, claims)
     request = claims.request
-    if request.removing.get(entry.placement) == "Abandon":
+    if request.removing.get(entry.placement) is DeletePropagation.ABANDON:
         return _release(entry, claims, f"{entry.key} stays on the cluster: the deleteStrategy is Abandon")
     unreadable = request.unreadable.get(entry.key)
     if unreadable is not None:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import LiveObjects
-from gitfleet.model.placements import PlacementKey
+from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 
@@ -29,7 +29,7 @@ class ApplyRequest:
 
     cluster: str
     works: tuple[Work, ...] = ()
-    removing: Mapping[PlacementKey, str] = field(default_factory=dict)
+    removing: Mapping[PlacementKey, DeletePropagation] = field(default_factory=dict)
     inventory: Inventory = field(default_factory=dict)
     live: LiveObjects = field(default_factory=dict)
     unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import Manifest
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, Operation, Refuse, Update
+from gitfleet.model.placements import ApplyStrategyType, ComparisonOption, WhenToApply, WhenToTakeOver
 from gitfleet.model.shapes import FIELD_MANAGER, shape_digest
 from gitfleet.model.works import Work
 
@@ -26,7 +27,7 @@ def decide(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if not claims.was_observed(key):
         return _keep(manifest, work, None, "NotObserved", f"{key} was not looked at")
     live = claims.live(key)
-    if work.apply_strategy.type == "ReportDiff":
+    if work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
         return _report(manifest, work, live)
     holder = claims.holders[key.identity]
     if holder != work.placement:
@@ -63,11 +64,11 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     if entry.applied_digest != manifest.digest:
         return _update(manifest, work, live, claims, f"the manifest of {key} changed")
     same = entry.shape_digest == _shape(manifest, live, claims)
-    full = strategy.comparison_option == "FullComparison"
+    full = strategy.comparison_option is ComparisonOption.FULL
     if same and not full:
         return _keep(manifest, work, live, "InPlace", "as applied")
     details = find_differences(manifest.body, live.body, full=full)
-    if strategy.when_to_apply == "IfNotDrifted" and details:
+    if strategy.when_to_apply is WhenToApply.IF_NOT_DRIFTED and details:
         return _refuse(manifest, work, live, "FoundDrifts", f"{key} drifted: {_first(details)}", details)
     if same:
         return _keep(manifest, work, live, "InPlace", "as applied", details)
@@ -80,15 +81,15 @@ def _take_over(
     """The object was there before us, or somebody made it anew: whenToTakeOver decides."""
     key, strategy = manifest.key, work.apply_strategy
     found = "was replaced by somebody else" if entry is not None and entry.uid is not None else "was there before"
-    if strategy.when_to_take_over == "Never":
+    if strategy.when_to_take_over is WhenToTakeOver.NEVER:
         return _refuse(manifest, work, live, "NotTakenOver", f"{key} {found} and whenToTakeOver is Never")
     owners = [o for o in (live.body.get("metadata") or {}).get("ownerReferences") or () if isinstance(o, dict)]
     if owners and not strategy.allow_co_ownership:
         owner = f"{owners[0].get('kind')} {owners[0].get('name')}"
         why = f"{key} {found} and is owned by {owner}, and allowCoOwnership is not set"
         return _refuse(manifest, work, live, "FailedToTakeOver", why)
-    if strategy.when_to_take_over == "IfNoDiff":
-        full = strategy.comparison_option == "FullComparison"
+    if strategy.when_to_take_over is WhenToTakeOver.IF_NO_DIFF:
+        full = strategy.comparison_option is ComparisonOption.FULL
         details = find_differences(manifest.body, live.body, full=full)
         if details:
             why = f"{key} {found} and differs from its manifest: {_first(details)}"
@@ -101,7 +102,7 @@ def _report(manifest: Manifest, work: Work, live: LiveObject | None) -> Operatio
     if live is None:
         details: tuple[tuple[str, str | None, str | None], ...] = (("/", None, "(the whole object)"),)
         return _keep(manifest, work, None, "FoundDiff", f"{manifest.key} is not on the cluster", details)
-    full = work.apply_strategy.comparison_option == "FullComparison"
+    full = work.apply_strategy.comparison_option is ComparisonOption.FULL
     details = find_differences(manifest.body, live.body, full=full)
     if not details:
         return _keep(manifest, work, live, "NoDiffFound", "no difference found")
@@ -122,7 +123,7 @@ def _shape(manifest: Manifest, live: LiveObject, claims: Claims) -> str:
 def _forces(work: Work, live: LiveObject | None) -> bool:
     """Client-side apply never meets conflicts, so its server-side form is forced; KubeFleet's ServerSideApply forces
     only when told to, or while nobody but itself and the time before it own fields."""
-    if work.apply_strategy.type != "ServerSideApply" or work.apply_strategy.force_conflicts:
+    if work.apply_strategy.type is not ApplyStrategyType.SERVER_SIDE_APPLY or work.apply_strategy.force_conflicts:
         return True
     if live is None:
         return False
@@ -144,7 +145,7 @@ def _first(details: tuple[tuple[str, str | None, str | None], ...]) -> str:
 
 
 def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str) -> Update:
-    locked = work.apply_strategy.when_to_apply == "IfNotDrifted"
+    locked = work.apply_strategy.when_to_apply is WhenToApply.IF_NOT_DRIFTED
     return Update(
         cluster=work.cluster,
         placement=work.placement,

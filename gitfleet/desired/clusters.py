@@ -32,6 +32,7 @@ from gitfleet.model.clusters import (
     Taint,
 )
 from gitfleet.model.objects import JsonObject, Origin
+from gitfleet.model.placements import DeletePropagation
 
 
 class TaintShape(Shape):
@@ -182,7 +183,7 @@ def cluster_of(shape: MemberClusterShape, body: JsonObject, origin: Origin) -> M
         taints=tuple(Taint(taint.key, taint.value or "", taint.effect) for taint in spec.taints),
         heartbeat_period_seconds=spec.heartbeat_period_seconds or 60,
         delete_validation_mode=(options.validation_mode if options else None) or "Strict",
-        delete_propagation_policy=(options.propagation_policy if options else None) or "Abandon",
+        delete_propagation_policy=DeletePropagation((options.propagation_policy if options else None) or "Abandon"),
         connection=_connection(spec.connection) if spec.connection else None,
         status=_status(shape.status) if shape.status else ClusterStatus(),
         body=body,

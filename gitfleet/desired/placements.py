@@ -17,8 +17,11 @@ from gitfleet.desired.placement_shapes import (
 from gitfleet.model.objects import JsonObject, Origin
 from gitfleet.model.placements import (
     ApplyStrategy,
+    ApplyStrategyType,
     ClusterAffinity,
     ClusterSelectorTerm,
+    ComparisonOption,
+    DeletePropagation,
     Placement,
     PlacementKey,
     PlacementPolicy,
@@ -29,9 +32,12 @@ from gitfleet.model.placements import (
     ResourceSelector,
     RollingUpdate,
     RolloutStrategy,
+    RolloutStrategyType,
     SelectionScope,
     Toleration,
     TopologySpreadConstraint,
+    WhenToApply,
+    WhenToTakeOver,
 )
 
 
@@ -82,21 +88,25 @@ def strategy_of(shape: StrategyShape) -> RolloutStrategy:
     apply = shape.apply_strategy
     forced = apply.server_side_apply_config.force if apply and apply.server_side_apply_config else False
     return RolloutStrategy(
-        type=shape.type,
+        type=RolloutStrategyType(shape.type),
         rolling_update=_rolling_update(shape.rolling_update),
         apply_strategy=ApplyStrategy(
             **_given(
-                type=apply.type,
-                comparison_option=apply.comparison_option,
-                when_to_apply=apply.when_to_apply,
-                when_to_take_over=apply.when_to_take_over,
+                type=apply.type and ApplyStrategyType(apply.type),
+                comparison_option=apply.comparison_option and ComparisonOption(apply.comparison_option),
+                when_to_apply=apply.when_to_apply and WhenToApply(apply.when_to_apply),
+                when_to_take_over=apply.when_to_take_over and WhenToTakeOver(apply.when_to_take_over),
             ),
             allow_co_ownership=apply.allow_co_ownership,
             force_conflicts=forced,
         )
         if apply is not None
         else ApplyStrategy(),
-        **_given(delete_propagation_policy=shape.delete_strategy.propagation_policy if shape.delete_strategy else None),
+        **_given(
+            delete_propagation_policy=DeletePropagation(shape.delete_strategy.propagation_policy)
+            if shape.delete_strategy and shape.delete_strategy.propagation_policy
+            else None
+        ),
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from gitfleet.model.conditions import Conditions
 from gitfleet.model.objects import JsonObject, Origin
+from gitfleet.model.placements import DeletePropagation
 
 CLUSTER_GROUP = "cluster.kubernetes-fleet.io"
 MEMBER_NAME_LABEL = "kubernetes-fleet.io/member-name"
@@ -94,7 +95,7 @@ class MemberCluster:
     taints: tuple[Taint, ...] = ()
     heartbeat_period_seconds: int = 60
     delete_validation_mode: str = "Strict"
-    delete_propagation_policy: str = "Abandon"
+    delete_propagation_policy: DeletePropagation = DeletePropagation.ABANDON
     """What becomes of placed objects when the cluster leaves: Abandon keeps them (KubeFleet), Delete removes them."""
     connection: Connection | None = None
     generation: int = 1

@@ -146,31 +146,75 @@ class RollingUpdate:
     unavailable_period_seconds: int = 60
 
 
+class ApplyStrategyType(StrEnum):
+    """How a manifest reaches the member; ReportDiff compares and never writes."""
+
+    CLIENT_SIDE_APPLY = "ClientSideApply"
+    SERVER_SIDE_APPLY = "ServerSideApply"
+    REPORT_DIFF = "ReportDiff"
+
+
+class ComparisonOption(StrEnum):
+    """Which fields count as a difference: those the manifest has, or all that the live object has."""
+
+    PARTIAL = "PartialComparison"
+    FULL = "FullComparison"
+
+
+class WhenToApply(StrEnum):
+    """Whether drift on the member is overwritten or stops the apply."""
+
+    ALWAYS = "Always"
+    IF_NOT_DRIFTED = "IfNotDrifted"
+
+
+class WhenToTakeOver(StrEnum):
+    """What becomes of an object that was on the member before gitfleet applied it."""
+
+    ALWAYS = "Always"
+    IF_NO_DIFF = "IfNoDiff"
+    NEVER = "Never"
+
+
+class RolloutStrategyType(StrEnum):
+    """Who moves the bindings: gitfleet by a budget, or a staged update run."""
+
+    ROLLING_UPDATE = "RollingUpdate"
+    EXTERNAL = "External"
+
+
+class DeletePropagation(StrEnum):
+    """What becomes of placed objects when their placement or their cluster goes (decision D15)."""
+
+    DELETE = "Delete"
+    ABANDON = "Abandon"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyStrategy:
     """How objects are applied on a member (kubefleet.md §1, §6)."""
 
-    type: str = "ClientSideApply"  # ClientSideApply | ServerSideApply | ReportDiff
-    comparison_option: str = "PartialComparison"  # PartialComparison | FullComparison
-    when_to_apply: str = "Always"  # Always | IfNotDrifted
-    when_to_take_over: str = "Always"  # Always | IfNoDiff | Never
+    type: ApplyStrategyType = ApplyStrategyType.CLIENT_SIDE_APPLY
+    comparison_option: ComparisonOption = ComparisonOption.PARTIAL
+    when_to_apply: WhenToApply = WhenToApply.ALWAYS
+    when_to_take_over: WhenToTakeOver = WhenToTakeOver.ALWAYS
     allow_co_ownership: bool = False
     force_conflicts: bool = False  # serverSideApplyConfig.force
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutStrategy:
-    """type RollingUpdate, or External: a staged update run moves the bindings."""
+    """Who moves the bindings and how, and how objects are applied and removed."""
 
-    type: str = "RollingUpdate"
+    type: RolloutStrategyType = RolloutStrategyType.ROLLING_UPDATE
     rolling_update: RollingUpdate = RollingUpdate()
     apply_strategy: ApplyStrategy = ApplyStrategy()
-    delete_propagation_policy: str = "Delete"  # Delete | Abandon (decision D15)
+    delete_propagation_policy: DeletePropagation = DeletePropagation.DELETE
 
     @property
     def external(self) -> bool:
         """Whether only a staged update run may move bindings."""
-        return self.type == "External"
+        return self.type is RolloutStrategyType.EXTERNAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

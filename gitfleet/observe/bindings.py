@@ -15,6 +15,7 @@ from gitfleet.model.bindings import Binding, DivergedObject, FailedObject
 from gitfleet.model.conditions import Condition, Conditions, Status, drop_conditions, find_condition
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Operation, Outcome
+from gitfleet.model.placements import ApplyStrategyType
 from gitfleet.model.works import Work
 from gitfleet.observe.results import ObjectResult, Standing, results_of
 
@@ -64,7 +65,7 @@ def _observed(
     results, known = _planned_only(binding, results)
     if known:
         return binding
-    if work.apply_strategy.type == "ReportDiff":
+    if work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
         told = [*before, _diff_reported(results)]
         diffed = _diverged(results, ("FoundDiff",), binding.diffed, now)
         return _settled(binding, told, now, failed=(), drifted=(), diffed=diffed)
@@ -157,7 +158,7 @@ def _diff_reported(results: Sequence[ObjectResult]) -> _Told:
 
 def _unreachable(binding: Binding, work: Work, before: Sequence[_Told], now: datetime, error: str) -> Binding:
     generation, told = binding.generation, list(before)
-    reports = work.apply_strategy.type == "ReportDiff"
+    reports = work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF
     if not reports and (find_condition(binding.conditions, "Applied", generation=generation) is None):
         message = f"Nothing could be applied: cluster {binding.cluster} does not answer"
         told.append(("Applied", Status.FALSE, "ApplyInProgress", message))

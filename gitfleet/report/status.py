@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitfleet.model.bindings import Binding, BindingState
 from gitfleet.model.conditions import Condition, Conditions, Status, find_condition
-from gitfleet.model.placements import PlacementType
+from gitfleet.model.placements import ApplyStrategyType, PlacementType
 from gitfleet.model.state import PlacementRecord
 from gitfleet.report.vocabulary import (
     BLOCKED,
@@ -74,7 +74,7 @@ def placement_conditions(record: PlacementRecord, *, scheduled: Condition, now: 
                 observed_generation=generation,
             )
         )
-    ours = {type_of(key, step.type) for kind in ("", "ReportDiff") for step in steps_of(kind)} | {
+    ours = {type_of(key, step.type) for kind in ApplyStrategyType for step in steps_of(kind)} | {
         type_of(key, SCHEDULED)
     }
     conditions += [condition for condition in record.conditions if condition.type not in ours]

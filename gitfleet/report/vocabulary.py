@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from gitfleet.model.placements import PlacementKey
+from gitfleet.model.placements import ApplyStrategyType, PlacementKey
 
 SCHEDULED: Final = "Scheduled"
 NO_OVERRIDE: Final = ("NoOverrideSpecified", "No override rules are configured for the selected resources")
@@ -103,9 +103,9 @@ APPLY_STEPS: Final = (ROLLOUT_STARTED, OVERRIDDEN, WORK_SYNCHRONIZED, APPLIED, A
 DIFF_STEPS: Final = (ROLLOUT_STARTED, OVERRIDDEN, WORK_SYNCHRONIZED, DIFF_REPORTED)
 
 
-def steps_of(apply_strategy_type: str) -> tuple[Step, ...]:
+def steps_of(type_: ApplyStrategyType) -> tuple[Step, ...]:
     """The condition types that a placement shows, in order; ReportDiff has its own."""
-    return DIFF_STEPS if apply_strategy_type == "ReportDiff" else APPLY_STEPS
+    return DIFF_STEPS if type_ is ApplyStrategyType.REPORT_DIFF else APPLY_STEPS
 
 
 def type_of(key: PlacementKey, type_: str) -> str:

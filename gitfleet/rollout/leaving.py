@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitfleet.model.bindings import Binding, PinnedLabels
 from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.placements import PlacementKey
+from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.rollout.retire import owns_anything
@@ -84,12 +84,12 @@ def has_left(
 
 def removal_policies(
     cluster: MemberCluster, records: Mapping[PlacementKey, PlacementRecord], inventory: Inventory
-) -> dict[PlacementKey, str]:
+) -> dict[PlacementKey, DeletePropagation]:
     """Which placements give up what they own on a cluster, and how: Delete prunes it, Abandon lets it stay.
 
     A cluster that leaves decides for all of its placements by its own deleteOptions.
     """
-    policies: dict[PlacementKey, str] = {}
+    policies: dict[PlacementKey, DeletePropagation] = {}
     for key in {entry.placement for entry in inventory.values()}:
         record = records.get(key)
         bindings = [b for b in record.bindings if b.cluster == cluster.name] if record else []

@@ -12,10 +12,11 @@ from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import Manifest, ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
-from gitfleet.model.placements import ApplyStrategy, PlacementKey
+from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.shapes import shape_digest
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, manifest, namespace
+from tests.apply.strategies import apply_strategy
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("", "other")
 
@@ -27,7 +28,7 @@ def work(*manifests: Manifest, placement: PlacementKey = WEB, error: str | None 
         generation=1,
         snapshot="web-0-snapshot",
         manifests=manifests,
-        apply_strategy=ApplyStrategy(**strategy),
+        apply_strategy=apply_strategy(**strategy),
         error=error,
     )
 
@@ -168,7 +169,7 @@ def test_of_two_placements_the_first_by_name_gets_a_new_object() -> None:
 def test_an_object_is_handed_over_by_a_placement_that_leaves() -> None:
     there = live(CM)
     inventory = {CM.key: owned(CM, there, OTHER)}
-    got = plan(work(CM), removing={OTHER: "Delete"}, live={CM.key: there}, inventory=inventory)
+    got = plan(work(CM), removing={OTHER: DeletePropagation.DELETE}, live={CM.key: there}, inventory=inventory)
     (update,) = got
     assert isinstance(update, Update) and "handed over by ClusterResourcePlacement other" in update.reason
     assert record_intended(inventory, got) is inventory
@@ -237,7 +238,7 @@ def test_pruning(uid: str | None, there: LiveObject | None, expected: tuple[type
 
 def test_abandon_releases_untouched() -> None:
     there = live(CM)
-    got = only(removing={WEB: "Abandon"}, live={CM.key: there}, inventory={CM.key: owned(CM, there)})
+    got = only(removing={WEB: DeletePropagation.ABANDON}, live={CM.key: there}, inventory={CM.key: owned(CM, there)})
     assert isinstance(got, Release) and "Abandon" in got.reason
 
 
@@ -269,11 +270,13 @@ def test_a_namespace_stays_while_anybody_needs_it() -> None:
     ns = namespace()
     there = {ns.key: live(ns), CM.key: live(CM, uid="u2")}
     inventory = {ns.key: owned(ns, there[ns.key]), CM.key: owned(CM, there[CM.key], OTHER)}
-    got = plan(work(CM, placement=OTHER), removing={WEB: "Delete"}, live=there, inventory=inventory)
+    got = plan(work(CM, placement=OTHER), removing={WEB: DeletePropagation.DELETE}, live=there, inventory=inventory)
     assert [(type(o), o.key.kind) for o in got] == [(Keep, "Namespace"), (Keep, "ConfigMap")]
     assert isinstance(got[0], Keep) and got[0].code == "NamespaceInUse" and "other" in got[0].reason
     # A work that could not be rendered needs it too: its objects are in the inventory.
-    got = plan(work(placement=OTHER, error="x"), removing={WEB: "Delete"}, live=there, inventory=inventory)
+    got = plan(
+        work(placement=OTHER, error="x"), removing={WEB: DeletePropagation.DELETE}, live=there, inventory=inventory
+    )
     assert [type(o) for o in got] == [Keep, Keep]
 
 
@@ -306,7 +309,7 @@ def test_a_definition_stays_while_another_placement_has_objects_of_its_kind() ->
     crd, custom = manifest(CRD), manifest(CUSTOM)
     there = {crd.key: live(crd), custom.key: live(custom, uid="u2")}
     inventory = {crd.key: owned(crd, there[crd.key]), custom.key: owned(custom, there[custom.key], OTHER)}
-    got = plan(work(custom, placement=OTHER), removing={WEB: "Delete"}, live=there, inventory=inventory)
+    got = plan(work(custom, placement=OTHER), removing={WEB: DeletePropagation.DELETE}, live=there, inventory=inventory)
     assert [type(o) for o in got] == [Keep, Keep]
 
 
@@ -341,7 +344,7 @@ def test_intent_comes_before_the_deed_and_survives_a_crash_in_between() -> None:
     cluster.perform(operations)  # and the process dies before it can tell
     (again,) = plan(work(CM), live=cluster.live([CM.key]), inventory=recorded)
     assert isinstance(again, Update) and "not confirmed" in again.reason
-    (pruned,) = plan(removing={WEB: "Delete"}, live=cluster.live([CM.key]), inventory=recorded)
+    (pruned,) = plan(removing={WEB: DeletePropagation.DELETE}, live=cluster.live([CM.key]), inventory=recorded)
     assert isinstance(pruned, Delete)
 
 

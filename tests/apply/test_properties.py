@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
 from gitfleet.model.objects import Manifest
 from gitfleet.model.operations import Create, Delete, Keep, Refuse, Update
-from gitfleet.model.placements import ApplyStrategy, PlacementKey
+from gitfleet.model.placements import (
+    ApplyStrategy,
+    ApplyStrategyType,
+    ComparisonOption,
+    DeletePropagation,
+    PlacementKey,
+    WhenToApply,
+    WhenToTakeOver,
+)
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, namespace
@@ -28,10 +36,10 @@ manifests = st.one_of(
 )
 strategies = st.builds(
     ApplyStrategy,
-    type=st.sampled_from(["ClientSideApply", "ServerSideApply", "ReportDiff"]),
-    comparison_option=st.sampled_from(["PartialComparison", "FullComparison"]),
-    when_to_apply=st.sampled_from(["Always", "IfNotDrifted"]),
-    when_to_take_over=st.sampled_from(["Always", "IfNoDiff", "Never"]),
+    type=st.sampled_from(ApplyStrategyType),
+    comparison_option=st.sampled_from(ComparisonOption),
+    when_to_apply=st.sampled_from(WhenToApply),
+    when_to_take_over=st.sampled_from(WhenToTakeOver),
 )
 works = st.builds(
     lambda placement, wanted, strategy, error: Work(
@@ -49,12 +57,12 @@ works = st.builds(
     st.sampled_from([None, None, None, "overrides failed"]),
 )
 fleets = st.lists(works, max_size=3, unique_by=lambda w: w.placement).map(tuple)
-leaving = st.dictionaries(st.sampled_from(PLACEMENTS), st.sampled_from(["Delete", "Abandon"]), max_size=2)
+leaving = st.dictionaries(st.sampled_from(PLACEMENTS), st.sampled_from(DeletePropagation), max_size=2)
 rounds = st.lists(st.tuples(fleets, leaving, st.lists(manifests, max_size=3), st.booleans()), min_size=1, max_size=4)
 
 
 def question(
-    cluster: ModelCluster, fleet: tuple[Work, ...], gone: dict[PlacementKey, str], inventory: Inventory
+    cluster: ModelCluster, fleet: tuple[Work, ...], gone: dict[PlacementKey, DeletePropagation], inventory: Inventory
 ) -> ApplyRequest:
     keys = {m.key for w in fleet for m in w.manifests} | set(inventory)
     spoken_of = {w.placement for w in fleet}
@@ -77,7 +85,7 @@ def meddle(cluster: ModelCluster, foreign: list[Manifest]) -> None:
 @settings(max_examples=150)
 @given(rounds)
 def test_a_plan_settles_and_deletes_only_what_the_inventory_names_with_its_uid(
-    played: list[tuple[tuple[Work, ...], dict[PlacementKey, str], list[Manifest], bool]],
+    played: list[tuple[tuple[Work, ...], dict[PlacementKey, DeletePropagation], list[Manifest], bool]],
 ) -> None:
     cluster = ModelCluster()
     state: Inventory = {}
@@ -108,7 +116,7 @@ def test_a_look_that_failed_takes_nothing_away(fleet: tuple[Work, ...], foreign:
     state: Inventory = {}
     first = plan_apply(question(cluster, fleet, {}, state))
     state = settle_inventory(state, cluster.perform(first), first)
-    blind = replace(question(cluster, (), dict.fromkeys(PLACEMENTS, "Delete"), state), live={})
+    blind = replace(question(cluster, (), dict.fromkeys(PLACEMENTS, DeletePropagation.DELETE), state), live={})
     if observe == "unreadable":
         blind = replace(blind, unreadable=dict.fromkeys(state, "forbidden"))
     assert all(isinstance(o, Keep) for o in plan_apply(blind))

@@ -12,7 +12,7 @@ from gitfleet.model.conditions import Condition, Status, find_condition
 from gitfleet.model.objects import Manifest, Origin, key_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, Operation, Outcome, Refuse, Update
-from gitfleet.model.placements import ApplyStrategy, PlacementKey
+from gitfleet.model.placements import ApplyStrategy, ApplyStrategyType, PlacementKey
 from gitfleet.model.works import Work
 from gitfleet.observe import observe_binding
 
@@ -215,7 +215,7 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
 
 
 def test_report_diff() -> None:
-    strategy = ApplyStrategy(type="ReportDiff")
+    strategy = ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
     found = kept(CM, code="FoundDiff", details=(("/data/a", "9", "1"),), reason="differs")
     same = kept(DEPLOYMENT, code="NoDiffFound")
     got = observe_binding(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, same], [], T1)

@@ -32,8 +32,11 @@ from gitfleet.model.objects import Manifest, ObjectKey, Origin
 from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
 from gitfleet.model.placements import (
     ApplyStrategy,
+    ApplyStrategyType,
     ClusterAffinity,
     ClusterSelectorTerm,
+    ComparisonOption,
+    DeletePropagation,
     Placement,
     PlacementKey,
     PlacementPolicy,
@@ -44,9 +47,12 @@ from gitfleet.model.placements import (
     ResourceSelector,
     RollingUpdate,
     RolloutStrategy,
+    RolloutStrategyType,
     SelectionScope,
     Toleration,
     TopologySpreadConstraint,
+    WhenToApply,
+    WhenToTakeOver,
 )
 from gitfleet.model.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -126,20 +132,20 @@ policies = st.builds(
 )
 apply_strategies = st.just(ApplyStrategy()) | st.builds(
     ApplyStrategy,
-    type=st.sampled_from(["ClientSideApply", "ServerSideApply", "ReportDiff"]),
-    comparison_option=words,
-    when_to_apply=words,
-    when_to_take_over=words,
+    type=st.sampled_from(ApplyStrategyType),
+    comparison_option=st.sampled_from(ComparisonOption),
+    when_to_apply=st.sampled_from(WhenToApply),
+    when_to_take_over=st.sampled_from(WhenToTakeOver),
     allow_co_ownership=st.booleans(),
     force_conflicts=st.booleans(),
 )
 strategies = st.builds(
     RolloutStrategy,
-    type=st.sampled_from(["RollingUpdate", "External"]),
+    type=st.sampled_from(RolloutStrategyType),
     rolling_update=st.just(RollingUpdate())
     | st.builds(RollingUpdate, max_unavailable=amounts, max_surge=amounts, unavailable_period_seconds=counts),
     apply_strategy=apply_strategies,
-    delete_propagation_policy=st.sampled_from(["Delete", "Abandon"]),
+    delete_propagation_policy=st.sampled_from(DeletePropagation),
 )
 decisions = st.builds(
     ClusterDecision,
@@ -269,7 +275,7 @@ def clusters_of(name: str) -> st.SearchStrategy[MemberCluster]:
         taints=tuples(st.builds(Taint, texts, texts, texts)),
         heartbeat_period_seconds=counts,
         delete_validation_mode=words,
-        delete_propagation_policy=words,
+        delete_propagation_policy=st.sampled_from(DeletePropagation),
         connection=st.none()
         | st.builds(
             Connection,

@@ -10,7 +10,14 @@ import pytest
 
 from gitfleet.model.bindings import BindingState, ClusterDecision, DivergedObject, FailedObject
 from gitfleet.model.conditions import Status
-from gitfleet.model.placements import ApplyStrategy, PlacementKey, PlacementType, RolloutStrategy
+from gitfleet.model.placements import (
+    ApplyStrategy,
+    ApplyStrategyType,
+    PlacementKey,
+    PlacementType,
+    RolloutStrategy,
+    RolloutStrategyType,
+)
 from gitfleet.model.state import PlacementRecord
 from gitfleet.report import placement_conditions
 from gitfleet.report.placement_status import status_object
@@ -95,7 +102,7 @@ def test_counts_are_of_the_clusters_with_that_status() -> None:
 
 def test_report_diff_has_types_of_its_own() -> None:
     base = record("web", binding(WEB, "a", conditions=(*through(upto="WorkSynchronized"), condition("DiffReported"))))
-    strategy = RolloutStrategy(apply_strategy=ApplyStrategy(type="ReportDiff"))
+    strategy = RolloutStrategy(apply_strategy=ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF))
     diffing = replace(base, placement=replace(base.placement, strategy=strategy))
 
     assert statuses(tell(diffing)) == [*upto("Applied"), ("DiffReported", "True", "DiffReportingCompleted")]
@@ -200,7 +207,7 @@ def external(*indexes: int | None, conditions: Any = None) -> PlacementRecord:
         for n, index in enumerate(indexes)
     ]
     base = record("web", *bound, latest=2)
-    return replace(base, placement=replace(base.placement, strategy=RolloutStrategy(type="External")))
+    return replace(base, placement=replace(base.placement, strategy=RolloutStrategy(type=RolloutStrategyType.EXTERNAL)))
 
 
 @pytest.mark.parametrize(

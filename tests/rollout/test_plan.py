@@ -8,7 +8,7 @@ from typing import Any
 
 from gitfleet.model.bindings import BindingState
 from gitfleet.model.conditions import Status, find_condition
-from gitfleet.model.placements import ApplyStrategy, PlacementType
+from gitfleet.model.placements import ApplyStrategy, ApplyStrategyType, PlacementType
 from gitfleet.model.rolling import Held, Move, MoveKind
 from gitfleet.rollout import STUCK_AFTER, plan_rollout
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
@@ -108,7 +108,9 @@ def test_a_real_failure_is_updated_without_budget() -> None:
 def test_a_changed_apply_strategy_goes_out_under_the_budget() -> None:
     """Decision D18."""
     plan = plan_rollout(
-        request(THREE, latest="s-0", max_unavailable=1, apply_strategy=ApplyStrategy(type="ReportDiff"))
+        request(
+            THREE, latest="s-0", max_unavailable=1, apply_strategy=ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
+        )
     )
     assert plan.moves == (Move(cluster="cluster-1", kind=MoveKind.UPDATE, reason="the apply strategy has changed"),)
     assert [b.apply_strategy.type for b in plan.bindings] == ["ReportDiff", "ClientSideApply", "ClientSideApply"]

@@ -8,7 +8,7 @@ import pytest
 
 from gitfleet.errors import BadInput
 from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.placements import PlacementPolicy, PlacementType, RolloutStrategy, Toleration
+from gitfleet.model.placements import PlacementPolicy, PlacementType, RolloutStrategy, RolloutStrategyType, Toleration
 from gitfleet.model.snapshots import DocumentRef
 from gitfleet.snapshots import restore_snapshot
 from tests.snapshots.builders import (
@@ -87,7 +87,7 @@ def test_rendered_manifests_have_no_blob_and_are_compared_by_content() -> None:
 
 def test_external_placements_get_snapshots_too() -> None:
     """Decision D26."""
-    subject = placement(pick_namespace("web"), strategy=RolloutStrategy(type="External"))
+    subject = placement(pick_namespace("web"), strategy=RolloutStrategy(type=RolloutStrategyType.EXTERNAL))
     assert len(take(subject, index(NAMESPACE)).resource_snapshots) == 1
 
 

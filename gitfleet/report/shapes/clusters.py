@@ -16,9 +16,11 @@ from gitfleet.model.clusters import (
     Taint,
 )
 from gitfleet.model.objects import JsonObject
+from gitfleet.model.placements import DeletePropagation
 from gitfleet.report.shapes.fields import (
     OURS,
     Misshapen,
+    choice_at,
     condition_objects,
     flag_at,
     int_at,
@@ -63,7 +65,7 @@ def cluster_object(cluster: MemberCluster) -> JsonObject:
             **connection,
             "deleteOptions": {
                 "validationMode": cluster.delete_validation_mode,
-                "propagationPolicy": cluster.delete_propagation_policy,
+                "propagationPolicy": cluster.delete_propagation_policy.value,
             },
             "heartbeatPeriodSeconds": cluster.heartbeat_period_seconds,
             **present(
@@ -174,7 +176,7 @@ def read_cluster(source: Mapping[str, Any]) -> MemberCluster:
         ),
         heartbeat_period_seconds=int_at(spec, "heartbeatPeriodSeconds", 60),
         delete_validation_mode=text_at(options, "validationMode", "Strict"),
-        delete_propagation_policy=text_at(options, "propagationPolicy", "Abandon"),
+        delete_propagation_policy=choice_at(options, "propagationPolicy", DeletePropagation, DeletePropagation.ABANDON),
         connection=None if connection is None else _read_connection(connection),
         generation=int_at(metadata, "generation", 1),
         deleting=optional_time(metadata, "deletionTimestamp"),

@@ -78,10 +78,13 @@ def amount_at(source: Mapping[str, Any], key: str, default: int | str) -> int | 
     return value
 
 
-def choice_at(source: Mapping[str, Any], key: str, choices: type[Choice]) -> Choice:
-    """One of an enumeration's values."""
+def choice_at(source: Mapping[str, Any], key: str, choices: type[Choice], default: Choice | None = None) -> Choice:
+    """One of an enumeration's values; without a default it must be there."""
+    value = source.get(key)
+    if value is None and default is not None:
+        return default
     try:
-        return choices(source.get(key))  # type: ignore[arg-type]
+        return choices(value)  # type: ignore[arg-type]
     except ValueError:
         raise Misshapen(f"`{key}` must be one of {', '.join(choices)}") from None
 

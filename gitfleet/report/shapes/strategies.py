@@ -6,20 +6,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import ApplyStrategy, RollingUpdate, RolloutStrategy
-from gitfleet.report.shapes.fields import amount_at, flag_at, int_at, mapping_at, text_at
+from gitfleet.model.placements import (
+    ApplyStrategy,
+    ApplyStrategyType,
+    ComparisonOption,
+    DeletePropagation,
+    RollingUpdate,
+    RolloutStrategy,
+    RolloutStrategyType,
+    WhenToApply,
+    WhenToTakeOver,
+)
+from gitfleet.report.shapes.fields import amount_at, choice_at, flag_at, int_at, mapping_at
 
 
 def apply_strategy_object(strategy: ApplyStrategy) -> JsonObject:
     """ApplyStrategy; `serverSideApplyConfig` only where it means something."""
     fields: dict[str, Any] = {
-        "type": strategy.type,
-        "comparisonOption": strategy.comparison_option,
-        "whenToApply": strategy.when_to_apply,
-        "whenToTakeOver": strategy.when_to_take_over,
+        "type": strategy.type.value,
+        "comparisonOption": strategy.comparison_option.value,
+        "whenToApply": strategy.when_to_apply.value,
+        "whenToTakeOver": strategy.when_to_take_over.value,
         "allowCoOwnership": strategy.allow_co_ownership,
     }
-    if strategy.type == "ServerSideApply" or strategy.force_conflicts:
+    if strategy.type is ApplyStrategyType.SERVER_SIDE_APPLY or strategy.force_conflicts:
         fields["serverSideApplyConfig"] = {"force": strategy.force_conflicts}
     return fields
 
@@ -30,10 +40,10 @@ def read_apply_strategy(source: Mapping[str, Any]) -> ApplyStrategy:
     if not source:
         return default
     return ApplyStrategy(
-        type=text_at(source, "type", default.type),
-        comparison_option=text_at(source, "comparisonOption", default.comparison_option),
-        when_to_apply=text_at(source, "whenToApply", default.when_to_apply),
-        when_to_take_over=text_at(source, "whenToTakeOver", default.when_to_take_over),
+        type=choice_at(source, "type", ApplyStrategyType, default.type),
+        comparison_option=choice_at(source, "comparisonOption", ComparisonOption, default.comparison_option),
+        when_to_apply=choice_at(source, "whenToApply", WhenToApply, default.when_to_apply),
+        when_to_take_over=choice_at(source, "whenToTakeOver", WhenToTakeOver, default.when_to_take_over),
         allow_co_ownership=flag_at(source, "allowCoOwnership"),
         force_conflicts=flag_at(mapping_at(source, "serverSideApplyConfig"), "force"),
     )
@@ -43,9 +53,9 @@ def strategy_object(strategy: RolloutStrategy) -> JsonObject:
     """RolloutStrategy; an External one shows no budget unless it carries one."""
     rolling = strategy.rolling_update
     fields: dict[str, Any] = {
-        "type": strategy.type,
+        "type": strategy.type.value,
         "applyStrategy": apply_strategy_object(strategy.apply_strategy),
-        "deleteStrategy": {"propagationPolicy": strategy.delete_propagation_policy},
+        "deleteStrategy": {"propagationPolicy": strategy.delete_propagation_policy.value},
     }
     if not strategy.external or rolling != RollingUpdate():
         fields["rollingUpdate"] = {
@@ -58,15 +68,21 @@ def strategy_object(strategy: RolloutStrategy) -> JsonObject:
 
 def read_strategy(source: Mapping[str, Any]) -> RolloutStrategy:
     """RolloutStrategy back."""
-    default = RollingUpdate()
+    default = RolloutStrategy()
+    limits = default.rolling_update
     rolling = mapping_at(source, "rollingUpdate")
     return RolloutStrategy(
-        type=text_at(source, "type", "RollingUpdate"),
+        type=choice_at(source, "type", RolloutStrategyType, default.type),
         rolling_update=RollingUpdate(
-            max_unavailable=amount_at(rolling, "maxUnavailable", default.max_unavailable),
-            max_surge=amount_at(rolling, "maxSurge", default.max_surge),
-            unavailable_period_seconds=int_at(rolling, "unavailablePeriodSeconds", default.unavailable_period_seconds),
+            max_unavailable=amount_at(rolling, "maxUnavailable", limits.max_unavailable),
+            max_surge=amount_at(rolling, "maxSurge", limits.max_surge),
+            unavailable_period_seconds=int_at(rolling, "unavailablePeriodSeconds", limits.unavailable_period_seconds),
         ),
         apply_strategy=read_apply_strategy(mapping_at(source, "applyStrategy")),
-        delete_propagation_policy=text_at(mapping_at(source, "deleteStrategy"), "propagationPolicy", "Delete"),
+        delete_propagation_policy=choice_at(
+            mapping_at(source, "deleteStrategy"),
+            "propagationPolicy",
+            DeletePropagation,
+            default.delete_propagation_policy,
+        ),
     )

@@ -20,10 +20,11 @@ from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.model.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
-from gitfleet.model.placements import ApplyStrategy, PlacementKey
+from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.observe import availability_of
+from tests.apply.strategies import apply_strategy
 from tests.realparts.control_plane import ApiServer, ControlPlanes
 
 pytestmark = pytest.mark.real
@@ -77,7 +78,7 @@ class Reconciles:
             generation=1,
             snapshot="s",
             manifests=manifests,
-            apply_strategy=ApplyStrategy(**strategy),
+            apply_strategy=apply_strategy(**strategy),
         )
         answer = self.cluster.observe({m.key for m in manifests} | set(self.inventory))
         assert answer.reachable, answer.error
@@ -85,7 +86,7 @@ class Reconciles:
             ApplyRequest(
                 cluster=self.cluster.cluster,
                 works=() if removing else (work,),
-                removing={WEB: removing} if removing else {},
+                removing={WEB: DeletePropagation(removing)} if removing else {},
                 inventory=self.inventory,
                 live=answer.live,
                 unreadable=answer.unreadable,
