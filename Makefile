@@ -22,7 +22,7 @@ test: lint
 	$(BIN)/pytest -n auto --dist loadfile
 
 bench: $(VENV)/.installed
-	for name in scheduling reconcile apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done
+	for name in fleet scheduling reconcile apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .demo
