@@ -2,7 +2,7 @@
 
     decide            accept -> observe -> snapshots -> schedule -> rollout -> works
     plan_operations   apply, once the objects of new works were looked at
-    settle            what came of it -> observe -> report
+    settle            what came of it -> observe -> status
 
 Everything here is pure: the same inputs give the same decision.
 """
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet import apply, desired, observe, report, rollout, schedule, snapshots, works
+from gitfleet import apply, desired, observe, rollout, schedule, snapshots, status, works
 from gitfleet.model.conditions import Condition
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.observations import ClusterObservation
@@ -69,7 +69,7 @@ class Decider:
                     plans[key] = plan = rollout.plan_rollout(request)
                     record = replace(record, bindings=plan.bindings)
                     wakes.append(now + plan.clock if plan.clock is not None else None)
-            records[key] = keep(old, report.with_conditions(rollout.give_up(record, clusters, now), scheduled, now))
+            records[key] = keep(old, status.with_conditions(rollout.give_up(record, clusters, now), scheduled, now))
         after = replace(
             known,
             observed_commit=wanted.commit,
@@ -108,7 +108,7 @@ class Decider:
         for key, record in after.placements.items():
             bindings = rollout.retire_bindings(seen[key], inventory)
             if bindings is not record.bindings:
-                record = keep(record, report.with_conditions(replace(record, bindings=bindings), None, now))
+                record = keep(record, status.with_conditions(replace(record, bindings=bindings), None, now))
             if record.placement.deleting is None or bindings:
                 records[key] = record
         clusters = {name: c for name, c in after.clusters.items() if not rollout.has_left(c, records, inventory)}
@@ -140,10 +140,10 @@ class Decider:
         record = replace(record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots)
         if taken.user_error is not None:
             error = taken.user_error
-            return record, report.scheduled_condition(record, False, error.reason, error.message, inputs.now)
+            return record, status.scheduled_condition(record, False, error.reason, error.message, inputs.now)
         request = schedule.request_for(record, inputs.now)
         if schedule.settled_key(request, fleet, profile, self._digests) == record.schedule_key:
             return record, None
         answer = schedule.schedule(request, fleet, profile=profile)
         key = schedule.settled_key(replace(request, bindings=answer.bindings), fleet, profile, self._digests)
-        return report.with_schedule(record, answer, key, inputs.now)
+        return status.with_schedule(record, answer, key, inputs.now)

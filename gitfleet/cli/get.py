@@ -36,9 +36,8 @@ def get(kind: str, name: str | None, repo: str, branch: str | None, cache_dir: P
     overrides, and as people wrote them: runs, strategies, approvals,
     evictions, budgets, rollouts. Short and long names work as in kubectl.
     """
-    from gitfleet import wiring
+    from gitfleet import views, wiring
     from gitfleet.cli import written
-    from gitfleet.report import views
 
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     plain = written.plain_kind(kind)
@@ -73,9 +72,8 @@ def get(kind: str, name: str | None, repo: str, branch: str | None, cache_dir: P
 @options.cache_dir
 def describe(kind: str, name: str, repo: str, branch: str | None, cache_dir: Path | None) -> None:
     """Show one object of the state branch with its conditions; a placement with each cluster's status."""
-    from gitfleet import wiring
+    from gitfleet import views, wiring
     from gitfleet.cli import written
-    from gitfleet.report import views
 
     settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     plain = written.plain_kind(kind)
@@ -92,9 +90,9 @@ def describe(kind: str, name: str, repo: str, branch: str | None, cache_dir: Pat
 
 def _state(workspace: Workspace, kind: str) -> Any:
     """What the state branch holds; a wrong kind is said before a missing branch is."""
+    from gitfleet import views
     from gitfleet.cli import written
     from gitfleet.model.state import FleetState
-    from gitfleet.report import views
 
     try:
         views.objects_of(kind, FleetState())

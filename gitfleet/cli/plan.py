@@ -56,7 +56,7 @@ def plan(
     """
     from gitfleet import wiring
     from gitfleet.cli import plan_markdown, plan_text
-    from gitfleet.report.plan_document import has_changes
+    from gitfleet.views.plan_document import has_changes
 
     settings = options.settings_for(
         repo,

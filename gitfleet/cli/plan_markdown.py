@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_text import summary_line
-from gitfleet.report.markdown import code, table
-from gitfleet.report.plan_moves import moves_sentence
+from gitfleet.views.markdown import code, table
+from gitfleet.views.plan_moves import moves_sentence
 
 MOST_DIFF_LETTERS: Final = 40_000
 """Forges cut a comment at 64 KiB; the diffs are what can be long."""

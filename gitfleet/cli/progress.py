@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gitfleet.cli.output import print_json, print_json_line, printable, show
 from gitfleet.model.events import Event
-from gitfleet.report import sentence
+from gitfleet.status import sentence
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

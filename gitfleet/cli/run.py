@@ -103,7 +103,7 @@ def run(
 
 def emit_result(result: ReconcileResult) -> None:
     """What a person should know when a run ends: clusters that do not answer, what is waiting, what is faulty."""
-    from gitfleet.report.cluster_states import cluster_state, health_condition
+    from gitfleet.status.cluster_states import cluster_state, health_condition
 
     silent = []
     for name, cluster in sorted(result.state.clusters.items()):

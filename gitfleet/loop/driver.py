@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from gitfleet import reconcile, report, rollout
+from gitfleet import reconcile, rollout, status, views
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.quiet import Quiet, quiet_after, with_known_objects
@@ -24,6 +24,7 @@ from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter, TreeEntry
+from gitfleet.state import FLEET_FILE, README_FILE, compose_state
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
@@ -125,7 +126,7 @@ class Driver:
         gives it this very name.
         """
         for name, head in sorted(heads.items()):
-            if head != commit and report.FLEET_FILE in self.reader.list_tree(head):
+            if head != commit and FLEET_FILE in self.reader.list_tree(head):
                 try:
                     config = self.desired_trees.at(commit, self.state_trees.at(head)).config
                 except BadInput:
@@ -152,17 +153,17 @@ class Driver:
             pushed = self.clock.now() if head != heads.get(self.branches.state) else None
             self.checkpoint("intent published")
             self._still_ours(head, operations, pushed)
-            self._emit(report.emit_events(inputs.before, decision.after))
+            self._emit(status.emit_events(inputs.before, decision.after))
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
-            self._emit(report.events_of_outcomes(outcomes, decision.after))
+            self._emit(status.events_of_outcomes(outcomes, decision.after))
             after = self.decider.settle(decision, operations, outcomes, self.clock.now())
             reported = self.publish(decision.after, after, head, inputs.desired, "report")
             self.checkpoint("reported")
         except LostRace:
             self._known = None
             return _lost(inputs, heads.get(self.branches.state))
-        self._emit(report.emit_events(decision.after, after))
+        self._emit(status.emit_events(decision.after, after))
         changed = reported != heads.get(self.branches.state)
         waiting = tuple(
             sentence
@@ -216,24 +217,26 @@ class Driver:
         self, before: FleetState, after: FleetState, head: str | None, wanted: Desired, phase: str
     ) -> str | None:
         """Push `after` to the state branch if its head is still the one that was read; the new head."""
-        change = report.compose_state(before, after, now=self.clock.now(), version=self.version)
+        now = self.clock.now()
+        change = compose_state(before, after, now=now, version=self.version)
         if change.empty:
             self._known = (head, after)
             return head
+        subject, body = status.commit_message(status.emit_events(before, after))
         commit = BranchChange(
             branch=self.branches.state,
             expected=head,
-            subject=change.subject,
-            body=change.details,
+            subject=subject,
+            body=body,
             trailers=(("Gitfleet-Commit", wanted.commit), ("Gitfleet-Phase", phase)),
-            when=self.clock.now(),
-            write=change.write,
+            when=now,
+            write={**change.write, README_FILE: views.readme_text(after, now=now).encode()},
             link={path: TreeEntry("100644", blob) for path, blob in change.link.items()},
             remove=change.remove,
         )
         new_head = self.writer.commit(commit)
         self._known = (new_head, after)
-        self.listen(Event(type="commit", fields={"branch": self.branches.state, "subject": change.subject}))
+        self.listen(Event(type="commit", fields={"branch": self.branches.state, "subject": subject}))
         return new_head
 
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from gitfleet import desired, report, snapshots
+from gitfleet import desired, snapshots
 from gitfleet.errors import BadInput
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.whatif import WhatIf
@@ -20,6 +20,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.settings import Limits
+from gitfleet.state import ParsedStateFile, assemble_state, is_state_file, parse_state_file
 
 _Entry = TypeVar("_Entry")
 _BATCH: Final = 2000
@@ -209,21 +210,21 @@ class StateTrees:
         self._repo = repo
         self._trees = trees
         self._limits = limits
-        self._parsed: dict[tuple[str, str], report.ParsedStateFile] = {}
+        self._parsed: dict[tuple[str, str], ParsedStateFile] = {}
 
     def at(self, head: str | None) -> FleetState:
         """All that the state branch holds at a head (None: nothing yet), snapshots in use loaded."""
         if head is None:
             return FleetState()
         listing = {path: entry.oid for path, entry in self._repo.list_tree(head).items()}
-        wanted = {path: oid for path, oid in listing.items() if report.is_state_file(path)}
+        wanted = {path: oid for path, oid in listing.items() if is_state_file(path)}
         missing = {oid for path, oid in wanted.items() if (path, oid) not in self._parsed}
         contents = self._repo.read_blobs(missing, limit=16 * self._limits.file_bytes)
         for path, oid in wanted.items():
             if (path, oid) not in self._parsed:
-                self._parsed[(path, oid)] = report.parse_state_file(path, contents[oid])
+                self._parsed[(path, oid)] = parse_state_file(path, contents[oid])
         self._parsed = {(path, oid): self._parsed[(path, oid)] for path, oid in wanted.items()}
-        state = report.assemble_state(listing, {path: self._parsed[(path, oid)] for path, oid in wanted.items()})
+        state = assemble_state(listing, {path: self._parsed[(path, oid)] for path, oid in wanted.items()})
         return self._restored(state)
 
     def _restored(self, state: FleetState) -> FleetState:

@@ -26,8 +26,8 @@ from gitfleet.model.placements import PlacementKey
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.clock import Clock
-from gitfleet.report.cluster_states import cluster_state, health_condition
-from gitfleet.report.plan_document import plan_document
+from gitfleet.status.cluster_states import cluster_state, health_condition
+from gitfleet.views.plan_document import plan_document
 
 NOTHING = WhatIf()
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
-from gitfleet.model.conditions import Conditions
+from gitfleet.model.conditions import Conditions, Status, find_condition
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.placements import ApplyStrategy, PlacementKey
 
@@ -100,6 +100,18 @@ class Binding:
         same name."""
         tail = sha256(f"{self.placement}\0{self.cluster}".encode()).hexdigest()[:8]
         return f"{self.placement.name[:26]}-{self.cluster[:27]}-{tail}"
+
+
+def is_active(binding: Binding) -> bool:
+    """Whether the placement wants this cluster: the binding is neither given up nor unscheduled."""
+    return binding.deleting is None and binding.state is not BindingState.UNSCHEDULED
+
+
+def is_available(binding: Binding) -> bool:
+    """Whether the cluster counts as available now: for the generation of the binding that holds (kubefleet.md
+    §13)."""
+    found = find_condition(binding.conditions, "Available", generation=binding.generation)
+    return found is not None and found.status is Status.TRUE
 
 
 def raised(binding: Binding) -> Binding:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from gitfleet.model.bindings import Binding, ClusterDecision
 from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.conditions import Conditions
+from gitfleet.model.conditions import Condition, Conditions, find_condition
 from gitfleet.model.faults import Fault, LastGood
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.objects import ObjectKey
@@ -43,7 +44,23 @@ class PlacementRecord:
         """The newest policy snapshot."""
         return self.policy_snapshots[-1] if self.policy_snapshots else None
 
+    @property
+    def scheduled(self) -> Condition | None:
+        """The placement's Scheduled condition."""
+        return find_condition(self.conditions, f"{self.placement.key.kind}Scheduled")
 
+    def snapshot_named(self, name: str | None) -> ResourceSnapshot | None:
+        """The resource snapshot of a name; None for no name or one that is not kept any more."""
+        return next((snapshot for snapshot in reversed(self.resource_snapshots) if snapshot.name == name), None)
+
+    def snapshot_index(self, name: str | None) -> str | None:
+        """The index of the resource snapshot of a name, as text; None where `snapshot_named` gives None."""
+        snapshot = self.snapshot_named(name)
+        return None if snapshot is None else str(snapshot.index)
+
+
+K = TypeVar("K", bound=object)
+V = TypeVar("V")
 Inventory = Mapping[ObjectKey, InventoryEntry]
 """What gitfleet owns on one cluster."""
 
@@ -66,3 +83,14 @@ class FleetState:
 def keep(old: PlacementRecord, new: PlacementRecord) -> PlacementRecord:
     """`old` when `new` says the same: whoever compares by identity (invariant 7) then sees that nothing changed."""
     return old if new == old else new
+
+
+def changed(before: Mapping[K, V], after: Mapping[K, V]) -> Iterator[tuple[K, V | None, V | None]]:
+    """The keys whose values are not the same object, in key order, with the value before and after (None: not
+    there)."""
+    if before is after:
+        return
+    keys = {key for key, value in after.items() if before.get(key) is not value}
+    keys.update(key for key in before if key not in after)
+    for key in sorted(keys):  # type: ignore[type-var]  # every key of the state has an order
+        yield key, before.get(key), after.get(key)

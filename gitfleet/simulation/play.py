@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from gitfleet.errors import BadInput, RetryLater
+from gitfleet.model.bindings import is_available
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
-from gitfleet.report.events import is_available
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from tests.e2e.manifests import deployment, member, namespace_file, placement
@@ -13,6 +16,13 @@ pytestmark = pytest.mark.real
 
 NAMES = ("cluster-1", "cluster-2", "cluster-3", "cluster-4")
 LOCATIONS = dict(zip(NAMES, ("west", "west", "east", "east"), strict=True))
+
+
+def statuses_of(program: Program) -> list[dict[str, Any]]:
+    """What `get` shows of each cluster of the placement crp."""
+    shown = program.command("get", "crp", "crp", "-o", "json", "-C", program.repo)
+    found: list[dict[str, Any]] = json.loads(shown.output)["status"]["placementStatuses"]
+    return found
 
 
 def payload(namespace: str, image: str) -> dict[str, str | None]:
@@ -48,7 +58,7 @@ def test_example_1_a_bad_image_stops_on_one_cluster(config: ConfigRepo, program:
     assert "nothing was settled within 6 s" in stuck.talk and bad in stuck.talk
     rollout = config.condition("crp", "ClusterResourcePlacementRolloutStarted")
     assert rollout["status"] == "False"
-    statuses = config.state("placements/crp.yaml")["status"]["placementStatuses"]
+    statuses = statuses_of(program)
     of_bad = next(s for s in statuses if s.get("clusterName") == bad)
     available = next(c for c in of_bad["conditions"] if c["type"] == "Available")
     assert available["status"] == "False"
@@ -91,7 +101,7 @@ def test_example_2_from_west_to_east_with_one_cluster_up_throughout(
     fewest = min(sum(sample.values()) for sample in seen)
     assert fewest >= 1, seen
     assert len(seen) > 10
-    assert {s["clusterName"] for s in config.state("placements/crp.yaml")["status"]["placementStatuses"]} == {
+    assert {s["clusterName"] for s in statuses_of(program)} == {
         "cluster-3",
         "cluster-4",
     }

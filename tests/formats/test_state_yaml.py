@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 from gitfleet.formats.state_yaml import MAX_DEPTH, UnreadableText, read_documents
 from gitfleet.formats.yaml_writer import yaml_bytes, yaml_text
-from tests.report.fleets import json_values
+from tests.state.fleets import json_values
 
 AMBIGUOUS = [
     "", " ", "y", "Y", "n", "N", "yes", "No", "ON", "off", "true", "False", "null", "NULL", "~", "1", "-1", "+1",

@@ -10,11 +10,11 @@ from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.ports.caches import BlobCache
-from gitfleet.report import compose_state, read_state
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from tests.report.builders import put
+from gitfleet.state import compose_state, read_state
+from tests.state.builders import put
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -20,6 +20,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.simulation.play import Play
 from gitfleet.simulation.rules import ClusterRule
 from gitfleet.simulation.scenario import RemoveFile, Scenario, SwitchCluster, TimelineEntry, WriteFile, read_scenario
+from gitfleet.views import objects_of
 from tests import builders
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
@@ -48,6 +49,11 @@ class Played:
         namespace, _, name = placement.rpartition("/")
         record = self.state.placements.get(PlacementKey(namespace, name))
         return {b.cluster: b for b in record.bindings} if record else {}
+
+    def shown(self, placement: str) -> Mapping[str, Any]:
+        """A placement as `get -o yaml` shows it."""
+        (found,) = objects_of("placements", self.state, placement)
+        return found
 
     def document(self, path: str) -> Mapping[str, Any]:
         """A file of the state branch."""

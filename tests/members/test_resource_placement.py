@@ -71,7 +71,8 @@ def test_the_namespace_comes_first_and_its_content_follows() -> None:
 
 def test_its_status_has_a_file_and_words_of_its_own() -> None:
     played = play_bodies([*FLEET, *space(), config("one"), content("one")])
-    document = played.document(f"placements/{TEAM}/one.yaml")
+    assert f"placements/{TEAM}/one.yaml" in played.play.repo.files("gitfleet/state")
+    document = played.shown(f"{TEAM}/one")
     assert (document["kind"], document["metadata"]["namespace"]) == ("ResourcePlacement", TEAM)
     status = document["status"]
     assert [(c["type"], c["status"]) for c in status["conditions"]] == [
@@ -209,7 +210,7 @@ def test_a_resource_override_changes_it_on_some_clusters() -> None:
     bindings = played.bindings(f"{TEAM}/one")
     assert bindings["a"].resource_overrides == (f"{TEAM}/o-0",)
     assert bindings["c"].resource_overrides == ()
-    status = played.document(f"placements/{TEAM}/one.yaml")["status"]["placementStatuses"]
+    status = played.shown(f"{TEAM}/one")["status"]["placementStatuses"]
     reasons = {s["clusterName"]: condition_in(s["conditions"], "Overridden")[1] for s in status}
     assert reasons == {"a": "OverriddenSucceeded", "b": "OverriddenSucceeded", "c": "NoOverrideSpecified"}
 

@@ -10,8 +10,8 @@ from gitfleet.cli import plan_markdown, plan_text
 from gitfleet.errors import BadInput
 from gitfleet.loop.whatif import CORDON, WhatIf
 from gitfleet.model.objects import JsonObject
-from gitfleet.report.plan_document import has_changes
-from gitfleet.report.plan_moves import moves_sentence
+from gitfleet.views.plan_document import has_changes
+from gitfleet.views.plan_moves import moves_sentence
 from tests import builders
 from tests.members.plays import member, pick_all, place_role, play_bodies, remove
 from tests.scenarios.explaining import open_workspace

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitfleet.model.bindings import BindingState
+from gitfleet.model.bindings import BindingState, is_available
 from gitfleet.model.snapshots import OverrideSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.report.events import is_available
 from gitfleet.works import Renderer
 from tests.properties.histories import History
 from tests.properties.invariants import floor_of

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitfleet import wiring
 from gitfleet.model.events import Event
 from gitfleet.simulation.play import Play
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.scenario import Scenario, read_scenario
+from gitfleet.views import objects_of
 from tests import builders
 from tests.scenarios.explaining import explain, waiting
 from tests.scenarios.world import World
@@ -53,8 +53,8 @@ def availability(timeline: Timeline) -> Iterator[tuple[float, Event, frozenset[s
 
 
 def status_of(play: Play) -> dict[str, Any]:
-    """The placement's status as written to the state branch."""
-    document = yaml.safe_load(play.repo.files("gitfleet/state")["placements/test.yaml"])
+    """The placement's status as `get -o yaml` shows it."""
+    (document,) = objects_of("crp", play.state, "test")
     status = document["status"]
     assert isinstance(status, dict)
     return status

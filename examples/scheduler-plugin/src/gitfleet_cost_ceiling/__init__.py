@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.placements import PlacementKey, PlacementPolicy
-from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 from gitfleet.ports.scheduling import Cycle, Fact, Refusal
 
 

@@ -1,0 +1,172 @@
+"""Parsed files of the state branch put together: one fleet state, or BadInput where the files do not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gitfleet.errors import BadInput
+from gitfleet.model.bindings import Binding
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.faults import Fault, LastGood
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.overrides import OverrideKey
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.state import paths
+from gitfleet.state.read import (
+    HINT,
+    BindingsFile,
+    FaultsFile,
+    FleetFile,
+    InventoryFile,
+    ParsedStateFile,
+    PlacementFile,
+    PolicyFile,
+    parse_state_file,
+    wanted_files,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """One file of the state branch: its blob id, and its content where it is needed (see `wanted_files`)."""
+
+    blob: str
+    content: bytes | None = None
+
+
+@dataclass(slots=True)
+class _Parts:
+    """Everything found, by what it belongs to; each with the path it came from where the layout has to be checked."""
+
+    observed_commit: str | None = None
+    faults: tuple[Fault, ...] = ()
+    last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
+    clusters: dict[str, MemberCluster] = field(default_factory=dict)
+    placements: dict[PlacementKey, PlacementFile] = field(default_factory=dict)
+    resources: dict[PlacementKey, list[ResourceSnapshot]] = field(default_factory=dict)
+    policies: dict[PlacementKey, list[PolicyFile]] = field(default_factory=dict)
+    overrides: dict[OverrideKey, list[OverrideSnapshot]] = field(default_factory=dict)
+    bindings: dict[PlacementKey, list[tuple[str, Binding]]] = field(default_factory=dict)
+    inventory: dict[str, list[tuple[str, InventoryEntry]]] = field(default_factory=dict)
+
+
+def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateFile]) -> FleetState:
+    """The state of a tree: `listing` is all of its paths with their blob ids, `parsed` what its state files say, by
+    path.
+
+    Manifests of snapshots are not loaded. Files that are not gitfleet's are left alone. Raises BadInput when files
+    contradict each other, as they can only after an edit by hand: a part without its placement, an entry given twice
+    or standing in a file where it would not be rewritten.
+    """
+    parts = _Parts()
+    for path in sorted(parsed):
+        _file(parts, path, parsed[path])
+    _refuse_orphans(parts)
+    return FleetState(
+        observed_commit=parts.observed_commit,
+        clusters=parts.clusters,
+        placements={key: _found_in(listing, _record(parts, key)) for key in sorted(parts.placements)},
+        overrides={
+            key: tuple(sorted(found, key=lambda snapshot: snapshot.index))
+            for key, found in sorted(parts.overrides.items())
+        },
+        inventory={cluster: _inventory(cluster, found) for cluster, found in sorted(parts.inventory.items())},
+        faults=parts.faults,
+        last_good=parts.last_good,
+    )
+
+
+def _found_in(listing: Mapping[str, str], record: PlacementRecord) -> PlacementRecord:
+    """The record with its rendered documents pointing at the files of the state branch that hold them."""
+    if not any(ref.rendered for snapshot in record.resource_snapshots for ref in snapshot.documents):
+        return record
+    found = []
+    for snapshot in record.resource_snapshots:
+        places = zip(snapshot.documents, paths.document_paths(snapshot), strict=True)
+        documents = tuple(replace(ref, blob=listing.get(path, "")) if ref.rendered else ref for ref, path in places)
+        found.append(replace(snapshot, documents=documents))
+    return replace(record, resource_snapshots=tuple(found))
+
+
+def read_state(files: Mapping[str, StateFile]) -> FleetState:
+    """A whole tree at once: parse what has to be parsed, then assemble. Raises BadInput as those two do."""
+    parsed: dict[str, ParsedStateFile] = {}
+    for path in wanted_files(files):
+        content = files[path].content
+        if content is None:
+            raise ValueError(f"{path} was given without its content")
+        parsed[path] = parse_state_file(path, content)
+    return assemble_state({path: file.blob for path, file in files.items()}, parsed)
+
+
+def _file(parts: _Parts, path: str, file: ParsedStateFile) -> None:
+    match file:
+        case FleetFile():
+            parts.observed_commit = file.observed_commit
+        case FaultsFile():
+            parts.faults, parts.last_good = file.faults, file.last_good
+        case MemberCluster():
+            parts.clusters[file.name] = file
+        case PlacementFile():
+            parts.placements[file.placement.key] = file
+        case ResourceSnapshot():
+            parts.resources.setdefault(file.placement, []).append(file)
+        case PolicyFile():
+            parts.policies.setdefault(file.snapshot.placement, []).append(file)
+        case OverrideSnapshot():
+            parts.overrides.setdefault(file.override.key, []).append(file)
+        case BindingsFile():
+            for binding in file.bindings:
+                parts.bindings.setdefault(binding.placement, []).append((path, binding))
+        case InventoryFile():
+            parts.inventory.setdefault(file.cluster, []).extend((path, entry) for entry in file.entries)
+
+
+def _refuse_orphans(parts: _Parts) -> None:
+    for what in (parts.resources, parts.policies, parts.bindings):
+        for key in what:
+            if key not in parts.placements:
+                message = f"the state branch has snapshots or bindings of {key}, but no {paths.placement_path(key)}"
+                raise BadInput(message, hint=HINT)
+
+
+def _record(parts: _Parts, key: PlacementKey) -> PlacementRecord:
+    file = parts.placements[key]
+    policies = sorted(parts.policies.get(key, ()), key=lambda policy: policy.snapshot.index)
+    return PlacementRecord(
+        placement=file.placement,
+        resource_snapshots=tuple(sorted(parts.resources.get(key, ()), key=lambda snapshot: snapshot.index)),
+        policy_snapshots=tuple(policy.snapshot for policy in policies),
+        bindings=_bindings(key, parts.bindings.get(key, [])),
+        decisions=policies[-1].decisions if policies else (),
+        conditions=file.conditions,
+        schedule_key=file.schedule_key,
+    )
+
+
+def _bindings(key: PlacementKey, found: list[tuple[str, Binding]]) -> tuple[Binding, ...]:
+    by_cluster = {binding.cluster: (path, binding) for path, binding in found}
+    ordered = [by_cluster[cluster] for cluster in sorted(by_cluster)]
+    _check_places(paths.bindings_folder(key), found, len(ordered), [binding.cluster for _, binding in found])
+    return tuple(binding for _, binding in ordered)
+
+
+def _inventory(cluster: str, found: list[tuple[str, InventoryEntry]]) -> dict[ObjectKey, InventoryEntry]:
+    entries = {entry.key: entry for _, entry in found}
+    owners = [str(entry.placement) for _, entry in found]
+    _check_places(paths.inventory_folder(cluster), found, len(entries), owners)
+    return entries
+
+
+def _check_places(folder: str, found: Sequence[tuple[str, object]], distinct: int, names: list[str]) -> None:
+    """Every entry must stand once, in the very file where the next change will look for it."""
+    if distinct != len(found):
+        raise BadInput(f"the state branch's folder {folder} gives an entry twice", hint=HINT)
+    for (path, _), name in zip(found, names, strict=True):
+        expected = paths.shard_path(folder, name, len(found))
+        if path != expected:
+            raise BadInput(f"the state branch's file {path} holds what belongs in {expected}", hint=HINT)

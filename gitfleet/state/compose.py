@@ -1,0 +1,263 @@
+"""What must be written to the state branch so that it holds one state, given that it holds another (contracts.md
+§2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from gitfleet import __version__
+from gitfleet.formats.yaml_writer import yaml_bytes
+from gitfleet.model.bindings import Binding
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import JsonObject
+from gitfleet.model.overrides import OverrideKey
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
+from gitfleet.state import paths
+from gitfleet.state.shapes.bindings import binding_object
+from gitfleet.state.shapes.clusters import cluster_object
+from gitfleet.state.shapes.fields import time_text
+from gitfleet.state.shapes.ledgers import faults_object, fleet_object, inventory_bytes
+from gitfleet.state.shapes.overrides import override_object
+from gitfleet.state.shapes.placements import placement_file_object
+from gitfleet.state.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateChange:
+    """What to write: `remove` names files and whole folders, to be dropped before `write` (path: bytes) and `link`
+    (path: id of a blob that the repository has) are done. README.md is the caller's."""
+
+    write: Mapping[str, bytes] = field(default_factory=dict)
+    link: Mapping[str, str] = field(default_factory=dict)
+    remove: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to write: then there must be no commit."""
+        return not (self.write or self.link or self.remove)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    write: dict[str, bytes] = field(default_factory=dict)
+    link: dict[str, str] = field(default_factory=dict)
+    remove: list[str] = field(default_factory=list)
+
+    def put(self, path: str, old: bytes | None, new: bytes) -> None:
+        """Write a file unless it has these bytes already."""
+        if old != new:
+            self.write[path] = new
+
+    @property
+    def any(self) -> bool:
+        return bool(self.write or self.link or self.remove)
+
+
+def compose_state(
+    before: FleetState, after: FleetState, *, now: datetime | None = None, version: str = __version__
+) -> StateChange:
+    """The change of the state branch that leads from `before`, which it holds, to `after`; empty when they say the
+    same.
+
+    Values that are the same object in both cost nothing, equal ones next to nothing. The same arguments give the same
+    bytes. `now` is shown as the time of the last change. Raises BadInput for a name that can be no file of the
+    branch.
+    """
+    if before is after:
+        return StateChange()
+    files = _Files()
+    _clusters(files, before, after)
+    for key, old, new in changed(before.placements, after.placements):
+        _placement(files, key, old, new)
+    for override_key, olds, news in changed(before.overrides, after.overrides):
+        _overrides(files, override_key, olds or (), news or ())
+    for cluster, had, has in changed(before.inventory, after.inventory):
+        _inventory(files, cluster, had or {}, has or {})
+    _faults(files, before, after)
+    if not files.any and before.observed_commit == after.observed_commit:
+        return StateChange()
+    last_changed = time_text(now) if now else None
+    files.write[paths.FLEET] = yaml_bytes(
+        [fleet_object(after.observed_commit, version=version, last_changed=last_changed)]
+    )
+    return StateChange(
+        write=dict(sorted(files.write.items())),
+        link=dict(sorted(files.link.items())),
+        remove=tuple(sorted(files.remove)),
+    )
+
+
+def _clusters(files: _Files, before: FleetState, after: FleetState) -> None:
+    for name, old, new in changed(before.clusters, after.clusters):
+        path = paths.cluster_path(name)
+        if new is None:
+            files.remove.append(path)
+        elif new != old:
+            files.put(path, yaml_bytes([cluster_object(old)]) if old else None, yaml_bytes([cluster_object(new)]))
+
+
+def _placement(files: _Files, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord | None) -> None:
+    if new is None:
+        if old is not None:
+            _drop_placement(files, key, old)
+        return
+    path = paths.placement_path(key)
+    if len({binding.cluster for binding in new.bindings}) != len(new.bindings):
+        raise ValueError(f"{key} was given two bindings to one cluster")
+    files.put(path, _placement_bytes(old) if old else None, _placement_bytes(new))
+    _resource_snapshots(files, key, old.resource_snapshots if old else (), new.resource_snapshots)
+    _policy_snapshots(files, key, old, new)
+    was, now = (
+        paths.sharded(paths.bindings_folder(key), record.bindings if record else (), _cluster_of)
+        for record in (old, new)
+    )
+    _shards(files, was, now, _bindings_in_order, lambda bindings: yaml_bytes(map(binding_object, bindings)))
+
+
+def _drop_placement(files: _Files, key: PlacementKey, old: PlacementRecord) -> None:
+    files.remove.append(paths.placement_path(key))
+    for folder, content in (
+        (paths.resources_folder(key), old.resource_snapshots),
+        (paths.policies_folder(key), old.policy_snapshots),
+        (paths.bindings_folder(key), old.bindings),
+    ):
+        if content:
+            files.remove.append(folder)
+
+
+def _placement_bytes(record: PlacementRecord) -> bytes:
+    return yaml_bytes([placement_file_object(record)])
+
+
+def _cluster_of(binding: Binding) -> str:
+    return binding.cluster
+
+
+def _shards(
+    files: _Files,
+    was: Mapping[str, Sequence[Entry]],
+    now: Mapping[str, Sequence[Entry]],
+    in_order: Callable[[Iterable[Entry]], list[Entry]],
+    render: Callable[[Sequence[Entry]], bytes],
+) -> None:
+    """Rewrite the files whose entries differ. Sorting is for those alone: entries that did not change stand as they
+    did."""
+    files.remove.extend(path for path in was if path not in now)
+    for path, entries in now.items():
+        old = was.get(path)
+        if entries != old:
+            ordered = in_order(entries)
+            if old is None or in_order(old) != ordered:
+                files.write[path] = render(ordered)
+
+
+def _resource_snapshots(
+    files: _Files, key: PlacementKey, olds: tuple[ResourceSnapshot, ...], news: tuple[ResourceSnapshot, ...]
+) -> None:
+    if olds is news:
+        return
+    before = {snapshot.index: _snapshot_object(snapshot, olds) for snapshot in olds}
+    after = {snapshot.index: snapshot for snapshot in news}
+    files.remove.extend(paths.resource_snapshot_folder(key, index) for index in before if index not in after)
+    for index, snapshot in after.items():
+        wanted = _snapshot_object(snapshot, news)
+        if before.get(index) == wanted:
+            continue
+        folder = paths.resource_snapshot_folder(key, index)
+        files.write[f"{folder}/{paths.SNAPSHOT_FILE}"] = yaml_bytes([wanted])
+        if index not in before or before[index]["spec"] != wanted["spec"]:
+            if index in before:
+                files.remove.append(folder)
+            _documents(files, snapshot)
+
+
+def _snapshot_object(snapshot: ResourceSnapshot, every: tuple[ResourceSnapshot, ...]) -> JsonObject:
+    return resource_snapshot_object(snapshot, latest=snapshot is every[-1])
+
+
+def _documents(files: _Files, snapshot: ResourceSnapshot) -> None:
+    """The selected manifests: by blob where they have one, written out where they were rendered."""
+    bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
+    for ref, path in zip(snapshot.documents, paths.document_paths(snapshot), strict=True):
+        if paths.is_rendered(ref) and ref.key in bodies:
+            files.write[path] = yaml_bytes([bodies[ref.key]])
+        elif ref.rendered == paths.is_rendered(ref) and ref.blob:
+            files.link[path] = ref.blob
+        else:
+            raise ValueError(f"{snapshot.name} was given without the manifest of {ref.key}, which has no blob")
+
+
+def _policy_snapshots(files: _Files, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord) -> None:
+    before, after = (_policy_files(key, record) if record else {} for record in (old, new))
+    files.remove.extend(path for path in before if path not in after)
+    for path, wanted in after.items():
+        if before.get(path) != wanted:
+            files.write[path] = yaml_bytes([wanted])
+
+
+def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonObject]:
+    return {
+        paths.policy_path(key, snapshot.index): policy_snapshot_object(
+            snapshot,
+            latest=snapshot is record.latest_policy,
+            scheduled=record.scheduled,
+            decisions=record.decisions,
+        )
+        for snapshot in record.policy_snapshots
+    }
+
+
+def _overrides(
+    files: _Files, key: OverrideKey, olds: tuple[OverrideSnapshot, ...], news: tuple[OverrideSnapshot, ...]
+) -> None:
+    before, after = (
+        {
+            paths.override_path(key, snapshot.index): override_object(snapshot, latest=snapshot is every[-1])
+            for snapshot in every
+        }
+        for every in (olds, news)
+    )
+    files.remove.extend(path for path in before if path not in after)
+    for path, wanted in after.items():
+        if before.get(path) != wanted:
+            files.write[path] = yaml_bytes([wanted])
+
+
+def _inventory(files: _Files, cluster: str, old: Inventory, new: Inventory) -> None:
+    folder = paths.inventory_folder(cluster)
+    was, now = (paths.sharded(folder, inventory.values(), _owner_of) for inventory in (old, new))
+    _shards(files, was, now, _entries_in_order, lambda entries: inventory_bytes(cluster, entries))
+
+
+def _bindings_in_order(bindings: Iterable[Binding]) -> list[Binding]:
+    return sorted(bindings, key=_cluster_of)
+
+
+def _entries_in_order(entries: Iterable[InventoryEntry]) -> list[InventoryEntry]:
+    return sorted(entries, key=lambda entry: (entry.placement, entry.key))
+
+
+def _owner_of(entry: InventoryEntry) -> str:
+    return str(entry.placement)
+
+
+def _faults(files: _Files, before: FleetState, after: FleetState) -> None:
+    if (before.faults, before.last_good) == (after.faults, after.last_good):
+        return
+    if after.faults or after.last_good:
+        files.write[paths.FAULTS] = yaml_bytes([faults_object(after.faults, after.last_good)])
+    else:
+        files.remove.append(paths.FAULTS)
+    was, now = (
+        {good.blob for versions in state.last_good.values() for good in versions if good.blob}
+        for state in (before, after)
+    )
+    files.remove.extend(paths.last_good_path(blob) for blob in was - now)
+    files.link.update({paths.last_good_path(blob): blob for blob in now - was})

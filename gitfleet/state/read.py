@@ -1,0 +1,198 @@
+"""The state branch read back into values (contracts.md §2): one file at a time, then put together.
+
+`parse_state_file` depends on path and content alone, so a caller keeps its answers by (path, blob id) and parses only
+what changed; `assemble_state` is a cheap pass over all parsed files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from gitfleet.errors import BadInput
+from gitfleet.formats.state_yaml import UnreadableText, read_documents
+from gitfleet.model.bindings import Binding, ClusterDecision
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.conditions import Conditions
+from gitfleet.model.faults import Fault, LastGood
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import JsonObject
+from gitfleet.model.placements import Placement
+from gitfleet.model.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+from gitfleet.state import paths
+from gitfleet.state.shapes.bindings import read_binding
+from gitfleet.state.shapes.clusters import read_cluster
+from gitfleet.state.shapes.fields import Misshapen
+from gitfleet.state.shapes.ledgers import read_faults, read_fleet, read_inventory
+from gitfleet.state.shapes.overrides import read_override
+from gitfleet.state.shapes.placements import read_placement
+from gitfleet.state.shapes.snapshots import read_policy_snapshot, read_resource_snapshot
+
+HINT: Final = (
+    "gitfleet alone writes this branch; bring the file back with `git revert` of the commit that edited it, or ask for "
+    "a fresh start by deleting the branch"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetFile:
+    """fleet.yaml"""
+
+    observed_commit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementFile:
+    """placements/..."""
+
+    placement: Placement
+    conditions: Conditions
+    schedule_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """snapshots/policies/...; the latest one carries the decisions."""
+
+    snapshot: PolicySnapshot
+    decisions: tuple[ClusterDecision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BindingsFile:
+    """bindings/..."""
+
+    bindings: tuple[Binding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryFile:
+    """inventory/..."""
+
+    cluster: str
+    entries: tuple[InventoryEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FaultsFile:
+    """faults.yaml"""
+
+    faults: tuple[Fault, ...]
+    last_good: Mapping[str, tuple[LastGood, ...]]
+
+
+ParsedStateFile: TypeAlias = (
+    FleetFile
+    | PlacementFile
+    | MemberCluster
+    | ResourceSnapshot
+    | PolicyFile
+    | OverrideSnapshot
+    | BindingsFile
+    | InventoryFile
+    | FaultsFile
+)
+"""What one file of the state branch says."""
+
+_KINDS: Final[Mapping[str, re.Pattern[str]]] = {
+    "fleet": re.compile(r"fleet\.yaml"),
+    "faults": re.compile(r"faults\.yaml"),
+    "placements": re.compile(r"placements/(?:[^/]+/)?[^/]+\.yaml"),
+    "clusters": re.compile(r"clusters/[^/]+\.yaml"),
+    "resources": re.compile(r"snapshots/resources/[^/]+/[0-9]+/snapshot\.yaml"),
+    "policies": re.compile(r"snapshots/policies/[^/]+/[0-9]+\.yaml"),
+    "overrides": re.compile(r"snapshots/overrides/[^/]+/[0-9]+\.yaml"),
+    "bindings": re.compile(r"bindings/[^/]+/(?:all|[0-9a-f]{2})\.yaml"),
+    "inventory": re.compile(r"inventory/[^/]+/(?:all|[0-9a-f]{2})\.yaml"),
+}
+
+
+def state_file_kind(path: str) -> str | None:
+    """What a path of the state branch holds: a word such as `placements` or `bindings`, None for a file that is not
+    read (README.md, linked manifests, last good files, and whatever else lies there)."""
+    for kind, pattern in _KINDS.items():
+        if pattern.fullmatch(path):
+            return kind
+    return None
+
+
+def is_state_file(path: str) -> bool:
+    """Whether `parse_state_file` has to be asked about a path."""
+    return state_file_kind(path) is not None
+
+
+def wanted_files(listing: Iterable[str]) -> tuple[str, ...]:
+    """The paths of a listing whose content is needed."""
+    return tuple(path for path in listing if is_state_file(path))
+
+
+def parse_state_file(path: str, content: bytes) -> ParsedStateFile:
+    """What one file says. Fields that this version does not know are ignored.
+
+    Raises BadInput, naming the path and what to do, when the file is broken or is not what its path says.
+    """
+    kind = state_file_kind(path)
+    if kind is None:
+        raise ValueError(f"{path} is no file that the state is read from")
+    try:
+        parsed = _parse(kind, content)
+        expected = _expected_path(parsed)
+    except (UnreadableText, Misshapen, BadInput) as error:
+        raise BadInput(f"the state branch's file {path} cannot be used: {error}", hint=HINT) from error
+    if expected is not None and expected != path:
+        raise BadInput(f"the state branch's file {path} holds what belongs in {expected}", hint=HINT)
+    return parsed
+
+
+def _parse(kind: str, content: bytes) -> ParsedStateFile:
+    match kind:
+        case "inventory":
+            return InventoryFile(*read_inventory(content))
+        case "bindings":
+            return BindingsFile(tuple(read_binding(_mapping(document)) for document in read_documents(content)))
+        case "placements":
+            return PlacementFile(*read_placement(_only(content)))
+        case "clusters":
+            return read_cluster(_only(content))
+        case "resources":
+            return read_resource_snapshot(_only(content))
+        case "policies":
+            return PolicyFile(*read_policy_snapshot(_only(content)))
+        case "overrides":
+            return read_override(_only(content))
+        case "faults":
+            return FaultsFile(*read_faults(_only(content)))
+        case _:
+            return FleetFile(read_fleet(_only(content)))
+
+
+def _only(content: bytes) -> JsonObject:
+    documents = read_documents(content)
+    if len(documents) != 1:
+        raise Misshapen(f"it must hold one document and holds {len(documents)}")
+    return _mapping(documents[0])
+
+
+def _mapping(document: Any) -> JsonObject:
+    if not isinstance(document, dict):
+        raise Misshapen("it must hold a mapping")
+    return document
+
+
+def _expected_path(parsed: ParsedStateFile) -> str | None:
+    """Where the content belongs, None where only the whole tree can tell."""
+    match parsed:
+        case PlacementFile():
+            return paths.placement_path(parsed.placement.key)
+        case MemberCluster():
+            return paths.cluster_path(parsed.name)
+        case ResourceSnapshot():
+            return f"{paths.resource_snapshot_folder(parsed.placement, parsed.index)}/{paths.SNAPSHOT_FILE}"
+        case PolicyFile():
+            return paths.policy_path(parsed.snapshot.placement, parsed.snapshot.index)
+        case OverrideSnapshot():
+            return paths.override_path(parsed.override.key, parsed.index)
+        case _:
+            return None

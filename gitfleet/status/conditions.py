@@ -1,0 +1,183 @@
+"""A placement's status: each cluster's conditions from its binding, and the placement's from all of them
+(kubefleet.md §9, KubeFleet pkg/controllers/placement/placement_status.go; decision D23)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitfleet.model.bindings import Binding, is_active
+from gitfleet.model.conditions import Condition, Conditions, Status, find_condition
+from gitfleet.model.placements import ApplyStrategyType, PlacementType
+from gitfleet.model.state import PlacementRecord
+from gitfleet.status.vocabulary import (
+    BLOCKED,
+    EXTERNAL,
+    EXTERNAL_CLUSTER_UNKNOWN,
+    EXTERNAL_DIFFERENT,
+    EXTERNAL_NOT_STARTED,
+    NO_OVERRIDE,
+    OVERRIDDEN,
+    ROLLOUT_STARTED,
+    SCHEDULED,
+    Step,
+    steps_of,
+    type_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStep:
+    """One cluster's condition of one type; `since` is the binding's own transition, None where the binding says
+    nothing."""
+
+    step: Step
+    status: Status
+    reason: str
+    message: str
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStory:
+    """A chosen cluster with its binding (None: chosen, but not bound to yet) and its conditions up to the first that
+    is not True."""
+
+    cluster: str
+    binding: Binding | None
+    steps: tuple[ClusterStep, ...]
+
+
+def placement_conditions(record: PlacementRecord, *, scheduled: Condition, now: datetime) -> PlacementRecord:
+    """The record with all conditions of its placement told anew; the very same record when nothing changed.
+
+    `scheduled` is the verdict of selecting and scheduling (SchedulingPolicyFulfilled, SchedulingPolicyUnfulfilled,
+    InvalidResourceSelectors, SchedulePending): only its status, reason and message count. Each further type is
+    Unknown if any chosen cluster is, else False if any is, else True; the first that is not True is the last that is
+    told. Transition times stay while a status stays; conditions of other types are kept at the end.
+    """
+    told = [(SCHEDULED, scheduled.status, scheduled.reason, scheduled.message)]
+    if scheduled.status is not Status.UNKNOWN:
+        told += _aggregate(record, cluster_stories(record))
+    key, generation = record.placement.key, record.placement.generation
+    conditions: list[Condition] = []
+    for type_, status, reason, message in told:
+        name = type_of(key, type_)
+        old = find_condition(record.conditions, name)
+        conditions.append(
+            Condition(
+                type=name,
+                status=status,
+                reason=reason,
+                message=message,
+                last_transition_time=old.last_transition_time if old and old.status is status else now,
+                observed_generation=generation,
+            )
+        )
+    ours = {type_of(key, step.type) for kind in ApplyStrategyType for step in steps_of(kind)} | {
+        type_of(key, SCHEDULED)
+    }
+    conditions += [condition for condition in record.conditions if condition.type not in ours]
+    new: Conditions = tuple(conditions)
+    return record if new == record.conditions else replace(record, conditions=new)
+
+
+def cluster_stories(record: PlacementRecord) -> tuple[ClusterStory, ...]:
+    """Every chosen cluster by name: those with a binding that is neither given up nor unscheduled, and those that
+    were decided on but have no binding yet."""
+    active = {binding.cluster: binding for binding in record.bindings if is_active(binding)}
+    chosen = set(active) | {decision.cluster for decision in record.decisions if decision.selected}
+    return tuple(_story(record, name, active.get(name)) for name in sorted(chosen))
+
+
+def _story(record: PlacementRecord, cluster: str, binding: Binding | None) -> ClusterStory:
+    if binding is None:
+        return ClusterStory(cluster, None, (_unknown(ROLLOUT_STARTED),))
+    latest = record.latest_resources
+    stale = latest is not None and binding.resource_snapshot != latest.name
+    if stale and not record.placement.strategy.external:
+        started = find_condition(binding.conditions, ROLLOUT_STARTED.type, generation=binding.generation)
+        if started is None or started.status is not Status.FALSE:
+            return ClusterStory(cluster, binding, (_unknown(ROLLOUT_STARTED),))
+        held = ClusterStep(ROLLOUT_STARTED, Status.FALSE, *BLOCKED, started.last_transition_time)
+        return ClusterStory(cluster, binding, (held,))
+    return ClusterStory(cluster, binding, tuple(_binding_steps(record, binding)))
+
+
+def _binding_steps(record: PlacementRecord, binding: Binding) -> list[ClusterStep]:
+    found: list[ClusterStep] = []
+    for step in steps_of(record.placement.strategy.apply_strategy.type):
+        seen = find_condition(binding.conditions, step.type, generation=binding.generation)
+        if seen is None or seen.status is Status.UNKNOWN:
+            return [*found, _unknown(step)]
+        found.append(ClusterStep(step, seen.status, seen.reason, seen.message, seen.last_transition_time))
+        if seen.status is Status.FALSE:
+            return found
+    return found
+
+
+def _unknown(step: Step) -> ClusterStep:
+    return ClusterStep(step, Status.UNKNOWN, step.unknown[0], step.cluster_unknown, None)
+
+
+def _aggregate(record: PlacementRecord, stories: tuple[ClusterStory, ...]) -> list[tuple[str, Status, str, str]]:
+    if not stories:
+        return []
+    if record.placement.strategy.external:
+        reason = _external_doubt(stories)
+        if reason is not None:
+            return [(ROLLOUT_STARTED.type, Status.UNKNOWN, EXTERNAL, reason)]
+    told: list[tuple[str, Status, str, str]] = []
+    for place, step in enumerate(steps_of(record.placement.strategy.apply_strategy.type)):
+        statuses = [story.steps[place].status for story in stories if len(story.steps) > place]
+        unknown, false = statuses.count(Status.UNKNOWN), statuses.count(Status.FALSE)
+        if unknown or false:
+            status, (reason, message) = (Status.UNKNOWN, step.unknown) if unknown else (Status.FALSE, step.false)
+            return [*told, (step.type, status, reason, message.format(unknown or false))]
+        reason, message = step.true
+        if step is OVERRIDDEN and not any(has_overrides(story) for story in stories):
+            reason, message = NO_OVERRIDE
+        told.append((step.type, Status.TRUE, reason, message.format(len(statuses))))
+    return told
+
+
+def has_overrides(story: ClusterStory) -> bool:
+    """Whether overrides hold for what is being rolled out to the cluster."""
+    binding = story.binding
+    if binding is None or not story.steps or story.steps[0].status is not Status.TRUE:
+        return False
+    return bool(binding.cluster_resource_overrides or binding.resource_overrides)
+
+
+def _external_doubt(stories: tuple[ClusterStory, ...]) -> str | None:
+    """Why the RolloutStarted of an External placement is Unknown, or None when all clusters agree on one snapshot."""
+    snapshots = {story.binding.resource_snapshot if story.binding else None for story in stories}
+    if len(snapshots) > 1:
+        return EXTERNAL_DIFFERENT
+    if snapshots == {None}:
+        return EXTERNAL_NOT_STARTED
+    for story in stories:
+        if story.steps[0].status is Status.UNKNOWN:
+            return EXTERNAL_CLUSTER_UNKNOWN.format(story.cluster)
+    return None
+
+
+def observed_snapshot(record: PlacementRecord) -> str | None:
+    """The name of the snapshot that the placement as a whole shows: the latest; for an External placement the one
+    that all its clusters have, None when they differ."""
+    if not record.placement.strategy.external:
+        return record.latest_resources.name if record.latest_resources else None
+    snapshots = {binding.resource_snapshot for binding in record.bindings if is_active(binding)}
+    return snapshots.pop() if len(snapshots) == 1 else None
+
+
+def unmet_count(record: PlacementRecord, chosen: int) -> int:
+    """How many clusters are missing that could be named: at most the decisions that were not selected."""
+    policy = record.placement.effective_policy
+    wanted = 0
+    if policy.placement_type is PlacementType.PICK_N:
+        wanted = policy.number_of_clusters or 0
+    elif policy.placement_type is PlacementType.PICK_FIXED:
+        wanted = len(policy.cluster_names)
+    refused = sum(1 for decision in record.decisions if not decision.selected)
+    return max(0, min(wanted - chosen, refused))

@@ -1,0 +1,207 @@
+"""What happened between two states, and what outcomes say was applied: the events of the timeline (contracts.md §5).
+
+Beyond the contract's types: `updating` (a bound cluster is to get another snapshot), `updated` (it has it now),
+`failed` (a condition of a binding turned False), `released` (a binding is gone and so many `objects` of its resources
+stay on the cluster), `cluster` (a cluster joined, leaves, left, where so many `objects` stay, or changed its state),
+`placement` (accepted, removed, or a condition of it changed), `commitRead` (another desired commit was observed) and
+`faultsCleared`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from gitfleet.model.bindings import Binding, BindingState, is_available
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.conditions import Condition, Status, find_condition
+from gitfleet.model.events import Event
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.state import FleetState, PlacementRecord, changed
+from gitfleet.status.cluster_states import cluster_state
+
+_FAILING: Final = ("Overridden", "WorkSynchronized", "Applied")
+
+
+def emit_events(before: FleetState, after: FleetState) -> tuple[Event, ...]:
+    """The events that lead from one state to the other: the fleet's first, then each placement's by name, its
+    clusters by name. Equal states give none; records that are the same object cost nothing."""
+    return (*_fleet_events(before, after), *_placement_events(before, after))
+
+
+def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
+    if after.observed_commit != before.observed_commit and after.observed_commit:
+        yield Event(type="commitRead", fields={"commit": after.observed_commit})
+    if before.faults != after.faults:
+        known = set(before.faults)
+        for fault in after.faults:
+            if fault not in known:
+                yield Event(
+                    type="fault",
+                    fields={
+                        "path": fault.path,
+                        "line": fault.line,
+                        "object": fault.object,
+                        "field": fault.field,
+                        "message": fault.message,
+                        "severity": fault.severity.value,
+                    },
+                )
+        if before.faults and not after.faults:
+            yield Event(type="faultsCleared")
+    for name, old, new in changed(before.clusters, after.clusters):
+        phase = _cluster_phase(old, new)
+        if phase is not None:
+            stay = sum(after.left_behind.get(name, {}).values()) if new is None else 0
+            yield Event(type="cluster", cluster=name, fields={"state": phase, **({"objects": stay} if stay else {})})
+
+
+def _cluster_phase(old: MemberCluster | None, new: MemberCluster | None) -> str | None:
+    if new is None:
+        return "left"
+    state = cluster_state(new)
+    return state if old is None or cluster_state(old) != state else None
+
+
+def _placement_events(before: FleetState, after: FleetState) -> Iterator[Event]:
+    for key, old, new in changed(before.placements, after.placements):
+        name = str(key)
+        if old is None:
+            yield Event(type="placement", placement=name, fields={"state": "accepted"})
+        if new is not None:
+            yield from _snapshot_events(name, old, new)
+        yield from _bindings_events(key, old, new, after.left_behind)
+        if new is None:
+            yield Event(type="placement", placement=name, fields={"state": "removed"})
+        else:
+            yield from _condition_events(key, old, new)
+
+
+def _snapshot_events(name: str, old: PlacementRecord | None, new: PlacementRecord) -> Iterator[Event]:
+    if old is not None and old.resource_snapshots is new.resource_snapshots:
+        return
+    known = {snapshot.index for snapshot in old.resource_snapshots} if old else set()
+    for snapshot in new.resource_snapshots:
+        if snapshot.index not in known:
+            fields = {"index": str(snapshot.index), "commit": snapshot.commit}
+            yield Event(type="snapshot", placement=name, fields=fields)
+
+
+def _bindings_events(
+    key: PlacementKey,
+    old: PlacementRecord | None,
+    new: PlacementRecord | None,
+    left_behind: Mapping[str, Mapping[PlacementKey, int]],
+) -> Iterator[Event]:
+    name = str(key)
+    was = old.bindings if old else ()
+    now = new.bindings if new else ()
+    if was is now:
+        return
+    befores, afters = ({binding.cluster: binding for binding in bindings} for bindings in (was, now))
+    for cluster, earlier, later in changed(befores, afters):
+        if later is None:
+            stay = left_behind.get(cluster, {}).get(key, 0)
+            fields: Mapping[str, int] = {"objects": stay} if stay else {}
+            yield Event(type="released" if stay else "removed", placement=name, cluster=cluster, fields=fields)
+        elif new is not None and later != earlier:
+            for type_, told in _binding_events(new, earlier, later):
+                yield Event(type=type_, placement=name, cluster=cluster, fields=told)
+
+
+def _binding_events(
+    record: PlacementRecord, old: Binding | None, new: Binding
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    state = old.state if old else None
+    wanted, had = record.snapshot_index(new.resource_snapshot), old.resource_snapshot if old else None
+    if (old is None and new.state is not BindingState.UNSCHEDULED) or (
+        new.state is BindingState.SCHEDULED and state is not BindingState.SCHEDULED
+    ):
+        yield "scheduled", {"state": BindingState.SCHEDULED.value}
+    if new.state is BindingState.BOUND and state is not BindingState.BOUND:
+        yield "bound", {"state": new.state.value, "snapshot": wanted}
+    elif new.state is BindingState.UNSCHEDULED and state is not BindingState.UNSCHEDULED:
+        yield "unscheduled", {"state": new.state.value}
+    elif new.resource_snapshot != had:
+        yield "updating", {"snapshot": wanted}
+    if new.applied_snapshot is not None and new.applied_snapshot != (old.applied_snapshot if old else None):
+        yield "updated", {"snapshot": record.snapshot_index(new.applied_snapshot)}
+    for type_ in _FAILING:
+        found = _current(new, type_)
+        if (
+            found is not None
+            and found.status is Status.FALSE
+            and (old is None or not _same(_current(old, type_), found))
+        ):
+            yield "failed", {"condition": type_, "reason": found.reason, "message": found.message}
+    available = is_available(new)
+    if available != (old is not None and is_available(old)):
+        yield "available", {"value": available}
+
+
+def _current(binding: Binding, type_: str) -> Condition | None:
+    return find_condition(binding.conditions, type_, generation=binding.generation)
+
+
+def _same(old: Condition | None, new: Condition) -> bool:
+    return old is not None and (old.status, old.reason, old.message) == (new.status, new.reason, new.message)
+
+
+def _condition_events(key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord) -> Iterator[Event]:
+    if old is not None and old.conditions is new.conditions:
+        return
+    for condition in new.conditions:
+        earlier = find_condition(old.conditions, condition.type) if old else None
+        if not _same(earlier, condition):
+            yield Event(
+                type="placement",
+                placement=str(key),
+                fields={
+                    "condition": condition.type.removeprefix(key.kind),
+                    "status": condition.status.value,
+                    "reason": condition.reason,
+                    "message": condition.message,
+                },
+            )
+
+
+def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> tuple[Event, ...]:
+    """An `applied` event for every operation that succeeded, in the order given, with the index of the snapshot that
+    its cluster was to have in `state` (None where it is to have none any more)."""
+    return tuple(
+        Event(
+            type="applied",
+            placement=str(outcome.operation.placement),
+            cluster=outcome.operation.cluster,
+            fields={
+                "snapshot": _snapshot_of(state, outcome.operation),
+                "object": object_reference(outcome.operation.key),
+                "action": type(outcome.operation).__name__.lower(),
+            },
+        )
+        for outcome in outcomes
+        if outcome.ok and isinstance(outcome.operation, Create | Update | Delete)
+    )
+
+
+def _snapshot_of(state: FleetState, operation: Create | Update | Delete) -> str | None:
+    record = state.placements.get(operation.placement)
+    if record is None:
+        return None
+    for binding in record.bindings:
+        if binding.cluster == operation.cluster:
+            return record.snapshot_index(binding.resource_snapshot)
+    return None
+
+
+def object_reference(key: ObjectKey) -> dict[str, str | None]:
+    """An object as contracts.md §4 names it; the namespace is null for what is cluster-scoped."""
+    return {
+        "group": key.group,
+        "version": key.version,
+        "kind": key.kind,
+        "namespace": key.namespace or None,
+        "name": key.name,
+    }

@@ -1,0 +1,52 @@
+"""A placement's record takes in what selecting and scheduling said, and tells its conditions anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from gitfleet.model.conditions import Condition, Status
+from gitfleet.model.scheduling import SchedulingResult
+from gitfleet.model.state import PlacementRecord
+from gitfleet.status.conditions import placement_conditions
+from gitfleet.status.vocabulary import SCHEDULE_PENDING, SCHEDULED
+
+
+def scheduled_condition(
+    record: PlacementRecord, fulfilled: bool | None, reason: str, message: str, now: datetime
+) -> Condition:
+    """The Scheduled verdict on a record's present generation; None for `fulfilled` means that nothing was decided."""
+    status = {True: Status.TRUE, False: Status.FALSE, None: Status.UNKNOWN}[fulfilled]
+    return Condition(
+        type=SCHEDULED,
+        status=status,
+        reason=reason,
+        message=message,
+        last_transition_time=now,
+        observed_generation=record.placement.generation,
+    )
+
+
+def with_schedule(
+    record: PlacementRecord, answer: SchedulingResult, schedule_key: str, now: datetime
+) -> tuple[PlacementRecord, Condition | None]:
+    """The record after a scheduling, and its Scheduled condition (None: as it was).
+
+    A cycle that was aborted leaves bindings and decisions as they are and says why; it is tried again on the next
+    reconcile.
+    """
+    if answer.error is not None:
+        return record, scheduled_condition(record, False, "SchedulingFailed", answer.error, now)
+    record = replace(record, bindings=answer.bindings, decisions=answer.decisions, schedule_key=schedule_key)
+    if answer.fulfilled is None:
+        return record, None
+    return record, scheduled_condition(record, answer.fulfilled, answer.reason, answer.message, now)
+
+
+def with_conditions(record: PlacementRecord, scheduled: Condition | None, now: datetime) -> PlacementRecord:
+    """The record with its placement's conditions; without a new Scheduled verdict the last one goes on counting."""
+    verdict = scheduled or record.scheduled
+    if verdict is None:
+        reason, message = SCHEDULE_PENDING
+        verdict = scheduled_condition(record, None, reason, message, now)
+    return placement_conditions(record, scheduled=verdict, now=now)

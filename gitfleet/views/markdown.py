@@ -1,0 +1,34 @@
+"""Texts of unknown origin in Markdown: shown as they are, never as markup, on every forge.
+
+They stand in code spans, where no forge makes links, mentions, images or HTML of them; the few signs that end a span
+or a table cell, or that a careless renderer could take for HTML, are replaced by look-alikes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from gitfleet.status.story import one_line
+
+_LOOK_ALIKES: Final = str.maketrans({"`": "'", "|": "¦", "<": "‹", ">": "›", "\\": "⧵"})
+
+
+def code(text: str, limit: int = 200) -> str:
+    """A text as a code span of at most `limit` letters, "" for an empty one."""
+    flat = one_line(text, limit).translate(_LOOK_ALIKES).replace("](", "] (")
+    return f"`{flat}`" if flat else ""
+
+
+def link(name: str, target: str) -> str:
+    """A link to a file of the branch; both parts come from checked names, never from free text."""
+    return f"[{code(name)}]({target})"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table; cells are Markdown already."""
+    return [
+        f"| {' | '.join(columns)} |",
+        f"|{' --- |' * len(columns)}",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]

@@ -1,0 +1,129 @@
+"""`status` of a placement as KubeFleet shows it: conditions, observedResourceIndex, placementStatuses,
+selectedResources, all put together from its bindings and snapshots."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from gitfleet.model.conditions import Status, find_condition
+from gitfleet.model.objects import JsonObject
+from gitfleet.model.state import PlacementRecord
+from gitfleet.state.shapes.bindings import diverged_objects, failed_objects, references_object
+from gitfleet.state.shapes.fields import condition_objects, key_fields, present, time_text
+from gitfleet.status.conditions import (
+    ClusterStory,
+    cluster_stories,
+    has_overrides,
+    observed_snapshot,
+    unmet_count,
+)
+from gitfleet.status.vocabulary import SCHEDULED, type_of
+
+MOST_CLUSTERS: Final = 1000
+"""KubeFleet keeps at most 1000 decisions; of more clusters the file shows those that are not through first. The
+bindings tell of all."""
+
+
+def status_object(record: PlacementRecord) -> JsonObject:
+    """PlacementStatus."""
+    stories = cluster_stories(record)
+    shown = _shown(stories)
+    snapshot = record.snapshot_named(observed_snapshot(record))
+    return present(
+        conditions=condition_objects(record.conditions),
+        observedResourceIndex=None if snapshot is None else str(snapshot.index),
+        placementStatuses=[_cluster(record, story) for story in shown] + _unmet(record, len(stories)),
+        selectedResources=[] if snapshot is None else [key_fields(ref.key) for ref in snapshot.documents],
+    )
+
+
+def _shown(stories: tuple[ClusterStory, ...]) -> tuple[ClusterStory, ...]:
+    if len(stories) <= MOST_CLUSTERS:
+        return stories
+    trouble = [story for story in stories if story.steps[-1].status is not Status.TRUE]
+    fine = [story for story in stories if story.steps[-1].status is Status.TRUE]
+    return tuple(sorted([*trouble, *fine][:MOST_CLUSTERS], key=lambda story: story.cluster))
+
+
+def _cluster(record: PlacementRecord, story: ClusterStory) -> JsonObject:
+    binding = story.binding
+    fields: dict[str, Any] = {"clusterName": story.cluster, "conditions": _conditions(record, story)}
+    if binding is None:
+        return fields
+    # The snapshot the cluster really has, not the latest one (decision D23).
+    fields |= present(observedResourceIndex=record.snapshot_index(binding.applied_snapshot))
+    if has_overrides(story):
+        fields |= present(
+            applicableClusterResourceOverrides=list(binding.cluster_resource_overrides),
+            applicableResourceOverrides=references_object(binding.resource_overrides),
+        )
+    last = story.steps[-1]
+    at_apply = any(step.step.type in ("Applied", "Available") for step in story.steps)
+    failing = at_apply and last.status is Status.FALSE
+    diffed = failing or (last.step.type == "DiffReported" and last.status is Status.TRUE)
+    return fields | present(
+        failedPlacements=failed_objects(binding.failed) if failing else [],
+        diffedPlacements=diverged_objects(binding.diffed, "Diff") if diffed else [],
+        driftedPlacements=diverged_objects(binding.drifted, "Drift") if at_apply else [],
+    )
+
+
+def _conditions(record: PlacementRecord, story: ClusterStory) -> list[JsonObject]:
+    decision = story.binding.decision if story.binding and story.binding.decision else None
+    if decision is None:
+        decision = next((d for d in record.decisions if d.cluster == story.cluster), None)
+    generation = record.placement.generation
+    told: list[JsonObject] = [
+        {
+            "lastTransitionTime": _time_of(record, SCHEDULED),
+            "message": decision.reason if decision else "",
+            "observedGeneration": generation,
+            "reason": "Scheduled",
+            "status": "True",
+            "type": "Scheduled",
+        }
+    ]
+    for step in story.steps:
+        told.append(
+            {
+                "lastTransitionTime": time_text(step.since) if step.since else _time_of(record, step.step.type),
+                "message": step.message,
+                "observedGeneration": generation,
+                "reason": step.reason,
+                "status": step.status.value,
+                "type": step.step.type,
+            }
+        )
+    return told
+
+
+def _time_of(record: PlacementRecord, type_: str) -> str:
+    """When the placement's own condition of the type changed last, for what no binding dates."""
+    key = record.placement.key
+    found = find_condition(record.conditions, type_of(key, type_)) or find_condition(
+        record.conditions, type_of(key, SCHEDULED)
+    )
+    if found is not None:
+        return time_text(found.last_transition_time)
+    created = [snapshot.created for snapshot in record.resource_snapshots[:1]]
+    return time_text(created[0]) if created else "1970-01-01T00:00:00Z"
+
+
+def _unmet(record: PlacementRecord, chosen: int) -> list[JsonObject]:
+    """Entries for the clusters that are missing: why one was refused, without its name, as in KubeFleet."""
+    refused = [decision for decision in record.decisions if not decision.selected]
+    return [
+        {
+            "conditions": [
+                {
+                    "lastTransitionTime": _time_of(record, SCHEDULED),
+                    "message": decision.reason,
+                    "observedGeneration": record.placement.generation,
+                    "reason": "ScheduleFailed",
+                    "status": "False",
+                    "type": "Scheduled",
+                }
+            ]
+        }
+        for decision in refused[: unmet_count(record, chosen)]
+    ]

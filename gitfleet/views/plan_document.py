@@ -1,0 +1,252 @@
+"""`plan -o json` (contracts.md §4): what a reconcile would do, with reasons and diffs, as one document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import unified_diff
+from typing import Any
+
+import yaml
+
+from gitfleet.model.bindings import Binding, ClusterDecision
+from gitfleet.model.conditions import find_condition
+from gitfleet.model.faults import Fault
+from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.views.plan_moves import moves_document
+
+MASK = "***"
+_ACTIONS = ("create", "update", "delete", "keep", "refuse")
+_MAX_DIFF_LINES = 400
+
+
+def plan_document(
+    *,
+    commit: str,
+    state_commit: str | None,
+    before: FleetState,
+    after: FleetState,
+    faults: Sequence[Fault],
+    plans: Mapping[PlacementKey, RolloutPlan],
+    operations: Iterable[Operation],
+) -> dict[str, Any]:
+    """The Plan as JSON values, placements in key order; a placement that ends with this plan is listed too."""
+    by_placement: dict[PlacementKey, list[Operation]] = {}
+    for operation in operations:
+        by_placement.setdefault(operation.placement, []).append(operation)
+    keys = sorted({*after.placements, *before.placements, *by_placement})
+    placements = [
+        {
+            **_placement(
+                key,
+                after.placements.get(key) or before.placements[key],
+                before.placements.get(key),
+                plans.get(key),
+                by_placement.get(key, []),
+            ),
+            "moves": moves_document(key, before, after),
+        }
+        for key in keys
+        if key in after.placements or key in before.placements
+    ]
+    counted = Counter(action_of(o) for found in by_placement.values() for o in found)
+    return {
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "Plan",
+        "commit": commit,
+        "stateCommit": state_commit,
+        "faults": [fault_document(fault) for fault in faults],
+        "placements": placements,
+        "runs": [],
+        "evictions": [],
+        "rollouts": [],
+        "summary": {action: counted[action] for action in _ACTIONS},
+    }
+
+
+def fault_document(fault: Fault) -> dict[str, Any]:
+    """A fault as in contracts.md §4."""
+    return {
+        "path": fault.path,
+        "line": fault.line,
+        "object": fault.object,
+        "field": fault.field,
+        "message": fault.message,
+        "severity": str(fault.severity),
+    }
+
+
+def action_of(operation: Operation) -> str:
+    """create, update, delete, keep or refuse; letting go of an object counts as keeping it."""
+    match operation:
+        case Create():
+            return "create"
+        case Update():
+            return "update"
+        case Delete():
+            return "delete"
+        case Refuse():
+            return "refuse"
+        case Keep() | Release():
+            return "keep"
+
+
+def has_changes(document: Mapping[str, Any]) -> bool:
+    """Whether a reconcile would write to a cluster or move a binding."""
+    summary = document["summary"]
+    moves = any(move["move"] not in ("none", "wait") for p in document["placements"] for move in p["rollout"])
+    moves = moves or any(p["moves"]["leave"] or p["moves"]["join"] for p in document["placements"])
+    return moves or any(summary[action] for action in ("create", "update", "delete"))
+
+
+def object_document(key: ObjectKey) -> dict[str, Any]:
+    """group, version, kind, namespace (null = cluster-scoped), name."""
+    return {
+        "group": key.group,
+        "version": key.version,
+        "kind": key.kind,
+        "namespace": key.namespace or None,
+        "name": key.name,
+    }
+
+
+def diff_of(operation: Operation) -> str:
+    """A unified YAML diff of what the manifest changes in the live object; values of Secrets are masked on both
+    sides."""
+    match operation:
+        case Create(manifest=manifest):
+            old, new = "", _yaml(_masked(manifest.body))
+        case Update(manifest=manifest, live=live):
+            there = _only("", manifest.body, live.body, owned_fields(live.body))
+            old, new = _yaml(_masked(there)), _yaml(_masked(manifest.body, live.body))
+        case _:
+            return ""
+    lines = list(unified_diff(old.splitlines(), new.splitlines(), "live", "desired", lineterm="", n=3))
+    if len(lines) > _MAX_DIFF_LINES:
+        lines = [*lines[:_MAX_DIFF_LINES], f"... {len(lines) - _MAX_DIFF_LINES} more lines"]
+    return "\n".join(lines)
+
+
+def _placement(
+    key: PlacementKey,
+    record: PlacementRecord,
+    before: PlacementRecord | None,
+    plan: RolloutPlan | None,
+    operations: Sequence[Operation],
+) -> dict[str, Any]:
+    resources, policy = record.latest_resources, record.latest_policy
+    scheduled = find_condition(record.conditions, f"{key.kind}Scheduled")
+    return {
+        "name": key.name,
+        "namespace": key.namespace or None,
+        "placementType": str(record.placement.effective_policy.placement_type),
+        "resourceSnapshotIndex": str(resources.index) if resources else None,
+        "resourceHash": resources.hash if resources else None,
+        "policySnapshotIndex": str(policy.index) if policy else None,
+        "scheduled": {
+            "status": str(scheduled.status) if scheduled else "Unknown",
+            "reason": scheduled.reason if scheduled else "SchedulePending",
+            "message": scheduled.message if scheduled else "",
+        },
+        "selectedResources": [object_document(d.key) for d in resources.documents] if resources else [],
+        "clusters": _clusters(record, before),
+        "rollout": _rollout(record, plan),
+        "operations": [
+            {
+                "clusterName": operation.cluster,
+                "action": action_of(operation),
+                "object": object_document(operation.key),
+                "reason": operation.reason,
+                "diff": diff_of(operation),
+            }
+            for operation in operations
+        ],
+    }
+
+
+def _clusters(record: PlacementRecord, before: PlacementRecord | None) -> list[dict[str, Any]]:
+    bindings = {binding.cluster: binding for binding in record.bindings}
+    had = {binding.cluster for binding in before.bindings} if before else set()
+    rows = [_cluster(d.cluster, d, bindings.get(d.cluster)) for d in record.decisions]
+    named = {decision.cluster for decision in record.decisions}
+    rest = sorted((set(bindings) | had) - named)
+    return rows + [_cluster(name, bindings[name].decision, bindings[name]) for name in rest if name in bindings]
+
+
+def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | None) -> dict[str, Any]:
+    score = decision.score if decision else None
+    return {
+        "clusterName": name,
+        "selected": decision.selected if decision else False,
+        "state": str(binding.state) if binding else None,
+        "clusterScore": {
+            "topologySpreadScore": score.topology_spread if score else 0,
+            "affinityScore": score.affinity if score else 0,
+        },
+        "refusedBy": decision.refused_by if decision else None,
+        "reason": decision.reason if decision else "no longer picked",
+    }
+
+
+def _rollout(record: PlacementRecord, plan: RolloutPlan | None) -> list[dict[str, Any]]:
+    if plan is None:
+        return [
+            {"clusterName": b.cluster, "move": "none", "reason": "moved by a staged update run"}
+            for b in record.bindings
+        ]
+    moves = [{"clusterName": m.cluster, "move": str(m.kind), "reason": m.reason} for m in plan.moves]
+    held = [{"clusterName": h.cluster, "move": "wait", "reason": h.reason} for h in plan.held]
+    rest = [{"clusterName": name, "move": "none", "reason": "up to date"} for name in plan.up_to_date]
+    return moves + held + rest
+
+
+def _only(name: str, manifest: Any, live: Any, owned: OwnedFields) -> Any:
+    """The live object's values where the manifest says something, or where we own what it no longer says (an apply
+    takes that away); the rest is not ours to change."""
+    if isinstance(manifest, Mapping) and isinstance(live, Mapping):
+        ours = {key for key in live if key in manifest or (owned and f"f:{key}" in owned)}
+        return {
+            key: _only(key, manifest[key], value, child_fields(owned, key)) if key in manifest else value
+            for key, value in live.items()
+            if key in ours
+        }
+    if not isinstance(manifest, list) or not isinstance(live, list):
+        return live
+    keys = list_keys(name, manifest, owned)
+    if keys is None:
+        return live
+    shown: list[Any] = []
+    for item in live:
+        wanted = (
+            match_item({k: item[k] for k in keys if k in item}, manifest, keys) if isinstance(item, Mapping) else None
+        )
+        fields = item_fields(owned, item, keys) if isinstance(item, Mapping) else None
+        if wanted is not None:
+            shown.append(_only("", wanted, item, fields))
+        elif fields is not None or owned is None:
+            shown.append(item)
+    return shown
+
+
+def _masked(body: JsonObject, other: JsonObject | None = None) -> JsonObject:
+    if body.get("kind") != "Secret" or body.get("apiVersion") != "v1":
+        return body
+    masked = dict(body)
+    for part in ("data", "stringData"):
+        values = body.get(part)
+        if isinstance(values, Mapping):
+            known = (other or {}).get(part) or {}
+            masked[part] = {
+                name: MASK if other is None or known.get(name) == value else f"{MASK} (changed)"
+                for name, value in values.items()
+            }
+    return masked
+
+
+def _yaml(value: Any) -> str:
+    return str(yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=True, allow_unicode=True, width=10_000))

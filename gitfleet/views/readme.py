@@ -1,0 +1,178 @@
+"""README.md of the state branch: the fleet at a glance, for people on any forge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Final
+
+from gitfleet.model.conditions import Status
+from gitfleet.model.faults import Fault, Severity
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.state import paths
+from gitfleet.state.shapes.fields import time_text
+from gitfleet.status.cluster_states import cluster_state, health_condition
+from gitfleet.status.conditions import cluster_stories
+from gitfleet.views.markdown import code, link, table
+
+MOST_ROWS: Final = 50
+_MOST_NAMED: Final = 3
+
+Held = Mapping[str, list[tuple[str, str | None]]]
+"""By cluster: the placements bound to it, and the index of the snapshot it has of each."""
+
+
+def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
+    """The page; the same state gives the same text. `now` is shown as the time of the last change; sections without
+    content are left out."""
+    sections = [
+        _head(state, time_text(now) if now else None),
+        _clusters(state),
+        _placements(state),
+        _faults(state.faults),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def _head(state: FleetState, last_changed: str | None) -> list[str]:
+    commit = f"The fleet as of commit {code(state.observed_commit)}" if state.observed_commit else "The fleet"
+    when = f", last changed {last_changed}." if last_changed else "."
+    return [
+        "# Fleet",
+        "",
+        commit + when,
+        "",
+        "gitfleet writes this branch by itself. To change the fleet, change the config repo.",
+    ]
+
+
+def _held(state: FleetState, shown: Iterable[str]) -> Held:
+    held: dict[str, list[tuple[str, str | None]]] = {name: [] for name in shown}
+    for key, record in sorted(state.placements.items()):
+        for binding in record.bindings:
+            if binding.cluster in held:
+                held[binding.cluster].append((str(key), record.snapshot_index(binding.applied_snapshot)))
+    return held
+
+
+def _clusters(state: FleetState) -> list[str]:
+    if not state.clusters:
+        return []
+    states = {name: cluster_state(cluster) for name, cluster in state.clusters.items()}
+    shown = sorted(states, key=lambda name: (states[name] == "healthy", name))[:MOST_ROWS]
+    held = _held(state, shown)
+    rows = []
+    for name in shown:
+        labels = ", ".join(f"{key}={value}" for key, value in sorted(state.clusters[name].labels.items()))
+        here = held[name]
+        rows.append(
+            (
+                link(name, paths.cluster_path(name)),
+                code(labels, 60),
+                _state_cell(state, name, states[name]),
+                str(len(here)),
+                ", ".join(f"{code(placement)} {index or '-'}" for placement, index in here[:_MOST_NAMED])
+                + _more(len(here) - _MOST_NAMED),
+            )
+        )
+    counts = ", ".join(f"{count} {word}" for word, count in sorted(Counter(states.values()).items()))
+    return [
+        f"## Clusters: {counts}",
+        "",
+        *table(("Cluster", "Labels", "State", "Placements", "Snapshots"), rows),
+        *_rest(len(states), "clusters"),
+    ]
+
+
+def _state_cell(state: FleetState, name: str, word: str) -> str:
+    condition = health_condition(state.clusters[name])
+    if word != "unhealthy" or condition is None:
+        return word
+    return f"{word}: {code(condition.message or condition.reason, 100)}"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""
+
+
+def _rest(count: int, folder: str) -> list[str]:
+    return ["", f"and {count - MOST_ROWS} more in [{folder}]({folder})"] if count > MOST_ROWS else []
+
+
+def _placements(state: FleetState) -> list[str]:
+    if not state.placements:
+        return []
+    stuck = {key: _stuck(record) for key, record in state.placements.items()}
+    shown = sorted(stuck, key=lambda key: (not stuck[key], key))[:MOST_ROWS]
+    rows = []
+    for key in shown:
+        record = state.placements[key]
+        latest = record.latest_resources
+        rows.append(
+            (
+                link(str(key), paths.placement_path(key)),
+                record.placement.effective_policy.placement_type.value,
+                *_progress(record),
+                str(latest.index) if latest else "-",
+                _stuck_cell(record) if stuck[key] else "",
+            )
+        )
+    columns = ("Placement", "Type", "Scheduled", "Rolled out", "Available", "Snapshot", "Waiting for")
+    return [
+        f"## Placements: {len(stuck) - sum(stuck.values())} complete, {sum(stuck.values())} not",
+        "",
+        *table(columns, rows),
+        *_rest(len(stuck), "placements"),
+    ]
+
+
+def _stuck(record: PlacementRecord) -> bool:
+    return any(condition.status is not Status.TRUE for condition in record.conditions)
+
+
+def _progress(record: PlacementRecord) -> Iterator[str]:
+    """Clusters scheduled, rolled out to the latest snapshot, and available with it."""
+    stories = cluster_stories(record)
+    through = [story for story in stories if len(story.steps) > 1]
+    done = [story for story in through if story.steps[-1].status is Status.TRUE]
+    scheduled = record.scheduled
+    yield str(len(stories)) if scheduled is None or scheduled.status is Status.TRUE else f"{len(stories)}, unmet"
+    yield f"{len(through)}/{len(stories)}"
+    yield f"{len(done)}/{len(stories)}"
+
+
+def _stuck_cell(record: PlacementRecord) -> str:
+    """Which cluster holds the placement up, and why; else the condition that is not True."""
+    waiting = [story for story in cluster_stories(record) if story.steps[-1].status is not Status.TRUE]
+    scheduled = record.scheduled
+    if scheduled is not None and scheduled.status is not Status.TRUE:
+        return code(f"{scheduled.reason}: {scheduled.message}")
+    if not waiting:
+        condition = next(c for c in record.conditions if c.status is not Status.TRUE)
+        return code(f"{condition.reason}: {condition.message}")
+    # A cluster that failed tells more than those that wait for it.
+    first = min(waiting, key=lambda story: (story.steps[-1].step.type == "RolloutStarted", story.cluster))
+    last = first.steps[-1]
+    failed = first.binding.failed[0] if first.binding and first.binding.failed else None
+    why = f"{failed.key}: {failed.message or failed.reason}" if failed else last.message or last.reason
+    return f"{code(first.cluster)} {code(f'{last.reason}: {why}')}{_more(len(waiting) - 1)}"
+
+
+def _faults(faults: tuple[Fault, ...]) -> list[str]:
+    if not faults:
+        return []
+    errors = sum(1 for fault in faults if fault.severity is Severity.ERROR)
+    lines = [f"## Faults: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}", ""]
+    for fault in faults[:MOST_ROWS]:
+        middle = " ".join(code(part) for part in (fault.object, fault.field) if part)
+        lines.append(
+            f"- {fault.severity.value} {code(f'{fault.path}:{fault.line}')} {middle} {code(fault.message, 300)}"
+        )
+    if len(faults) > MOST_ROWS:
+        lines += ["", f"and {len(faults) - MOST_ROWS} more in [{paths.FAULTS}]({paths.FAULTS})"]
+    return [*lines, "", "What is faulty keeps its last good version."]

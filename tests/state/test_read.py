@@ -1,0 +1,160 @@
+"""Reading the state branch: what somebody broke by hand is named, what is not ours is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from gitfleet.errors import BadInput
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.state import FleetState
+from gitfleet.state import (
+    StateFile,
+    assemble_state,
+    compose_state,
+    is_state_file,
+    parse_state_file,
+    read_state,
+    wanted_files,
+)
+from tests.state.builders import COMMIT, T0, blob_of, put, small_fleet
+
+
+def tree() -> dict[str, StateFile]:
+    """The small fleet's branch."""
+    return put({}, compose_state(FleetState(), small_fleet(), now=T0))
+
+
+def edited(path: str, old: str, new: str) -> dict[str, StateFile]:
+    """The branch after somebody replaced a text in a file."""
+    files = tree()
+    content = (files[path].content or b"").decode()
+    assert old in content
+    changed = content.replace(old, new, 1).encode()
+    return {**files, path: StateFile(blob_of(changed), changed)}
+
+
+def moved(path: str, to: str) -> dict[str, StateFile]:
+    """The branch after somebody renamed a file."""
+    return {(to if name == path else name): file for name, file in tree().items()}
+
+
+def test_only_what_has_to_be_read_is_asked_for() -> None:
+    assert set(wanted_files(tree())) == {
+        "fleet.yaml", "faults.yaml", "clusters/eu-1.yaml", "clusters/eu-2.yaml", "clusters/us-1.yaml",
+        "placements/web.yaml", "snapshots/resources/web/0/snapshot.yaml", "snapshots/policies/web/0.yaml",
+        "bindings/web/all.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "README.md", "notes.yaml", "runs/a.yaml", "lastgood/placements/web.yaml", "lastgood/fleet.yaml",
+        "snapshots/resources/web/0/resources/web.yaml", "snapshots/resources/web/0/_snapshot.yaml",
+        "snapshots/resources/web/0/1/snapshot.yaml", "snapshots/resources/web/0/rendered/0.yaml",
+        "bindings/web/zz.yaml", "bindings/a/b/all.yaml", "placements/a/b/c.yaml",
+    ],
+)  # fmt: skip
+def test_other_files_are_left_alone(path: str) -> None:
+    assert not is_state_file(path)
+    files = {**tree(), path: StateFile("0" * 40, b"\x00 not yaml [")}
+    assert read_state(files).placements == small_fleet().placements
+    with pytest.raises(ValueError, match="is no file that the state is read from"):
+        parse_state_file(path, b"")
+
+
+@pytest.mark.parametrize(
+    ("files", "path", "sentence"),
+    [
+        (edited("bindings/web/all.yaml", "state: Bound", "state: Bind"), "bindings/web/all.yaml",
+         "`state` must be one of Scheduled, Bound, Unscheduled"),
+        (edited("bindings/web/all.yaml", "  generation: 1", "  generation: one"), "bindings/web/all.yaml",
+         "`generation` must be a whole number"),
+        (edited("bindings/web/all.yaml", "generation: 1", "generation: [1"), "bindings/web/all.yaml",
+         "is not valid YAML"),
+        (edited("bindings/web/all.yaml", "  targetCluster: eu-1\n", ""), "bindings/web/all.yaml",
+         "`targetCluster` must be text"),
+        (edited("bindings/web/all.yaml", "  conditions:\n", "  conditions: 1\n  others:\n"), "bindings/web/all.yaml",
+         "`conditions` must be a list of mappings"),
+        (edited("clusters/eu-1.yaml", '"2026-01-01T00:00:00Z"', "yesterday"), "clusters/eu-1.yaml",
+         "must be a time such as 2026-01-01T00:00:00Z"),
+        (edited("clusters/eu-1.yaml", '"2026-01-01T00:00:00Z"', "2026-01-01"), "clusters/eu-1.yaml",
+         "must be a time such as 2026-01-01T00:00:00Z"),
+        (edited("clusters/eu-1.yaml", 'status: "True"', "status: true"), "clusters/eu-1.yaml", "`status` must be text"),
+        (edited("clusters/eu-1.yaml", 'status: "True"', "status: perhaps"), "clusters/eu-1.yaml",
+         '`status` of a condition must be "True", "False" or "Unknown"'),
+        (edited("clusters/eu-1.yaml", "written: '{", "written: '"), "clusters/eu-1.yaml",
+         "`written` must be a JSON object"),
+        (edited("clusters/eu-1.yaml", "kind: MemberCluster\n", "---\n"), "clusters/eu-1.yaml",
+         "it must hold one document and holds 2"),
+        (edited("clusters/eu-1.yaml", "name: eu-1", "name: eu-9"), "clusters/eu-1.yaml",
+         "holds what belongs in clusters/eu-9.yaml"),
+        (edited("clusters/eu-1.yaml", "name: eu-1", "name: ../x"), "clusters/eu-1.yaml",
+         "'../x' cannot name a file of the state branch"),
+        (edited("fleet.yaml", f'"{COMMIT}"', "[]"), "fleet.yaml", "`observedCommit` must be text"),
+        (edited("faults.yaml", "line: 7", "line: no"), "faults.yaml", "`line` must be a whole number"),
+        (edited("inventory/eu-1/all.yaml", '"version":"v1"', '"version":1'), "inventory/eu-1/all.yaml",
+         "`version` must be text"),
+        (edited("inventory/eu-1/all.yaml", '{"applied', '["applied'), "inventory/eu-1/all.yaml", "is not valid YAML"),
+        (edited("snapshots/policies/web/0.yaml", "policyHash: ", "policyHash: ?"), "snapshots/policies/web/0.yaml",
+         "`policyHash` must be base64"),
+        (edited("snapshots/policies/web/0.yaml", "placementType: PickN", "placementType: PickM"),
+         "snapshots/policies/web/0.yaml", "`placementType` must be one of PickAll, PickN, PickFixed"),
+        (edited("snapshots/resources/web/0/snapshot.yaml", "- blob", "- - blob"),
+         "snapshots/resources/web/0/snapshot.yaml", "is not valid YAML"),
+        (moved("snapshots/policies/web/0.yaml", "snapshots/policies/web/1.yaml"), "snapshots/policies/web/1.yaml",
+         "holds what belongs in snapshots/policies/web/0.yaml"),
+        (moved("bindings/web/all.yaml", "bindings/other/all.yaml"), "bindings/other/all.yaml",
+         "holds what belongs in bindings/web/all.yaml"),
+        (moved("bindings/web/all.yaml", "bindings/web/0a.yaml"), "bindings/web/0a.yaml",
+         "holds what belongs in bindings/web/all.yaml"),
+        (moved("inventory/eu-1/all.yaml", "inventory/eu-3/all.yaml"), "inventory/eu-3/all.yaml",
+         "holds what belongs in inventory/eu-1/all.yaml"),
+        ({name: file for name, file in tree().items() if name != "placements/web.yaml"}, "placements/web.yaml",
+         "has snapshots or bindings of web, but no placements/web.yaml"),
+        ({**tree(), "bindings/web/0a.yaml": tree()["bindings/web/all.yaml"]}, "bindings/web", "gives an entry twice"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_is_named_with_what_to_do(files: Mapping[str, StateFile], path: str, sentence: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read_state(files)
+
+    assert path in str(caught.value)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "git revert" in str(caught.value.hint)
+
+
+def test_fields_of_a_newer_version_are_ignored() -> None:
+    for path, file in tree().items():
+        if file.content is None or not path.endswith(".yaml"):
+            continue
+        newer = file.content.replace(b"\nmetadata:\n", b"\nmetadata:\n  novelty: {a: [1]}\n").replace(
+            b"\nkind: ", b"\nnovelty: x\nkind: "
+        )
+        assert read_state({**tree(), path: StateFile(blob_of(newer), newer)}) == read_state(tree())
+
+
+def test_an_inventory_may_be_written_in_block_style() -> None:
+    entry = tree()["inventory/eu-1/all.yaml"].content or b""
+    block = entry.replace(b'- {"appliedDigest":"aaaaaaaa",', b"# by hand\n- {appliedDigest: aaaaaaaa, ")
+
+    assert parse_state_file("inventory/eu-1/all.yaml", block) == parse_state_file("inventory/eu-1/all.yaml", entry)
+
+
+def test_parsed_files_put_together_are_the_state() -> None:
+    files = tree()
+    parsed = {path: parse_state_file(path, files[path].content or b"") for path in wanted_files(files)}
+
+    state = assemble_state({path: file.blob for path, file in files.items()}, parsed)
+
+    assert state == small_fleet()
+    assert state.placements[PlacementKey("", "web")].bindings[0] is parsed["bindings/web/all.yaml"].bindings[0]  # type: ignore[union-attr]
+    assert assemble_state({}, {}) == FleetState()
+
+
+def test_a_wanted_file_must_come_with_its_content() -> None:
+    with pytest.raises(ValueError, match=r"fleet\.yaml was given without its content"):
+        read_state({"fleet.yaml": StateFile("0" * 40)})

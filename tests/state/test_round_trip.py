@@ -1,0 +1,92 @@
+"""What was written is read back as it was; what did not change is not written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import yaml
+from hypothesis import HealthCheck, Phase, given, settings
+
+from gitfleet.formats.state_yaml import read_documents
+from gitfleet.formats.yaml_writer import yaml_bytes
+from gitfleet.model.snapshots import ResourceSnapshot
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.state import compose_state, document_paths, is_state_file, read_state
+from gitfleet.state.paths import is_rendered
+from tests.state.builders import T0, blob_of, put
+from tests.state.fleets import fleets
+
+# A whole fleet is costly to draw; a few wide examples find what many narrow ones would.
+_few = settings(
+    phases=[Phase.explicit, Phase.generate, Phase.reuse],
+    max_examples=20,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def as_read(state: FleetState) -> FleetState:
+    """A state as reading gives it: manifests are not loaded, and what was rendered has the blob of its own file."""
+
+    def unloaded(snapshot: ResourceSnapshot) -> ResourceSnapshot:
+        bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
+        refs = (
+            replace(ref, blob=blob_of(yaml_bytes([bodies[ref.key]])), document=0, rendered=True)
+            if is_rendered(ref)
+            else ref
+            for ref in snapshot.documents
+        )
+        return replace(snapshot, manifests=None, documents=tuple(refs))
+
+    def unloaded_record(record: PlacementRecord) -> PlacementRecord:
+        return replace(record, resource_snapshots=tuple(map(unloaded, record.resource_snapshots)))
+
+    return replace(state, placements={key: unloaded_record(record) for key, record in state.placements.items()})
+
+
+@_few
+@given(fleets())
+def test_a_state_is_read_back_as_it_was_written(state: FleetState) -> None:
+    change = compose_state(FleetState(), state, now=T0)
+    tree = put({}, change)
+
+    assert read_state(tree) == as_read(state)
+    # A fresh process, and the one that wrote, see nothing to do.
+    assert compose_state(read_state(tree), as_read(state), now=T0 + timedelta(1)).empty
+    assert compose_state(state, as_read(state), now=T0 + timedelta(1)).empty
+    # What was read can be written anew, from nothing but the blobs that the repository has.
+    again = put({}, compose_state(FleetState(), read_state(tree), now=T0))
+    assert {path: file.blob for path, file in again.items()} == {path: file.blob for path, file in tree.items()}
+
+
+@_few
+@given(fleets(), fleets())
+def test_going_from_state_to_state_leaves_the_same_tree_as_starting_there(
+    first: FleetState, second: FleetState
+) -> None:
+    tree = put(put({}, compose_state(FleetState(), first, now=T0)), compose_state(first, second, now=T0))
+
+    assert read_state(tree) == as_read(second)
+    straight = put({}, compose_state(FleetState(), second, now=T0))
+    if second != FleetState():
+        assert tree == straight
+
+
+@_few
+@given(fleets())
+def test_every_written_file_says_the_same_to_other_yaml_readers(state: FleetState) -> None:
+    """PyYAML reads YAML 1.1, mostly as kubectl does; whatever is a text for one must be a text for the other."""
+    for path, content in compose_state(FleetState(), state, now=T0).write.items():
+        if path.endswith(".yaml") and is_state_file(path) and not path.startswith("inventory/"):
+            theirs = [document for document in yaml.load_all(content, Loader=yaml.CSafeLoader) if document is not None]
+            assert theirs == read_documents(content)
+
+
+@_few
+@given(fleets())
+def test_every_document_of_a_snapshot_lies_where_the_snapshot_says(state: FleetState) -> None:
+    change = compose_state(FleetState(), state)
+    for record in state.placements.values():
+        for snapshot in record.resource_snapshots:
+            for ref, path in zip(snapshot.documents, document_paths(snapshot), strict=True):
+                assert (path in change.write) if is_rendered(ref) else (change.link[path] == ref.blob)

@@ -1,0 +1,24 @@
+"""`python -m tests.state.write_golden` writes the golden tree of the small fleet anew; look at the diff."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from gitfleet.model.state import FleetState
+from gitfleet.state import compose_state
+from tests.state.builders import T0, small_fleet
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def main() -> None:
+    """Replace the tree."""
+    shutil.rmtree(GOLDEN, ignore_errors=True)
+    for path, content in compose_state(FleetState(), small_fleet(), now=T0, version="0.1.0").write.items():
+        (GOLDEN / path).parent.mkdir(parents=True, exist_ok=True)
+        (GOLDEN / path).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""The timeline's events from two states and from outcomes (contracts.md §5)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+
+from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.model.events import Event
+from gitfleet.model.operations import Create, Delete, Keep, Outcome
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.state import FleetState
+from gitfleet.status import emit_events, events_of_outcomes, sentence
+from tests.state.builders import COMMIT, CONFIG, binding, cluster, fault, manifest, record, small_fleet, through
+from tests.state.fleets import fleets
+
+WEB = PlacementKey("", "web")
+
+
+def lines(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
+    """The events as JSON, without those of placements' conditions."""
+    told = emit_events(before, after)
+    return [event.to_json() for event in told if not (event.type == "placement" and "condition" in event.fields)]
+
+
+def fleet(*bound: Binding, latest: int = 0) -> FleetState:
+    """One placement with bindings."""
+    return FleetState(placements={WEB: record("web", *bound, latest=latest)})
+
+
+def scheduled(name: str) -> Binding:
+    """Picked and nothing more."""
+    return binding(WEB, name, index=None, state=BindingState.SCHEDULED, conditions=())
+
+
+def of(type_: str, **fields: Any) -> dict[str, Any]:
+    """An event of cluster a."""
+    return {"type": type_, "placement": "web", "cluster": "a", **fields}
+
+
+def test_a_placement_comes_with_its_snapshot_and_its_clusters() -> None:
+    assert lines(FleetState(), fleet(scheduled("a"))) == [
+        {"type": "placement", "placement": "web", "state": "accepted"},
+        {"type": "snapshot", "placement": "web", "index": "0", "commit": COMMIT},
+        of("scheduled", state="Scheduled"),
+    ]
+
+
+def test_a_binding_that_was_never_seen_scheduled_was_scheduled_all_the_same() -> None:
+    fresh = binding(WEB, "a", conditions=(), applied_snapshot=None)
+
+    assert lines(fleet(), fleet(fresh)) == [
+        of("scheduled", state="Scheduled"),
+        of("bound", state="Bound", snapshot="0"),
+    ]
+
+
+def test_the_life_of_a_binding() -> None:
+    bound = binding(WEB, "a", conditions=(), applied_snapshot=None)
+    ready = binding(WEB, "a")
+    moving = binding(WEB, "a", index=1, applied_snapshot="web-0-snapshot", generation=2)
+    moved = binding(WEB, "a", index=1, generation=2, conditions=through(generation=2))
+    unpicked = replace(moved, state=BindingState.UNSCHEDULED)
+    steps = [fleet(b, latest=1) for b in (scheduled("a"), bound, ready, moving, moved, unpicked)] + [fleet(latest=1)]
+
+    told = [lines(before, after) for before, after in pairwise(steps)]
+
+    assert told == [
+        [of("bound", state="Bound", snapshot="0")],
+        [of("updated", snapshot="0"), of("available", value=True)],
+        [of("updating", snapshot="1"), of("available", value=False)],
+        [of("updated", snapshot="1"), of("available", value=True)],
+        [of("unscheduled", state="Unscheduled")],
+        [of("removed")],
+    ]
+
+
+def test_a_failure_is_told_once() -> None:
+    failing = binding(WEB, "a", conditions=through("no", upto="Applied", last="False"))
+
+    told = lines(fleet(scheduled("a")), fleet(failing))
+    assert of("failed", condition="Applied", reason="Applied", message="no") in told
+    assert lines(fleet(failing), fleet(replace(failing, generation=1))) == []
+
+
+def test_a_placement_that_ends() -> None:
+    assert lines(fleet(binding(WEB, "a")), FleetState()) == [
+        of("removed"),
+        {"type": "placement", "placement": "web", "state": "removed"},
+    ]
+
+
+def test_the_fleets_own_events() -> None:
+    before = FleetState(clusters={"a": cluster("a"), "b": cluster("b")}, faults=(fault("old"),))
+    after = FleetState(
+        observed_commit=COMMIT,
+        clusters={"a": cluster("a", healthy="False"), "c": cluster("c")},
+        faults=(fault("old"), fault("new")),
+    )
+
+    assert lines(before, after) == [
+        {"type": "commitRead", "commit": COMMIT},
+        {
+            "type": "fault", "path": "resources/a.yaml", "line": 3, "object": "ConfigMap/a", "field": "data",
+            "message": "new", "severity": "error",
+        },
+        {"type": "cluster", "cluster": "a", "state": "unhealthy"},
+        {"type": "cluster", "cluster": "b", "state": "left"},
+        {"type": "cluster", "cluster": "c", "state": "healthy"},
+    ]  # fmt: skip
+    assert lines(replace(after, faults=(fault("old"),)), replace(after, faults=())) == [{"type": "faultsCleared"}]
+
+
+def test_conditions_of_a_placement() -> None:
+    before, after = fleet(binding(WEB, "a", conditions=through(last="False"))), fleet(binding(WEB, "a"))
+
+    [event] = [event for event in emit_events(before, after) if event.type == "placement"]
+
+    assert event.to_json(1.5) == {
+        "t": 1.5, "type": "placement", "placement": "web", "condition": "Available", "status": "True",
+        "reason": "ResourceAvailable", "message": "The selected resources in 1 cluster are available now",
+    }  # fmt: skip
+
+
+def test_whole_seconds_have_no_point() -> None:
+    assert Event(type="crash").to_json(210.0) == {"t": 210, "type": "crash"}
+    assert str(Event(type="crash").to_json(210.0)["t"]) == "210"
+
+
+def test_outcomes_tell_what_was_applied() -> None:
+    state = fleet(binding(WEB, "a", index=1), latest=1)
+    create = Create(cluster="a", placement=WEB, manifest=manifest(CONFIG), wave=0, reason="")
+    elsewhere = Delete(cluster="z", placement=PlacementKey("", "gone"), key=CONFIG, uid="u", wave=0, reason="")
+    keep = Keep(cluster="a", placement=WEB, key=CONFIG, reason="")
+    outcomes = [
+        Outcome(operation=create, ok=True, code="Applied"),
+        Outcome(operation=create, ok=False, code="Invalid"),
+        Outcome(operation=elsewhere, ok=True, code="Deleted"),
+        Outcome(operation=keep, ok=True, code="Kept"),
+    ]
+
+    reference = {"group": "", "version": "v1", "kind": "ConfigMap", "namespace": "web", "name": "settings"}
+    assert [event.to_json(5) for event in events_of_outcomes(outcomes, state)] == [
+        {"t": 5, **of("applied", snapshot="1", object=reference, action="create")},
+        {
+            "t": 5, "type": "applied", "placement": "gone", "cluster": "z", "snapshot": None, "object": reference,
+            "action": "delete",
+        },
+    ]  # fmt: skip
+
+
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@given(fleets(), fleets())
+def test_equal_states_tell_nothing_and_every_event_has_a_sentence(before: FleetState, after: FleetState) -> None:
+    assert emit_events(before, before) == emit_events(before, replace(before)) == ()
+    told = emit_events(before, after)
+    assert all(sentence(event) for event in told)
+    assert told == emit_events(before, after)
+
+
+def test_equal_copies_tell_nothing() -> None:
+    assert emit_events(small_fleet(), small_fleet()) == ()

@@ -1,0 +1,326 @@
+"""A placement's conditions from its bindings (kubefleet.md §9), and the status that its file shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.model.bindings import BindingState, ClusterDecision, DivergedObject, FailedObject
+from gitfleet.model.conditions import Status
+from gitfleet.model.placements import (
+    ApplyStrategy,
+    ApplyStrategyType,
+    PlacementKey,
+    PlacementType,
+    RolloutStrategy,
+    RolloutStrategyType,
+)
+from gitfleet.model.state import PlacementRecord
+from gitfleet.status import placement_conditions
+from gitfleet.status.vocabulary import EXTERNAL_DIFFERENT, EXTERNAL_NOT_STARTED
+from gitfleet.views.placement_status import status_object
+from tests.state.builders import CONFIG, T0, binding, condition, record, through
+
+WEB = PlacementKey("", "web")
+LATER = T0 + timedelta(minutes=5)
+FULFILLED = condition("Scheduled", reason="SchedulingPolicyFulfilled", message="found all")
+UNFULFILLED = condition("Scheduled", "False", reason="SchedulingPolicyUnfulfilled", message="could not find all")
+ALL = {"RolloutStarted": "RolloutStarted", "Overridden": "NoOverrideSpecified", "WorkSynchronized": "WorkSynchronized",
+       "Applied": "ApplySucceeded", "Available": "ResourceAvailable"}  # fmt: skip
+
+
+def statuses(found: PlacementRecord, prefix: str = "ClusterResourcePlacement") -> list[tuple[str, str, str]]:
+    """(type without prefix, status, reason) of all conditions."""
+    for item in found.conditions:
+        assert item.type.startswith(prefix)
+        assert item.observed_generation == found.placement.generation
+    return [(item.type.removeprefix(prefix), item.status.value, item.reason) for item in found.conditions]
+
+
+def tell(base: PlacementRecord, scheduled: Any = FULFILLED) -> PlacementRecord:
+    """The conditions told from nothing."""
+    return placement_conditions(replace(base, conditions=()), scheduled=scheduled, now=LATER)
+
+
+def upto(type_: str) -> list[tuple[str, str, str]]:
+    """Scheduled and all types before one, True."""
+    found = [("Scheduled", "True", "SchedulingPolicyFulfilled")]
+    for name, reason in ALL.items():
+        if name == type_:
+            break
+        found.append((name, "True", reason))
+    return found
+
+
+def test_all_clusters_through() -> None:
+    base = tell(record("web", binding(WEB, "a"), binding(WEB, "b"), binding(WEB, "c")))
+
+    assert statuses(base) == upto("")
+    assert [item.message for item in base.conditions] == [
+        "found all",
+        "All 3 cluster(s) start rolling out the latest resource",
+        "No override rules are configured for the selected resources",
+        "Works(s) are succcesfully created or updated in the 3 target clusters' namespaces",
+        "The selected resources are successfully applied to 3 clusters",
+        "The selected resources in 3 cluster are available now",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("type_", "unknown", "false"),
+    [
+        ("RolloutStarted", "RolloutStartedUnknown", "RolloutNotStartedYet"),
+        ("Overridden", "OverriddenPending", "OverriddenFailed"),
+        ("WorkSynchronized", "WorkSynchronizedUnknown", "WorkNotSynchronizedYet"),
+        ("Applied", "ApplyPending", "ApplyFailed"),
+        ("Available", "ResourceAvailableUnknown", "ResourceNotAvailableYet"),
+    ],
+)
+def test_the_first_type_that_is_not_true_is_the_last_one_told(type_: str, unknown: str, false: str) -> None:
+    good = binding(WEB, "a")
+    failing = binding(WEB, "b", conditions=through(upto=type_, last="False"))
+    silent = binding(WEB, "c", conditions=through(upto=type_)[:-1])
+    stale = binding(WEB, "d", conditions=(*through(upto=type_)[:-1], condition(type_, generation=0)))
+    doubting = binding(WEB, "e", conditions=through(upto=type_, last="Unknown"))
+
+    assert statuses(tell(record("web", good, failing))) == [*upto(type_), (type_, "False", false)]
+    for other in (silent, stale, doubting):
+        # Unknown weighs more than False.
+        assert statuses(tell(record("web", good, failing, other))) == [*upto(type_), (type_, "Unknown", unknown)]
+
+
+def test_counts_are_of_the_clusters_with_that_status() -> None:
+    slow = through(upto="Applied", last="False")
+    base = record("web", *(binding(WEB, name, conditions=slow) for name in "abc"), binding(WEB, "d"))
+
+    message = tell(base).conditions[-1].message
+    assert message == "Failed to apply resources to 3 cluster(s), please check the `failedPlacements` status"
+
+
+def test_report_diff_has_types_of_its_own() -> None:
+    base = record("web", binding(WEB, "a", conditions=(*through(upto="WorkSynchronized"), condition("DiffReported"))))
+    strategy = RolloutStrategy(apply_strategy=ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF))
+    diffing = replace(base, placement=replace(base.placement, strategy=strategy))
+
+    assert statuses(tell(diffing)) == [*upto("Applied"), ("DiffReported", "True", "DiffReportingCompleted")]
+    assert statuses(tell(replace(diffing, bindings=(binding(WEB, "a"),))))[-1] == (
+        "DiffReported", "Unknown", "DiffReportingPending"
+    )  # fmt: skip
+
+
+def test_overrides_are_told_when_any_cluster_has_one() -> None:
+    base = record("web", binding(WEB, "a"), binding(WEB, "b", resource_overrides=("ns/ro-1",)))
+
+    [overridden] = [item for item in tell(base).conditions if item.type.endswith("Overridden")]
+    assert (overridden.reason, overridden.message) == (
+        "OverriddenSucceeded",
+        "The selected resources are successfully overridden in the 2 clusters",
+    )
+
+
+def test_an_outdated_cluster_holds_the_rollout_up_or_is_being_decided_on() -> None:
+    blocked = binding(WEB, "a", conditions=(condition("RolloutStarted", "False", "RolloutNotStartedYet"),))
+    moving = binding(WEB, "b")
+    fresh = binding(WEB, "c", index=1)
+
+    assert statuses(tell(record("web", blocked, fresh, latest=1))) == [
+        *upto("RolloutStarted"), ("RolloutStarted", "False", "RolloutNotStartedYet")
+    ]  # fmt: skip
+    assert statuses(tell(record("web", blocked, moving, fresh, latest=1))) == [
+        *upto("RolloutStarted"), ("RolloutStarted", "Unknown", "RolloutStartedUnknown")
+    ]  # fmt: skip
+
+
+def test_clusters_that_are_given_up_do_not_count() -> None:
+    base = record(
+        "web",
+        binding(WEB, "a"),
+        binding(WEB, "b", state=BindingState.UNSCHEDULED, conditions=(), decision=None),
+        binding(WEB, "c", deleting=T0, conditions=(), decision=None),
+    )
+
+    assert statuses(tell(base)) == upto("")
+
+
+def test_a_chosen_cluster_without_a_binding_is_being_decided_on() -> None:
+    base = record("web", binding(WEB, "a"))
+    base = replace(base, decisions=(*base.decisions, ClusterDecision(cluster="b", selected=True)))
+
+    assert statuses(tell(base))[-1] == ("RolloutStarted", "Unknown", "RolloutStartedUnknown")
+
+
+def test_without_a_cluster_only_scheduled_is_told() -> None:
+    assert statuses(tell(record("web"), UNFULFILLED)) == [("Scheduled", "False", "SchedulingPolicyUnfulfilled")]
+
+
+def test_an_undecided_schedule_tells_nothing_else() -> None:
+    pending = condition("Scheduled", "Unknown", reason="SchedulePending")
+    assert statuses(tell(record("web", binding(WEB, "a")), pending)) == [("Scheduled", "Unknown", "SchedulePending")]
+
+
+def test_an_unmet_policy_goes_on_with_the_clusters_it_has() -> None:
+    told = statuses(tell(record("web", binding(WEB, "a")), UNFULFILLED))
+    assert told == [("Scheduled", "False", "SchedulingPolicyUnfulfilled"), *upto("")[1:]]
+
+
+def test_types_are_named_after_the_kind() -> None:
+    key = PlacementKey("shop", "web")
+    assert statuses(tell(record("web", binding(key, "a"), namespace="shop")), "ResourcePlacement") == upto("")
+
+
+def test_transition_times_stay_while_the_status_stays() -> None:
+    first = tell(record("web", binding(WEB, "a", conditions=through(last="False"))))
+    again = placement_conditions(first, scheduled=FULFILLED, now=LATER + timedelta(hours=1))
+    healed = placement_conditions(
+        replace(first, bindings=(binding(WEB, "a"),)), scheduled=FULFILLED, now=LATER + timedelta(hours=2)
+    )
+
+    assert again is first
+    assert [(LATER - item.last_transition_time) / timedelta(hours=1) for item in healed.conditions] == [
+        0,
+        0,
+        0,
+        0,
+        0,
+        -2,
+    ]
+
+
+def test_conditions_of_others_are_kept() -> None:
+    synced = condition("ClusterResourcePlacementStatusSynced")
+    base = replace(
+        record("web", binding(WEB, "a")), conditions=(synced, condition("ClusterResourcePlacementDiffReported"))
+    )
+
+    told = placement_conditions(base, scheduled=FULFILLED, now=LATER)
+    assert told.conditions[-1] is synced
+    assert "ClusterResourcePlacementDiffReported" not in {item.type for item in told.conditions}
+
+
+def external(*indexes: int | None, conditions: Any = None) -> PlacementRecord:
+    """An External placement with a cluster for each index."""
+    bound = [
+        binding(WEB, f"c-{n}", index=index, conditions=through() if conditions is None else conditions)
+        for n, index in enumerate(indexes)
+    ]
+    base = record("web", *bound, latest=2)
+    return replace(base, placement=replace(base.placement, strategy=RolloutStrategy(type=RolloutStrategyType.EXTERNAL)))
+
+
+@pytest.mark.parametrize(
+    ("base", "message", "index"),
+    [
+        (
+            external(0, 1),
+            EXTERNAL_DIFFERENT,
+            None,
+        ),
+        (
+            external(None, None, conditions=()),
+            EXTERNAL_NOT_STARTED,
+            None,
+        ),
+        (
+            external(1, 1, conditions=()),
+            "Rollout is controlled by an external controller and cluster c-0 is in RolloutStarted Unknown state",
+            "1",
+        ),
+    ],
+)
+def test_external_placements_in_doubt(base: PlacementRecord, message: str, index: str | None) -> None:
+    told = tell(base)
+
+    assert statuses(told)[1:] == [("RolloutStarted", "Unknown", "RolloutControlledByExternalController")]
+    assert told.conditions[-1].message == message
+    shown = status_object(told)
+    assert (shown.get("observedResourceIndex"), "selectedResources" in shown) == (index, index is not None)
+
+
+def test_external_placements_agree_on_an_older_snapshot() -> None:
+    told = tell(external(1, 1))
+
+    assert statuses(told) == upto("")
+    assert status_object(told)["observedResourceIndex"] == "1"
+
+
+def test_the_file_shows_each_cluster_with_the_snapshot_it_really_has() -> None:
+    failed = FailedObject(key=CONFIG, condition="Applied", reason="Invalid", message="no")
+    drifted = DivergedObject(key=CONFIG, details=(("/data/k", "v", None),), observed=LATER, first_observed=T0)
+    base = tell(
+        record(
+            "web",
+            binding(
+                WEB, "a", cluster_resource_overrides=("cro-1",), resource_overrides=("ns/ro-0",), drifted=(drifted,)
+            ),
+            binding(
+                WEB,
+                "b",
+                applied_snapshot="web-0-snapshot",
+                index=1,
+                conditions=through(upto="Applied", last="False", message="bad"),
+                failed=(failed,),
+            ),
+            latest=1,
+        )
+    )
+    base = replace(base, bindings=(replace(base.bindings[0], resource_snapshot="web-1-snapshot"), base.bindings[1]))
+
+    first, second = status_object(base)["placementStatuses"]
+
+    assert {name: value for name, value in first.items() if name != "conditions"} == {
+        "clusterName": "a",
+        "observedResourceIndex": "0",
+        "applicableClusterResourceOverrides": ["cro-1"],
+        "applicableResourceOverrides": [{"name": "ro-0", "namespace": "ns"}],
+        "driftedPlacements": [
+            {
+                "group": "", "version": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "web",
+                "observationTime": "2026-01-01T00:05:00Z", "firstDriftedObservedTime": "2026-01-01T00:00:00Z",
+                "observedDrifts": [{"path": "/data/k", "valueInMember": "v"}],
+            }
+        ],
+    }  # fmt: skip
+    assert second["observedResourceIndex"] == "0"
+    assert second["conditions"][-1] == {
+        "type": "Applied", "status": "False", "reason": "Applied", "message": "bad", "observedGeneration": 1,
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    assert second["failedPlacements"] == [
+        {
+            "group": "", "version": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "web",
+            "condition": {"type": "Applied", "status": "False", "reason": "Invalid", "message": "no"},
+        }
+    ]  # fmt: skip
+
+
+def test_stale_failures_are_not_shown() -> None:
+    failed = FailedObject(key=CONFIG, condition="Applied", reason="Invalid", message="no")
+    base = tell(record("web", binding(WEB, "a", failed=(failed,), conditions=through(upto="WorkSynchronized"))))
+
+    assert "failedPlacements" not in status_object(base)["placementStatuses"][0]
+
+
+def test_missing_clusters_are_entries_without_a_name() -> None:
+    refused = tuple(ClusterDecision(cluster=f"x-{n}", selected=False, reason=f"reason {n}") for n in range(5))
+    base = record("web", binding(WEB, "a"), placement_type=PlacementType.PICK_N, number_of_clusters=3)
+    base = tell(replace(base, decisions=(*base.decisions, *refused)), UNFULFILLED)
+
+    shown = status_object(base)["placementStatuses"]
+
+    assert [item.get("clusterName") for item in shown] == ["a", None, None]
+    assert [item["conditions"][0]["message"] for item in shown[1:]] == ["reason 0", "reason 1"]
+    assert {(c["type"], c["status"], c["reason"]) for item in shown[1:] for c in item["conditions"]} == {
+        ("Scheduled", "False", "ScheduleFailed")
+    }
+
+
+def test_a_huge_placement_shows_what_is_not_through_first() -> None:
+    bound = [binding(WEB, f"c-{n:04d}", conditions=through(last="False" if n >= 1495 else "True")) for n in range(1500)]
+    shown = status_object(tell(record("web", *bound)))["placementStatuses"]
+
+    assert len(shown) == 1000
+    assert [item["clusterName"] for item in shown[-5:]] == [f"c-{n}" for n in range(1495, 1500)]
+    assert all(item["conditions"][-1]["status"] == Status.FALSE for item in shown[-5:])

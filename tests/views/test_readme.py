@@ -1,0 +1,116 @@
+"""The page for people: short, and safe against whatever stands in names and messages."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.model.bindings import ClusterDecision, FailedObject
+from gitfleet.model.faults import Severity
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.state import FleetState
+from gitfleet.status import placement_conditions
+from gitfleet.views.markdown import code
+from gitfleet.views.readme import readme_text
+from tests.state.builders import CONFIG, T0, binding, cluster, condition, fault, record, small_fleet, through
+
+WEB = PlacementKey("", "web")
+HOSTILE = [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a | b", "`code` and ``more``",
+    "[click](https://evil.example)", "![x](https://evil.example/x.png)", "https://evil.example www.evil.example",
+    "@everyone #1", "line\n\n# Heading\n- item",
+    "\u202egnp.exe", "\x1b[31mred", "&lt;b&gt;", "\\`", "|" * 500, "---\nfoo: bar", "a\u2028b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_texts_stay_texts(text: str) -> None:
+    failed = FailedObject(key=CONFIG, condition="Applied", reason=text, message=text)
+    bad = binding(WEB, "eu-1", conditions=through(text, upto="Applied", last="False"), failed=(failed,))
+    state = FleetState(
+        observed_commit=text,
+        clusters={"eu-1": replace(cluster("eu-1", healthy="False", message=text), labels={"a": text})},
+        placements={WEB: record("web", bad)},
+        faults=(replace(fault(text), path=text, object=text, field=text),),
+    )
+
+    page = readme_text(state)
+
+    lines = page.splitlines()
+    assert len(lines) == len(readme_text(replace(state, faults=(fault("x"),))).splitlines())
+    assert not re.search("[<>\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]", page)
+    outside = re.sub(r"`[^`\n]*`", "", page)
+    assert not re.search(r"evil|alert|everyone|Heading|onerror|foo|gnp", outside)
+    for line in lines:
+        if line.startswith("|"):
+            assert line.count("|") in (6, 8)
+
+
+@given(st.text())
+def test_a_code_span_is_one_span_whatever_is_in_it(text: str) -> None:
+    span = code(text)
+
+    assert span == "" or re.fullmatch("`[^`|<>\n\r]+`", span)
+    assert len(span) <= 210
+
+
+def test_the_page_of_the_small_fleet() -> None:
+    page = readme_text(small_fleet(), now=T0)
+
+    assert page == (Path(__file__).parent / "golden" / "README.md").read_text()
+    assert "| [`us-1`](clusters/us-1.yaml) | `region=us` | unhealthy: `no answer for 5 minutes` | 0 |  |" in page
+    assert "`eu-2` `Available: deployment web is not available` |" in page
+    assert "approval" not in page
+
+
+def test_an_empty_fleet_has_a_short_page() -> None:
+    assert readme_text(FleetState()) == (
+        "# Fleet\n\nThe fleet.\n\ngitfleet writes this branch by itself. To change the fleet, change the config repo.\n"
+    )
+
+
+def test_big_fleets_show_what_needs_eyes_first_and_count_the_rest() -> None:
+    clusters = {f"c-{n:03d}": cluster(f"c-{n:03d}", healthy="False" if n == 99 else "True") for n in range(100)}
+    keys = [PlacementKey("", f"p-{n:02d}") for n in range(60)]
+    good = {key: record(key.name, binding(key, "c-000")) for key in keys}
+    stuck = record("zz", binding(PlacementKey("", "zz"), "c-000", conditions=through(last="False")))
+    faults = tuple(fault(f"number {n}", Severity.WARNING if n else Severity.ERROR) for n in range(70))
+
+    page = readme_text(
+        FleetState(clusters=clusters, placements={**good, PlacementKey("", "zz"): stuck}, faults=faults),
+    )
+
+    assert "## Clusters: 99 healthy, 1 unhealthy" in page
+    assert page.index("[`c-099`]") < page.index("[`c-000`]")
+    assert "and 50 more in [clusters](clusters)" in page
+    assert "| 61 | `p-00` 0, `p-01` 0, `p-02` 0 and 58 more |" in page
+    assert "## Placements: 60 complete, 1 not" in page
+    assert page.index("[`zz`]") < page.index("[`p-00`](")
+    assert "and 11 more in [placements](placements)" in page
+    assert "## Faults: 1 error, 69 warnings" in page
+    assert "and 20 more in [faults.yaml](faults.yaml)" in page
+    assert len(page) < 20_000
+
+
+def test_an_unmet_policy_is_what_a_placement_waits_for() -> None:
+    base = record("web", binding(WEB, "a"))
+    base = replace(base, decisions=(*base.decisions, ClusterDecision(cluster="b", selected=False, reason="tainted")))
+    verdict = condition("Scheduled", "False", reason="SchedulingPolicyUnfulfilled", message="could not find all")
+
+    page = readme_text(FleetState(placements={WEB: placement_conditions(base, scheduled=verdict, now=T0)}))
+
+    assert "| 1, unmet | 1/1 | 1/1 | 0 | `SchedulingPolicyUnfulfilled: could not find all` |" in page
+
+
+def test_a_failed_cluster_is_named_before_those_that_wait_for_it() -> None:
+    waiting = binding(WEB, "a", conditions=(condition("RolloutStarted", "False", "RolloutNotStartedYet"),))
+    failing = binding(WEB, "b", index=1, conditions=through("boom", upto="Applied", last="False"))
+
+    page = readme_text(FleetState(placements={WEB: record("web", waiting, failing, latest=1)}))
+
+    assert "| 2 | 1/2 | 0/2 | 1 | `b` `Applied: boom` and 1 more |" in page

@@ -1,0 +1,185 @@
+"""What `get` and `describe` print: KubeFleet's columns, kubectl's ages and descriptions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitfleet.errors import BadInput
+from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.model.placements import PlacementKey
+from gitfleet.model.snapshots import OverrideSnapshot
+from gitfleet.model.state import FleetState
+from gitfleet.state.shapes.placements import read_placement
+from gitfleet.views.kinds import age, describe_lines, kinds, objects_of, table_of
+from tests.state.builders import T0, binding, record, small_fleet
+
+WEB = PlacementKey("", "web")
+NOW = T0 + timedelta(minutes=5, seconds=3)
+
+
+def fleet() -> FleetState:
+    """The small fleet, a namespaced placement and an override with two snapshots."""
+    base = small_fleet()
+    key = PlacementKey("shop", "cart")
+    override = Override(
+        key=OverrideKey("", "cro"),
+        resources=(OverriddenResource("apps", "v1", "Deployment", "web"),),
+        rules=(OverrideRule(cluster_terms=(), patches=(JsonPatch("remove", "/spec", has_value=False),)),),
+    )
+    snapshots = tuple(OverrideSnapshot(override=override, index=index, hash="h") for index in (0, 1))
+    cart = record("cart", binding(key, "eu-1"), namespace="shop")
+    return replace(base, placements={**base.placements, key: cart}, overrides={override.key: snapshots})
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "rows"),
+    [
+        (
+            "crp",
+            ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE"),
+            [
+                ("", "web", "1", "True", "False", "1/2", "0", "5m3s"),
+                ("shop", "cart", "1", "True", "True", "1/1", "0", "5m3s"),
+            ],
+        ),
+        (
+            "mc",
+            ("NAME", "JOINED", "STATE", "AGE", "NODE-COUNT", "AVAILABLE-CPU"),
+            [
+                ("eu-1", "True", "healthy", "5m3s", "2", "2"),
+                ("eu-2", "True", "healthy", "5m3s", "2", "2"),
+                ("us-1", "True", "unhealthy", "5m3s", "2", "2"),
+            ],
+        ),
+        (
+            "snapshots",
+            ("NAMESPACE", "NAME", "INDEX", "LATEST", "RESOURCES", "COMMIT", "AGE"),
+            [
+                ("", "web-0-snapshot", "0", "true", "2", "4b825dc642cb", "5m3s"),
+                ("shop", "cart-0-snapshot", "0", "true", "2", "4b825dc642cb", "5m3s"),
+            ],
+        ),
+        (
+            "csps",
+            ("NAMESPACE", "NAME", "PLACEMENT", "INDEX", "LATEST", "TYPE"),
+            [("", "web-0", "web", "0", "true", "PickN"), ("shop", "cart-0", "cart", "0", "true", "PickAll")],
+        ),
+        (
+            "ClusterResourceOverrides",
+            ("NAME", "INDEX", "LATEST", "RULES", "RESOURCES"),
+            [("cro-0", "0", "false", "1", "Deployment/web"), ("cro-1", "1", "true", "1", "Deployment/web")],
+        ),
+    ],
+)
+def test_tables(kind: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    table = table_of(kind, fleet(), now=NOW)
+
+    assert (table.columns, list(table.rows)) == (columns, rows)
+
+
+def test_the_table_of_bindings() -> None:
+    table = table_of("bindings", small_fleet(), now=NOW)
+
+    assert table.columns == ("NAME", "CLUSTER", "STATE", "SNAPSHOT", "AVAILABLE", "AGE")
+    assert [row[1:] for row in table.rows] == [
+        ("eu-1", "Bound", "0", "True", "5m3s"),
+        ("eu-2", "Bound", "0", "False", "5m3s"),
+    ]
+
+
+def test_wide_tables_have_kubefleets_own_columns_too() -> None:
+    """The printer columns of KubeFleet's types (apis/placement/v1beta1, apis/cluster/v1beta1)."""
+    wide = {kind: set(table_of(kind, small_fleet(), now=NOW, wide=True).columns) for kind in ("crp", "mc", "crb")}
+
+    assert wide["crp"] >= {
+        "GEN",
+        "SCHEDULED",
+        "SCHEDULED-GEN",
+        "WORK-SYNCHRONIZED",
+        "AVAILABLE",
+        "AVAILABLE-GEN",
+        "AGE",
+    }
+    assert wide["mc"] >= {"JOINED", "MEMBER-AGENT-LAST-SEEN", "NODE-COUNT", "AVAILABLE-CPU", "AVAILABLE-MEMORY", "AGE"}
+    assert wide["crb"] >= {"WORKSYNCHRONIZED", "RESOURCESAPPLIED", "AVAILABLE", "AGE"}
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_wide_tables_only_add_columns_and_every_object_has_a_row(kind: str) -> None:
+    narrow, wide = (table_of(kind, fleet(), now=NOW, wide=flag) for flag in (False, True))
+
+    assert set(narrow.columns) <= set(wide.columns)
+    assert len(narrow.rows) == len(objects_of(kind, fleet())) > 0
+    assert all(len(row) == len(wide.columns) for row in wide.rows)
+
+
+@pytest.mark.parametrize(("name", "found"), [("web", 1), ("cart", 1), ("shop/cart", 1), ("other/cart", 0), ("nope", 0)])
+def test_one_object_by_its_name(name: str, found: int) -> None:
+    assert len(objects_of("placements", fleet(), name)) == len(table_of("crp", fleet(), name, now=NOW).rows) == found
+
+
+def test_an_unknown_kind_names_the_known_ones() -> None:
+    with pytest.raises(BadInput, match='no kind "pods"') as caught:
+        objects_of("pods", fleet())
+    assert "placements, clusters, bindings, snapshots, policies, overrides" in str(caught.value.hint)
+
+
+def test_objects_are_those_of_the_files() -> None:
+    [body] = objects_of("crp", small_fleet(), "web")
+
+    placement, conditions, _ = read_placement(body)
+    assert placement == small_fleet().placements[WEB].placement
+    assert conditions == small_fleet().placements[WEB].conditions
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "0s"), (0, "0s"), (44, "44s"), (119, "119s"), (120, "2m"), (122, "2m2s"), (599, "9m59s"), (600, "10m"),
+        (10799, "179m"), (10800, "3h"), (11100, "3h5m"), (28800, "8h"), (172799, "47h"), (172800, "2d"),
+        (363600, "4d5h"), (691200, "8d"), (63071999, "729d"), (63072000, "2y"), (63936000, "2y10d"),
+        (31536000 * 9, "9y"),
+    ],
+)  # fmt: skip
+def test_ages_are_kubectls(seconds: int, text: str) -> None:
+    assert age(T0, T0 + timedelta(seconds=seconds)) == text
+
+
+def test_an_unknown_age() -> None:
+    assert age(None, T0) == "<unknown>"
+
+
+def test_the_description_is_kubectls() -> None:
+    [body] = objects_of("crp", small_fleet(), "web")
+
+    lines = list(describe_lines(body))
+
+    assert lines[:20] == [
+        "Name:         web",
+        "Namespace:",
+        "Labels:       team=a",
+        "Annotations:  <none>",
+        "API Version:  placement.kubernetes-fleet.io/v1",
+        "Kind:         ClusterResourcePlacement",
+        "Metadata:",
+        "  Generation:  1",
+        "Spec:",
+        "  Policy:",
+        "    Number Of Clusters:  2",
+        "    Placement Type:      PickN",
+        "  Resource Selectors:",
+        "    Group:",
+        "    Kind:                  Namespace",
+        "    Name:                  web",
+        "    Version:               v1",
+        "  Revision History Limit:  10",
+        "  Status Reporting Scope:  ClusterScopeOnly",
+        "  Strategy:",
+    ]
+    assert "    Last Transition Time:   2026-01-01T00:00:00Z" in lines
+    assert "    Type:                   ClusterResourcePlacementAvailable" in lines
+    assert "  Observed Resource Index:  0" in lines
+    assert not any("written" in line.lower() or "Schedule Key" in line for line in lines)
