@@ -43,17 +43,18 @@ class Decider:
         clusters = observe.observe_clusters(accepted.clusters, inputs.observations, now)
         known = replace(before, clusters=clusters, left_behind={})
         rendered = self._renderer.works_of(known)
-        seen_operations = self._planner.plan_fleet(known, rendered, inputs.observations, rollout.removal_policies)
+        leaving = rollout.removals(clusters, before.placements, before.inventory)
+        seen_operations = self._planner.plan_fleet(known, rendered, inputs.observations, leaving)
         seen = observe.observe_bindings(before.placements, rendered, seen_operations, (), inputs.observations, now)
         disturbed = apply.disturbed_by(seen_operations)
-        in_use = rollout.references_of(before.placements.values())
+        in_use = snapshots.references_of(before.placements.values())
         overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use)
         current = snapshots.current_overrides(wanted.overrides, overrides)
         fleet = self._fleet = schedule.index_fleet(clusters.values(), now, self._fleet)
         profile, faults = schedule.profile_for(wanted.config, self._plugins)
         records: dict[PlacementKey, PlacementRecord] = {}
         plans: dict[PlacementKey, RolloutPlan] = {}
-        wakes = [fleet.wake_at, apply.next_forced_leave(clusters)]
+        wakes = [fleet.wake_at, rollout.next_forced_leave(clusters)]
         for key, placement in accepted.placements.items():
             old = before.placements.get(key) or PlacementRecord(placement=placement)
             record = replace(old, placement=placement, bindings=seen.get(key, ()))
@@ -89,7 +90,9 @@ class Decider:
     ) -> tuple[Decision, tuple[Operation, ...]]:
         """The operations on every cluster that answers, and the decision with their inventory pledged: intent first."""
         observations = apply.merge_observations(decision.inputs.observations, closer)
-        operations = self._planner.plan_fleet(decision.after, decision.works, observations, rollout.removal_policies)
+        after = decision.after
+        leaving = rollout.removals(after.clusters, after.placements, after.inventory)
+        operations = self._planner.plan_fleet(after, decision.works, observations, leaving)
         inventory = apply.record_all_intended(decision.after.inventory, operations)
         recorded = replace(decision.after, inventory=inventory)
         return replace(decision, after=recorded, inputs=replace(decision.inputs, observations=observations)), operations
@@ -100,18 +103,19 @@ class Decider:
         """The state after the deed: what the servers answered, what is gone, and the conditions that follow."""
         after, observations = decision.after, decision.inputs.observations
         inventory = apply.settle_all(after.inventory, operations, outcomes)
-        inventory = apply.release_left(inventory, after.clusters, now)
+        inventory = rollout.release_left(inventory, after.clusters, now)
         left_behind = apply.left_behind(after.inventory, inventory, outcomes, observations)
         touched = decision.touched(outcomes)
         seen = observe.observe_bindings(after.placements, decision.works, operations, outcomes, touched, now)
+        owners = rollout.owners_of(after.placements.values(), inventory)
         records: dict[PlacementKey, PlacementRecord] = {}
         for key, record in after.placements.items():
-            bindings = rollout.retire_bindings(seen[key], inventory)
+            bindings = rollout.retire_bindings(seen[key], owners)
             if bindings is not record.bindings:
                 record = keep(record, status.with_conditions(replace(record, bindings=bindings), None, now))
             if record.placement.deleting is None or bindings:
                 records[key] = record
-        clusters = {name: c for name, c in after.clusters.items() if not rollout.has_left(c, records, inventory)}
+        clusters = rollout.without_left(after.clusters, records.values(), inventory)
         return replace(after, placements=records, inventory=inventory, clusters=clusters, left_behind=left_behind)
 
     def explain(self, decision: Decision, key: PlacementKey) -> tuple[ClusterVerdict, ...]:

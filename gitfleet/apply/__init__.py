@@ -18,9 +18,7 @@ from gitfleet.apply.fleet import (
     disturbed_by,
     left_behind,
     merge_observations,
-    next_forced_leave,
     record_all_intended,
-    release_left,
     settle_all,
 )
 from gitfleet.apply.ledgers import record_intended, settle_inventory
@@ -36,11 +34,9 @@ __all__ = [
     "find_differences",
     "left_behind",
     "merge_observations",
-    "next_forced_leave",
     "plan_apply",
     "record_all_intended",
     "record_intended",
-    "release_left",
     "settle_all",
     "settle_inventory",
     "wave_of",

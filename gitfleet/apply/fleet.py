@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Final
 
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
-from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.placements import DeletePropagation, PlacementKey
-from gitfleet.model.state import FleetState, Inventory, PlacementRecord
+from gitfleet.model.state import FleetState, Inventory
 from gitfleet.model.works import Work
 
-FORCED_LEAVE: Final = timedelta(minutes=15)
-"""KubeFleet's force-delete-wait-time."""
 _MOST_SHAPES = 500_000
-_TICK = timedelta.resolution
 _Question = tuple[tuple[Work, ...], Mapping[PlacementKey, DeletePropagation], Inventory, ClusterObservation]
 
-RemovalPolicies = Callable[
-    [MemberCluster, Mapping[PlacementKey, PlacementRecord], Inventory], Mapping[PlacementKey, DeletePropagation]
-]
-"""Which placements give up what they own on a cluster, and how (Delete or Abandon)."""
+Removals = Mapping[str, Mapping[PlacementKey, DeletePropagation]]
+"""By cluster: which placements give up what they own there, and how."""
 
 
 def disturbed_by(operations: Iterable[Operation]) -> dict[PlacementKey, frozenset[str]]:
@@ -51,15 +43,14 @@ class Planner:
         state: FleetState,
         works: Mapping[str, tuple[Work, ...]],
         observations: Mapping[str, ClusterObservation],
-        removing: RemovalPolicies,
+        removing: Removals,
     ) -> tuple[Operation, ...]:
         """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name."""
         operations: list[Operation] = []
         for name, answer in sorted(observations.items()):
             owned = state.inventory.get(name, {})
             if name in state.clusters and answer.reachable and (owned or works.get(name)):
-                policies = removing(state.clusters[name], state.placements, owned)
-                operations += self.plan(name, works.get(name, ()), policies, owned, answer)
+                operations += self.plan(name, works.get(name, ()), removing.get(name, {}), owned, answer)
         return tuple(operations)
 
     def plan(
@@ -137,30 +128,6 @@ def settle_all(
         and (settled or name in inventory)
     }
     return _with(inventory, changed)
-
-
-def release_left(
-    inventory: Mapping[str, Inventory], clusters: Mapping[str, MemberCluster], now: datetime
-) -> Mapping[str, Inventory]:
-    """The inventory without what leaving clusters take along.
-
-    By default (Abandon) a cluster keeps its objects when it leaves, whether it answers or not (KubeFleet). With
-    deleteOptions that remove them, one that is silent for FORCED_LEAVE after it was taken out is let go all the same.
-    """
-    gone: dict[str, Inventory] = {
-        name: {}
-        for name, cluster in clusters.items()
-        if name in inventory
-        and cluster.deleting is not None
-        and (cluster.delete_propagation_policy is DeletePropagation.ABANDON or now - cluster.deleting > FORCED_LEAVE)
-    }
-    return _with(inventory, gone)
-
-
-def next_forced_leave(clusters: Mapping[str, MemberCluster]) -> datetime | None:
-    """The first moment at which `release_left` will let a leaving cluster go by the clock alone; None when none."""
-    waiting = (c.deleting for c in clusters.values() if c.delete_propagation_policy is not DeletePropagation.ABANDON)
-    return min((since + FORCED_LEAVE + _TICK for since in waiting if since is not None), default=None)
 
 
 def left_behind(

@@ -6,7 +6,8 @@
     is_diff_reported(binding) -> bool
     budget(target, limits, counts) -> Budget              the arithmetic of maxUnavailable and maxSurge
     request_for(record, overrides, now, labels, disturbed) -> RolloutRequest
-    give_up, retire_bindings, has_left, removal_policies, references_of      placements and clusters that go as a whole
+    give_up, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
+                                                          placements and clusters that go as a whole
     waiting_for(record)                                   what a placement is still waiting for, in people's words
     scaled(limit, target) -> int                          "25%" of 3 = 1 (rounded up)
 
@@ -15,11 +16,19 @@ Forbidden here: choosing clusters, looking at manifests, talking to clusters. Sa
 Source: kubefleet.md §3; decisions D1, D6, D13, D18.
 """
 
-from gitfleet.rollout.leaving import give_up, has_left, references_of, removal_policies, request_for
+from gitfleet.rollout.leaving import (
+    give_up,
+    next_forced_leave,
+    owners_of,
+    release_left,
+    removals,
+    retire_bindings,
+    without_left,
+)
 from gitfleet.rollout.limits import Budget, Counts, budget, scaled
 from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import STUCK_AFTER, Readiness, has_failed, is_diff_reported, is_ready
-from gitfleet.rollout.retire import retire_bindings
+from gitfleet.rollout.requests import request_for
 from gitfleet.rollout.waiting import waiting_for
 
 __all__ = [
@@ -30,14 +39,16 @@ __all__ = [
     "budget",
     "give_up",
     "has_failed",
-    "has_left",
     "is_diff_reported",
     "is_ready",
+    "next_forced_leave",
+    "owners_of",
     "plan_rollout",
-    "references_of",
-    "removal_policies",
+    "release_left",
+    "removals",
     "request_for",
     "retire_bindings",
     "scaled",
     "waiting_for",
+    "without_left",
 ]

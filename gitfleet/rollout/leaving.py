@@ -1,52 +1,36 @@
-"""Bindings and clusters that are given up as a whole: a placement that was deleted, a cluster that leaves the fleet."""
+"""What leaves as a whole: a placement that was deleted, a cluster that leaves the fleet.
+
+Nothing here is a rollout of ours, so no budget counts: a leaving cluster is neither bound nor updated, its own
+deleteOptions say what becomes of its objects, and it is forgotten once nothing of ours is left on it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
-from gitfleet.model.bindings import Binding, PinnedLabels
+from gitfleet.model.bindings import Binding
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.placements import DeletePropagation, PlacementKey
-from gitfleet.model.rolling import RolloutRequest
 from gitfleet.model.state import Inventory, PlacementRecord
-from gitfleet.rollout.retire import owns_anything
 
-OverridesByCluster = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+FORCED_LEAVE: Final = timedelta(minutes=15)
+"""KubeFleet's force-delete-wait-time."""
+_CLOCK_STEP: Final = timedelta.resolution
 
-
-def request_for(
-    record: PlacementRecord,
-    overrides: OverridesByCluster,
-    now: datetime,
-    labels: Mapping[str, PinnedLabels] | None = None,
-    disturbed: frozenset[str] = frozenset(),
-) -> RolloutRequest:
-    """The question to the rolling update for one placement, bindings in listing order (by name, as KubeFleet lists)."""
-    policy = record.placement.effective_policy
-    latest = record.latest_resources
-    return RolloutRequest(
-        placement_type=policy.placement_type,
-        number_of_clusters=policy.number_of_clusters,
-        cluster_names=policy.cluster_names,
-        rolling_update=record.placement.strategy.rolling_update,
-        apply_strategy=record.placement.strategy.apply_strategy,
-        bindings=tuple(sorted(record.bindings, key=lambda binding: binding.name)),
-        latest_snapshot=latest.name if latest else None,
-        overrides=overrides,
-        now=now,
-        labels=labels or {},
-        disturbed=disturbed,
-    )
+Records = Mapping[PlacementKey, PlacementRecord]
+Owners = Mapping[str, frozenset[PlacementKey]]
+"""By cluster: the placements that own something there."""
 
 
 def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now: datetime) -> PlacementRecord:
     """The record with its bindings by cluster name, those marked deleting that no budget protects any more.
 
     All of a placement that was deleted (KubeFleet deletes them at once), and those on a cluster that is leaving or
-    gone: that is no rollout of ours. A cluster that still gives resources up gets no second binding of the same
-    placement: it is picked again when the first one is gone.
+    gone. A cluster that still gives resources up gets no second binding of the same placement: it is picked again when
+    the first one is gone.
     """
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
     kept: list[Binding] = []
@@ -63,40 +47,70 @@ def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now:
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
 
 
-def references_of(records: Iterable[PlacementRecord]) -> frozenset[str]:
-    """The override snapshots that any binding names."""
-    return frozenset(
-        reference
-        for record in records
-        for binding in record.bindings
-        for reference in (*binding.cluster_resource_overrides, *binding.resource_overrides)
-    )
+def removals(
+    clusters: Mapping[str, MemberCluster], records: Records, inventory: Mapping[str, Inventory]
+) -> dict[str, dict[PlacementKey, DeletePropagation]]:
+    """By cluster: which placements give up what they own there, and how. Delete prunes it, Abandon lets it stay.
 
-
-def has_left(
-    cluster: MemberCluster, records: Mapping[PlacementKey, PlacementRecord], inventory: Mapping[str, Inventory]
-) -> bool:
-    """Whether a leaving cluster has settled everything: no binding and no owned object is left."""
-    if cluster.deleting is None or inventory.get(cluster.name):
-        return False
-    return not any(binding.cluster == cluster.name for record in records.values() for binding in record.bindings)
-
-
-def removal_policies(
-    cluster: MemberCluster, records: Mapping[PlacementKey, PlacementRecord], inventory: Inventory
-) -> dict[PlacementKey, DeletePropagation]:
-    """Which placements give up what they own on a cluster, and how: Delete prunes it, Abandon lets it stay.
-
-    A cluster that leaves decides for all of its placements by its own deleteOptions.
+    A placement that has a binding on the cluster gives nothing up, whatever became of its work. A cluster that leaves
+    decides for all of its placements by its own deleteOptions.
     """
-    policies: dict[PlacementKey, DeletePropagation] = {}
-    for key in {entry.placement for entry in inventory.values()}:
-        record = records.get(key)
-        bindings = [b for b in record.bindings if b.cluster == cluster.name] if record else []
-        if any(binding.deleting is None for binding in bindings):
-            continue
-        if cluster.deleting is not None:
-            policies[key] = cluster.delete_propagation_policy
-        elif record is not None and owns_anything(key, inventory):
-            policies[key] = record.placement.strategy.delete_propagation_policy
-    return policies
+    held = {(b.cluster, key) for key, record in records.items() for b in record.bindings if b.deleting is None}
+    found: dict[str, dict[PlacementKey, DeletePropagation]] = {}
+    for name, owned in inventory.items():
+        cluster = clusters.get(name)
+        for key in {entry.placement for entry in owned.values()} if cluster is not None else ():
+            if (name, key) in held:
+                continue
+            if cluster is not None and cluster.deleting is not None:
+                found.setdefault(name, {})[key] = cluster.delete_propagation_policy
+            elif key in records:
+                found.setdefault(name, {})[key] = records[key].placement.strategy.delete_propagation_policy
+    return found
+
+
+def release_left(
+    inventory: Mapping[str, Inventory], clusters: Mapping[str, MemberCluster], now: datetime
+) -> Mapping[str, Inventory]:
+    """The inventory without what leaving clusters take along; the same mapping when they take nothing.
+
+    By default (Abandon) a cluster keeps its objects when it leaves, whether it answers or not (KubeFleet). With
+    deleteOptions that remove them, one that is silent for FORCED_LEAVE after it was taken out is let go all the same.
+    """
+    gone = {
+        name
+        for name, cluster in clusters.items()
+        if name in inventory
+        and cluster.deleting is not None
+        and (cluster.delete_propagation_policy is DeletePropagation.ABANDON or now - cluster.deleting > FORCED_LEAVE)
+    }
+    return {name: owned for name, owned in inventory.items() if name not in gone} if gone else inventory
+
+
+def next_forced_leave(clusters: Mapping[str, MemberCluster]) -> datetime | None:
+    """The first moment at which `release_left` will let a leaving cluster go by the clock alone; None when none."""
+    waiting = (c.deleting for c in clusters.values() if c.delete_propagation_policy is not DeletePropagation.ABANDON)
+    return min((since + FORCED_LEAVE + _CLOCK_STEP for since in waiting if since is not None), default=None)
+
+
+def owners_of(records: Iterable[PlacementRecord], inventory: Mapping[str, Inventory]) -> Owners:
+    """Who owns anything on the clusters that some binding gives up."""
+    given_up = {b.cluster for record in records for b in record.bindings if b.deleting is not None}
+    return {name: frozenset(e.placement for e in inventory.get(name, {}).values()) for name in given_up}
+
+
+def retire_bindings(bindings: tuple[Binding, ...], owners: Owners) -> tuple[Binding, ...]:
+    """The bindings without those that are given up and own nothing on their cluster any more; the same tuple when all
+    stay. An inventory entry leaves only when the server says NotFound, so a binding on a silent cluster waits."""
+    kept = tuple(b for b in bindings if b.deleting is None or b.placement in owners.get(b.cluster, ()))
+    return bindings if len(kept) == len(bindings) else kept
+
+
+def without_left(
+    clusters: Mapping[str, MemberCluster], records: Iterable[PlacementRecord], inventory: Mapping[str, Inventory]
+) -> dict[str, MemberCluster]:
+    """The clusters without those that were leaving and on which no binding and no owned object is left."""
+    leaving = {name for name, cluster in clusters.items() if cluster.deleting is not None and not inventory.get(name)}
+    if leaving:
+        leaving.difference_update(binding.cluster for record in records for binding in record.bindings)
+    return {name: cluster for name, cluster in clusters.items() if name not in leaving}

@@ -8,6 +8,7 @@
     restore_snapshot(snapshot, documents) -> ResourceSnapshot the manifests of one that was read back
     take_override_snapshots(overrides, known, *, in_use) -> {key: snapshots}
     current_overrides(overrides, snapshots) -> tuple[OverrideSnapshot, ...]
+    references_of(records) -> the override snapshots that any binding names
     is_propagated, kind_disabled, strip, snapshot_order, split_by_size: the rules one by one
 
 Forbidden here: choosing clusters, patching manifests, reading files. Same inputs, same snapshots.
@@ -19,7 +20,7 @@ D22, D26.
 from gitfleet.snapshots.index import PayloadIndex, index_payload
 from gitfleet.snapshots.memo import PayloadMemo
 from gitfleet.snapshots.order import snapshot_order
-from gitfleet.snapshots.override_snapshots import current_overrides, take_override_snapshots
+from gitfleet.snapshots.override_snapshots import current_overrides, references_of, take_override_snapshots
 from gitfleet.snapshots.propagation import is_propagated, is_reserved_namespace, kind_disabled
 from gitfleet.snapshots.selection import Selection, UserError, select, selection_key
 from gitfleet.snapshots.strip import strip
@@ -36,6 +37,7 @@ __all__ = [
     "is_propagated",
     "is_reserved_namespace",
     "kind_disabled",
+    "references_of",
     "restore_snapshot",
     "select",
     "selection_key",

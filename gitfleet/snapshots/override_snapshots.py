@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Final
 
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.overrides import Override, OverrideKey
 from gitfleet.model.snapshots import OverrideSnapshot
+from gitfleet.model.state import PlacementRecord
 
 HISTORY_LIMIT: Final = 10
 """KubeFleet's fixed limit for override snapshots."""
@@ -36,6 +37,16 @@ def take_override_snapshots(
         if kept:
             out[key] = kept
     return out
+
+
+def references_of(records: Iterable[PlacementRecord]) -> frozenset[str]:
+    """The override snapshots that any binding names."""
+    return frozenset(
+        reference
+        for record in records
+        for binding in record.bindings
+        for reference in (*binding.cluster_resource_overrides, *binding.resource_overrides)
+    )
 
 
 def current_overrides(

@@ -1,0 +1,37 @@
+"""The question to the rolling update, from a placement's record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from gitfleet.model.bindings import PinnedLabels
+from gitfleet.model.rolling import RolloutRequest
+from gitfleet.model.state import PlacementRecord
+
+OverridesByCluster = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+
+
+def request_for(
+    record: PlacementRecord,
+    overrides: OverridesByCluster,
+    now: datetime,
+    labels: Mapping[str, PinnedLabels] | None = None,
+    disturbed: frozenset[str] = frozenset(),
+) -> RolloutRequest:
+    """The question to the rolling update for one placement, bindings in listing order (by name, as KubeFleet lists)."""
+    policy = record.placement.effective_policy
+    latest = record.latest_resources
+    return RolloutRequest(
+        placement_type=policy.placement_type,
+        number_of_clusters=policy.number_of_clusters,
+        cluster_names=policy.cluster_names,
+        rolling_update=record.placement.strategy.rolling_update,
+        apply_strategy=record.placement.strategy.apply_strategy,
+        bindings=tuple(sorted(record.bindings, key=lambda binding: binding.name)),
+        latest_snapshot=latest.name if latest else None,
+        overrides=overrides,
+        now=now,
+        labels=labels or {},
+        disturbed=disturbed,
+    )

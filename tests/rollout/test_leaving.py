@@ -1,0 +1,106 @@
+"""What leaves as a whole: who gives up what, how, and when a cluster is let go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+from gitfleet.model.bindings import Binding
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import ObjectKey
+from gitfleet.model.placements import DeletePropagation, Placement, PlacementKey, RolloutStrategy
+from gitfleet.model.state import Inventory, PlacementRecord
+from gitfleet.rollout import next_forced_leave, owners_of, release_left, removals, retire_bindings, without_left
+from gitfleet.rollout.leaving import FORCED_LEAVE
+from tests.rollout.builders import NOW, bound
+
+WEB, OTHER = PlacementKey("", "web"), PlacementKey("", "other")
+DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
+
+
+def owned(*placements: PlacementKey) -> Inventory:
+    keys = {ObjectKey("", "v1", "ConfigMap", "n", f"of-{p.name}"): p for p in placements}
+    return {key: InventoryEntry(key=key, placement=placement) for key, placement in keys.items()}
+
+
+def record(*bindings: Binding, key: PlacementKey = WEB, delete: DeletePropagation = DELETE) -> PlacementRecord:
+    strategy = RolloutStrategy(delete_propagation_policy=delete)
+    return PlacementRecord(placement=Placement(key=key, selectors=(), strategy=strategy), bindings=bindings)
+
+
+def of(key: PlacementKey, cluster: str, *, given_up: bool = False) -> Binding:
+    return replace(bound(cluster), placement=key, deleting=NOW if given_up else None)
+
+
+def test_a_placement_with_a_binding_gives_nothing_up() -> None:
+    """The guard that keeps the objects of a work that could not be rendered."""
+    clusters = {"c1": MemberCluster(name="c1")}
+    assert removals(clusters, {WEB: record(of(WEB, "c1"))}, {"c1": owned(WEB)}) == {}
+
+
+def test_what_has_no_binding_any_more_goes_by_the_placements_own_policy() -> None:
+    clusters = {"c1": MemberCluster(name="c1")}
+    records = {
+        WEB: record(of(WEB, "c1", given_up=True), delete=ABANDON),
+        OTHER: record(of(OTHER, "c2"), key=OTHER),
+    }
+    assert removals(clusters, records, {"c1": owned(WEB, OTHER)}) == {"c1": {WEB: ABANDON, OTHER: DELETE}}
+
+
+def test_nothing_is_given_up_for_a_placement_or_on_a_cluster_that_nobody_knows() -> None:
+    assert removals({"c1": MemberCluster(name="c1")}, {}, {"c1": owned(WEB), "c2": owned(WEB)}) == {}
+
+
+def test_a_leaving_cluster_decides_for_all_of_its_placements() -> None:
+    leaving = MemberCluster(name="c1", deleting=NOW, delete_propagation_policy=DELETE)
+    records = {WEB: record(of(WEB, "c1", given_up=True), delete=ABANDON)}
+    policies = removals({"c1": leaving}, records, {"c1": owned(WEB, OTHER)})
+    assert policies == {"c1": {WEB: DELETE, OTHER: DELETE}}
+
+
+class Counted(tuple[Binding, ...]):
+    """Bindings that count how often somebody goes through them."""
+
+    reads = 0
+
+    def __iter__(self) -> Iterator[Binding]:
+        Counted.reads += 1
+        return super().__iter__()
+
+
+def test_each_placement_is_read_once_whatever_the_number_of_clusters() -> None:
+    names = [f"c{i:03}" for i in range(100)]
+    clusters = {name: MemberCluster(name=name, deleting=NOW) for name in names}
+    records = {WEB: replace(record(), bindings=Counted(of(WEB, name) for name in names))}
+    Counted.reads = 0
+    removals(clusters, records, {name: owned(WEB) for name in names})
+    without_left(clusters, records.values(), {})
+    owners_of(records.values(), {})
+    assert Counted.reads == 3
+
+
+def test_an_abandoning_cluster_takes_its_objects_along_at_once_and_a_deleting_one_after_a_while() -> None:
+    gone = MemberCluster(name="c1", deleting=NOW)
+    slow = replace(gone, name="c2", delete_propagation_policy=DELETE)
+    stays = MemberCluster(name="c3")
+    clusters = {c.name: c for c in (gone, slow, stays)}
+    inventory = dict.fromkeys(clusters, owned(WEB))
+    assert set(release_left(inventory, clusters, NOW + FORCED_LEAVE)) == {"c2", "c3"}
+    due = next_forced_leave(clusters)
+    assert due is not None and due == NOW + FORCED_LEAVE + timedelta.resolution
+    assert set(release_left(inventory, clusters, due)) == {"c3"}
+    assert release_left(inventory, {"c3": stays}, due) is inventory and next_forced_leave({"c3": stays}) is None
+
+
+def test_a_given_up_binding_and_a_leaving_cluster_wait_for_what_they_own() -> None:
+    leaving = MemberCluster(name="c1", deleting=NOW)
+    records = {WEB: record(of(WEB, "c1", given_up=True))}
+    inventory = {"c1": owned(WEB)}
+    bindings = records[WEB].bindings
+    assert retire_bindings(bindings, owners_of(records.values(), inventory)) is bindings
+    assert retire_bindings(bindings, owners_of(records.values(), {"c1": owned(OTHER)})) == ()
+    assert set(without_left({"c1": leaving}, records.values(), {})) == {"c1"}
+    assert set(without_left({"c1": leaving}, (), inventory)) == {"c1"}
+    assert without_left({"c1": leaving}, (), {}) == {}
