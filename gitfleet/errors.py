@@ -5,6 +5,7 @@
     │   ├── LostRace        somebody else moved the branch first; look again before deciding anew
     │   ├── RemoteUnreachable   the git remote did not answer
     │   ├── ClusterUnreachable  a member cluster's API server did not answer
+    │   ├── NoResponse      one HTTP request got no response
     │   └── Stopped         the process was told to end before all clusters had answered
     └── GiveUp              trying again without a change by a person cannot help
         ├── BadInput        a file, an option or a revision that people wrote
@@ -40,6 +41,18 @@ class RemoteUnreachable(RetryLater):
 
 class ClusterUnreachable(RetryLater):
     """A member cluster's API server could not be reached or timed out."""
+
+
+class NoResponse(RetryLater):
+    """One HTTP request got no response; the message says only why ("connection refused"), the same each time.
+
+    `passing`: whether it may get one a moment later. A server that lets us wait is not asked again at once, and a
+    certificate that was refused will be refused again.
+    """
+
+    def __init__(self, message: str, *, passing: bool) -> None:
+        super().__init__(message)
+        self.passing = passing
 
 
 class Stopped(RetryLater):

@@ -11,10 +11,11 @@ import orjson
 import pytest
 
 from gitfleet.adapters.kube import CoreProvider, chosen_providers
-from gitfleet.adapters.kube.logins import Login
+from gitfleet.adapters.kube.http_transport import HttpTransport
+from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered, Provider
 from gitfleet.adapters.kube.properties_view import WireView
-from gitfleet.adapters.kube.wire import Endpoint, Patience, Wire
+from gitfleet.adapters.kube.wire import Patience, Wire
 from gitfleet.errors import BadInput, ClusterUnreachable, Forbidden, RetryLater
 from gitfleet.model.fleet import ListedProvider
 from gitfleet.model.objects import JsonObject
@@ -117,19 +118,13 @@ def test_core_is_installed_as_any_other_provider_would_be() -> None:
 # The view
 
 
-class Nobody:
-    """A login without anything."""
-
-    def current(self) -> Login:
-        return Login()
-
-    def renew(self) -> bool:
-        return False
+NOBODY = FixedLogin(Login())
 
 
 def view_on(stub: Stub) -> WireView:
     patience = Patience(connect_seconds=1, read_seconds=1, tries=1)
-    return WireView(Wire("a", Endpoint(server=stub.url), Nobody(), patience=patience))
+    transport = HttpTransport(Endpoint(server=stub.url), NOBODY, patience=patience)
+    return WireView(Wire("a", transport, patience=patience))
 
 
 def reply(status: int, body: object) -> tuple[int, str, dict[str, str]]:
@@ -172,7 +167,7 @@ def test_a_server_that_is_gone_is_unreachable() -> None:
 
 
 def test_who_logs_in_by_the_url_is_not_told() -> None:
-    wire = Wire("a", Endpoint(server="https://me:secret@a.example:6443/x"), Nobody())
+    wire = Wire("a", HttpTransport(Endpoint(server="https://me:secret@a.example:6443/x"), NOBODY))
     assert WireView(wire).server == "https://a.example:6443/x"
 
 

@@ -13,14 +13,15 @@ from typing import Final
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig, read_kubeconfig
-from gitfleet.adapters.kube.logins import FileLogin, LoginSource
+from gitfleet.adapters.kube.logins import Endpoint, FileLogin, LoginSource
 from gitfleet.adapters.kube.properties_collecting import TIME_LIMIT, Collector, Provider
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.secrets import read_secret_key
-from gitfleet.adapters.kube.wire import Endpoint, Patience, Wire
+from gitfleet.adapters.kube.wire import Patience, Wire
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.ports.clock import Clock
+from gitfleet.ports.transport import Transport
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -34,6 +35,7 @@ class KubeDirectory:
     `kubeconfig` and `kubeconfig_dir` are all the files that connections may name. `read_secret` reads kubeconfigs kept
     in Secrets of the cluster that gitfleet itself runs in (its own service account does it when None). `providers` says
     at each look which property providers to ask, each operation within `provider_seconds`; None asks nobody.
+    `transports` carries the requests to each cluster's server, whatever its connection says; None connects by HTTP.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class KubeDirectory:
         providers: Callable[[], Sequence[Provider]] | None = None,
         provider_seconds: float = TIME_LIMIT,
         patience: Patience | None = None,
+        transports: Callable[[MemberCluster], Transport] | None = None,
         clock: Clock | None = None,
         service_account: Path = SERVICE_ACCOUNT,
     ) -> None:
@@ -63,9 +66,10 @@ class KubeDirectory:
         self._providers = providers
         self._provider_seconds = provider_seconds
         self._patience = patience
+        self._transports = transports or self._connect
         self._clock: Clock = clock or SystemClock()
         self._service_account = service_account
-        self._clients: dict[tuple[str, Connection], KubeClient] = {}
+        self._clients: dict[tuple[str, Connection | None], KubeClient] = {}
         self._lock = threading.Lock()
 
     def reader(self, cluster: MemberCluster) -> KubeClient:
@@ -74,25 +78,21 @@ class KubeDirectory:
 
     def client(self, cluster: MemberCluster) -> KubeClient:
         """See ClusterDirectory. BadInput and MissingPart say what is wrong with the connection and what to do."""
-        connection = cluster.connection
-        if connection is None:
-            hint = "say how to reach it in spec.connection, such as {context: NAME}"
-            raise BadInput(f"cluster {cluster.name} has no connection", hint=hint)
+        identity = (cluster.name, cluster.connection)
         with self._lock:
-            known = self._clients.get((cluster.name, connection))
+            known = self._clients.get(identity)
             if known is not None and not known.refused:
                 known.period = timedelta(seconds=cluster.heartbeat_period_seconds)
                 return known
-        endpoint, login = self._access(cluster.name, connection)
-        wire = Wire(cluster.name, endpoint, login, parallel=self._parallel, patience=self._patience)
+        wire = Wire(cluster.name, self._transports(cluster), patience=self._patience)
         collector: Collector | None = None
         if self._providers is not None:
             collector = Collector(WireView(wire), self._providers, limit=self._provider_seconds)
         client = KubeClient(cluster.name, wire, parallel=self._parallel, collector=collector, clock=self._clock)
         client.period = timedelta(seconds=cluster.heartbeat_period_seconds)
         with self._lock:
-            old = self._clients.get((cluster.name, connection))
-            self._clients[(cluster.name, connection)] = client
+            old = self._clients.get(identity)
+            self._clients[identity] = client
         if old is not None:
             old.close()
         return client
@@ -103,6 +103,17 @@ class KubeDirectory:
             clients, self._clients = list(self._clients.values()), {}
         for client in clients:
             client.close()
+
+    def _connect(self, cluster: MemberCluster) -> Transport:
+        if cluster.connection is None:
+            hint = "say how to reach it in spec.connection, such as {context: NAME}"
+            raise BadInput(f"cluster {cluster.name} has no connection", hint=hint)
+        return self._over_http(self._access(cluster.name, cluster.connection))
+
+    def _over_http(self, access: tuple[Endpoint, LoginSource]) -> Transport:
+        from gitfleet.adapters.kube.http_transport import HttpTransport  # slow to import, and simulations need it not
+
+        return HttpTransport(*access, parallel=self._parallel, patience=self._patience)
 
     def _access(self, name: str, connection: Connection) -> tuple[Endpoint, LoginSource]:
         now = self._clock.now
@@ -149,8 +160,8 @@ class KubeDirectory:
     def _secret(self, namespace: str, secret: str, key: str) -> bytes:
         if self._read_secret is not None:
             return self._read_secret(namespace, secret, key)
-        endpoint, login = self._own(f"the Secret {namespace}/{secret}")
-        wire = Wire("gitfleet's own cluster", endpoint, login, parallel=1, patience=self._patience)
+        transport = self._over_http(self._own(f"the Secret {namespace}/{secret}"))
+        wire = Wire("gitfleet's own cluster", transport, patience=self._patience)
         try:
             return read_secret_key(wire, namespace, secret, key)
         finally:

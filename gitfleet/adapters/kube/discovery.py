@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import quote
 
-import orjson
-
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.errors import BadInput, RetryLater
@@ -85,7 +83,7 @@ class Discovery:
             return False
         if not answer.ok:
             raise DiscoveryRefused(refusal_of(answer, f"the kinds of {key.group}").message)
-        for version in orjson.loads(answer.body).get("versions") or ():
+        for version in answer.json().get("versions") or ():
             other = f"/apis/{version.get('groupVersion')}"
             if other == prefix:
                 continue
@@ -101,7 +99,7 @@ class Discovery:
             return {}
         if not answer.ok:
             raise DiscoveryRefused(refusal_of(answer, f"the kinds of {prefix}").message)
-        resources = orjson.loads(answer.body).get("resources") or ()
+        resources = answer.json().get("resources") or ()
         return {
             str(entry["kind"]): Resource(prefix, str(entry["name"]), bool(entry.get("namespaced")))
             for entry in reversed(resources)

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
-import orjson
-
-from gitfleet.adapters.kube.wire import Answer
+from gitfleet.adapters.kube.wire import TYPED_PATCH
 from gitfleet.formats.masking import masked
+from gitfleet.model.http import Response
 from gitfleet.model.objects import JsonObject
-
-TYPED_PATCH: Final = "failed to create typed patch object"
-"""Server-side apply tells of a field that the schema does not have with status 500: the manifest's fault, not ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +20,7 @@ class Refusal:
     retry: bool
 
 
-def refusal_of(answer: Answer, what: str, secrets: Iterable[str] = ()) -> Refusal:
+def refusal_of(answer: Response, what: str, secrets: Iterable[str] = ()) -> Refusal:
     """Read a status answer that is not a success. `what` names the object, as the sentence's subject."""
     status = _status(answer)
     told = str(status.get("message") or answer.text() or f"HTTP {answer.status}")
@@ -61,10 +56,10 @@ def _judge(http_status: int, reason: str, told: str, status: JsonObject) -> tupl
             return "Invalid", False
 
 
-def _status(answer: Answer) -> JsonObject:
+def _status(answer: Response) -> JsonObject:
     try:
-        body = orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
+        body = answer.json()
+    except ValueError:
         # A proxy's page, or "404 page not found": the text itself is then the message.
         return {}
     return body if isinstance(body, Mapping) else {}

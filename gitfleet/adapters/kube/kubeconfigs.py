@@ -18,8 +18,15 @@ from typing import Any, Final
 
 import yaml
 
-from gitfleet.adapters.kube.logins import ExecLogin, FileLogin, FixedLogin, Login, LoginSource, basic_header
-from gitfleet.adapters.kube.wire import Endpoint
+from gitfleet.adapters.kube.logins import (
+    Endpoint,
+    ExecLogin,
+    FileLogin,
+    FixedLogin,
+    Login,
+    LoginSource,
+    basic_header,
+)
 from gitfleet.errors import BadInput, MissingPart
 
 LARGEST_KUBECONFIG: Final = 1024 * 1024

@@ -1,4 +1,4 @@
-"""Proof of who we are to an API server: fixed, read from a file, or asked of an exec plug-in."""
+"""Where an API server is, and proof of who we are: fixed, read from a file, or asked of an exec plug-in."""
 
 from __future__ import annotations
 
@@ -19,6 +19,17 @@ from gitfleet.model.objects import JsonObject
 
 _RENEW_BEFORE: Final = timedelta(seconds=60)
 _LARGEST_ANSWER: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where an API server is and whom to trust there. `authority` is a PEM text, None for the machine's own."""
+
+    server: str
+    authority: str | None = field(default=None, repr=False)
+    server_name: str | None = None
+    insecure: bool = False
+    proxy: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

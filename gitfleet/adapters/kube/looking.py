@@ -7,13 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-import orjson
-
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
-from gitfleet.adapters.kube.wire import JSON, MIB, Answer, Wire
+from gitfleet.adapters.kube.wire import JSON, MIB, Wire
 from gitfleet.errors import BadInput, ClusterUnreachable
 from gitfleet.formats.masking import masked
+from gitfleet.model.http import Response
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import LiveObject
 
@@ -60,7 +59,7 @@ class Observer:
         for answer in self._pages("/api/v1/namespaces", accept=_NAMES_ONLY):
             if not answer.ok:
                 return None
-            for item in orjson.loads(answer.body).get("items") or ():
+            for item in answer.json().get("items") or ():
                 found[str(item["metadata"]["name"])] = ""
         return found
 
@@ -87,7 +86,7 @@ class Observer:
             return None, ""
         if not answer.ok:
             return None, refusal_of(answer, str(key)).message
-        return LiveObject(key, orjson.loads(answer.body)), ""
+        return LiveObject(key, answer.json()), ""
 
     def _place(
         self,
@@ -134,7 +133,7 @@ class Observer:
         for answer in self._pages(resource.path(first.namespace)):
             if not answer.ok:
                 break
-            page = orjson.loads(answer.body)
+            page = answer.json()
             for item in page.get("items") or ():
                 key = missing.pop(str(item["metadata"]["name"]), None)
                 if key is not None:
@@ -154,14 +153,14 @@ class Observer:
             found.unreadable.update(part.unreadable)
         return found
 
-    def _pages(self, path: str, *, accept: str = JSON) -> Iterator[Answer]:
+    def _pages(self, path: str, *, accept: str = JSON) -> Iterator[Response]:
         query: dict[str, str] = {"limit": str(_PAGE)}
         for _ in range(_MOST_PAGES):
             answer = self._wire.send("GET", path, query, accept=accept, limit=_LARGEST_PAGE)
             yield answer
             if not answer.ok:
                 return
-            token = (orjson.loads(answer.body).get("metadata") or {}).get("continue")
+            token = (answer.json().get("metadata") or {}).get("continue")
             if not token:
                 return
             query["continue"] = str(token)

@@ -7,24 +7,19 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-import orjson
-
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.looking import Observer, run_parallel
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.masking import secrets_in
-from gitfleet.model.objects import ObjectKey
+from gitfleet.model.objects import JsonObject, ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.shapes import FIELD_MANAGER
 
 Write = Create | Update | Delete
-CRD_TRIES: Final = 50
-CRD_PAUSE_SECONDS: Final = 0.1
-"""A definition is Established within a tenth of a second as a rule; after five seconds the next reconcile tries
-again."""
+DEFINITION_PAUSE_SECONDS: Final = 0.1
 _OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
 
 
@@ -91,7 +86,7 @@ class Performer:
         path = resource.path(operation.key.namespace, operation.key.name)
         answer = self._wire.send("PATCH", path, query, body=_body_of(operation), content_type=APPLY_PATCH)
         if answer.ok:
-            live = LiveObject(operation.key, orjson.loads(answer.body))
+            live = LiveObject(operation.key, answer.json())
             return Outcome(operation=operation, ok=True, code="Applied", live=live)
         refusal = refusal_of(answer, str(operation.key), secrets_in(operation.manifest.body))
         return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
@@ -112,7 +107,7 @@ class Performer:
             "preconditions": {"uid": operation.uid},
         }
         path = resource.path(operation.key.namespace, operation.key.name)
-        answer = self._wire.send("DELETE", path, body=orjson.dumps(options))
+        answer = self._wire.send("DELETE", path, body=options)
         if answer.status == 404:
             return Outcome(operation=operation, ok=True, code="NotFound", message=f"{operation.key} is gone")
         if not answer.ok:
@@ -120,7 +115,7 @@ class Performer:
             return Outcome(
                 operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry
             )
-        body = orjson.loads(answer.body)
+        body = answer.json()
         if body.get("kind") == "Status":
             return Outcome(operation=operation, ok=True, code="Deleted")
         # The object itself comes back while finalizers hold it: it is gone only when a look does not find it.
@@ -155,7 +150,7 @@ class Performer:
 
     def _definition_missing(self, need: ObjectKey) -> str | None:
         resource = Resource(f"/apis/{need.group}/{need.version}", "customresourcedefinitions", False)
-        for _ in range(CRD_TRIES):
+        for left in reversed(range(self._wire.patience.definition_tries)):
             live, why = self._observer.get(resource, need)
             if why:
                 return None
@@ -163,7 +158,8 @@ class Performer:
                 return f"{need}, which is not there"
             if self._serves(live):
                 return None
-            self._pause(CRD_PAUSE_SECONDS)
+            if left:
+                self._pause(DEFINITION_PAUSE_SECONDS)
         return f"{need}, which is not Established yet"
 
     def _serves(self, definition: LiveObject) -> bool:
@@ -188,7 +184,7 @@ def _in_waves(numbered: Iterable[tuple[int, Write]]) -> list[list[tuple[int, Wri
     return [waves[rank] for rank in sorted(waves)]
 
 
-def _body_of(operation: Create | Update) -> bytes:
+def _body_of(operation: Create | Update) -> JsonObject:
     """The manifest with its preconditions: an update names the uid it was decided on, and never makes a new object."""
     body = operation.manifest.body
     metadata = {k: v for k, v in (body.get("metadata") or {}).items() if k not in _OF_THE_SERVER}
@@ -197,4 +193,4 @@ def _body_of(operation: Create | Update) -> bytes:
             metadata["uid"] = operation.live.uid
         if operation.resource_version:
             metadata["resourceVersion"] = operation.resource_version
-    return orjson.dumps({**body, "metadata": metadata}, option=orjson.OPT_NON_STR_KEYS)
+    return {**body, "metadata": metadata}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
-from kubernetes.utils.quantity import parse_quantity
-
 from gitfleet.errors import BadInput, Forbidden, RetryLater
+from gitfleet.formats.quantities import parse_quantity
 from gitfleet.model.clusters import ResourceUsage
 from gitfleet.model.objects import JsonObject
 from gitfleet.ports.properties import ClusterView, Collected
@@ -73,11 +72,10 @@ def _requests(pods: Iterable[JsonObject]) -> dict[str, Decimal]:
 
 def _sums(parts: Iterable[Mapping[str, str] | None]) -> dict[str, Decimal]:
     sums = dict.fromkeys(_RESOURCES, Decimal(0))
-    parse: Callable[[str], Decimal] = parse_quantity
     for part in parts:
         for name in _RESOURCES:
             if part and name in part:
-                sums[name] += parse(part[name])
+                sums[name] += Decimal(str(parse_quantity(part[name])))
     return sums
 
 

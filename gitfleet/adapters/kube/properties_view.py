@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import orjson
-
 from gitfleet.adapters.kube.faults import refusal_of
-from gitfleet.adapters.kube.wire import MIB, Answer, Wire
+from gitfleet.adapters.kube.wire import MIB, Wire
 from gitfleet.errors import Forbidden, RetryLater
+from gitfleet.model.http import Response
 from gitfleet.model.objects import JsonObject
 
 _PAGE: Final = 500
@@ -54,9 +53,9 @@ class WireView:
             asked["continue"] = str(token)
         raise RetryLater(f"{path} of {self.name} has more than {_PAGE * _MOST_PAGES} objects")
 
-    def _body(self, answer: Answer, path: str) -> dict[str, Any]:
+    def _body(self, answer: Response, path: str) -> dict[str, Any]:
         if answer.ok:
-            body: dict[str, Any] = orjson.loads(answer.body)
+            body: dict[str, Any] = answer.json()
             return body
         refusal = refusal_of(answer, f"{path} of {self.name}")
         raise (RetryLater if refusal.retry and answer.status != 404 else Forbidden)(refusal.message)

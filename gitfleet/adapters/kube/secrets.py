@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 
-import orjson
-
 from gitfleet.adapters.kube.discovery import Resource
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.wire import Wire
@@ -22,7 +20,7 @@ def read_secret_key(wire: Wire, namespace: str, name: str, key: str) -> bytes:
         raise MissingPart(f"{what} is not there", hint="create it with a kubeconfig inside")
     if not answer.ok:
         raise Forbidden(refusal_of(answer, what).message, hint="allow gitfleet's service account to get it")
-    value = (orjson.loads(answer.body).get("data") or {}).get(key)
+    value = (answer.json().get("data") or {}).get(key)
     if value is None:
         raise MissingPart(f'{what} has no key "{key}"')
     try:

@@ -100,12 +100,13 @@ def test_in_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_secret_is_read_with_the_pods_own_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gitfleet.adapters.kube.logins import FixedLogin, Login
+    from gitfleet.adapters.kube.http_transport import HttpTransport
+    from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
     from gitfleet.adapters.kube.secrets import read_secret_key
-    from gitfleet.adapters.kube.wire import Endpoint, Wire
+    from gitfleet.adapters.kube.wire import Wire
 
     with serving() as stub:
-        wire = Wire("own", Endpoint(server=stub.url), FixedLogin(Login()))
+        wire = Wire("own", HttpTransport(Endpoint(server=stub.url), FixedLogin(Login())))
         stub.replies = [(200, json.dumps({"data": {"value": base64.b64encode(b"text").decode()}}), {})]
         assert read_secret_key(wire, "ns", "s", "value") == b"text"
         assert stub.seen[0][1] == "/api/v1/namespaces/ns/secrets/s"

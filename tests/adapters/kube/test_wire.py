@@ -10,14 +10,17 @@ import pytest
 
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.faults import refusal_of
-from gitfleet.adapters.kube.logins import FileLogin, FixedLogin, Login
-from gitfleet.adapters.kube.wire import Answer, Endpoint, Patience, Wire
+from gitfleet.adapters.kube.http_transport import HttpTransport
+from gitfleet.adapters.kube.logins import Endpoint, FileLogin, FixedLogin, Login, LoginSource
+from gitfleet.adapters.kube.wire import Patience, Wire
 from gitfleet.errors import ClusterUnreachable
 from gitfleet.formats.masking import masked, secrets_in
+from gitfleet.model.http import Response
 from gitfleet.model.objects import ObjectKey
 from tests.adapters.kube.stub import Stub, serving
 
 OK = (200, "{}", dict[str, str]())
+ANYBODY = FixedLogin(Login())
 
 
 @pytest.fixture
@@ -26,9 +29,16 @@ def stub() -> Iterator[Stub]:
         yield stub
 
 
-def wire(stub: Stub, pauses: list[float] | None = None, **more: object) -> Wire:
+def wire(stub: Stub, pauses: list[float] | None = None) -> Wire:
     login = FixedLogin(Login(headers={"Authorization": "Bearer secret-token"}))
-    return Wire("c1", Endpoint(server=stub.url), login, pause=(pauses if pauses is not None else []).append)
+    return to(stub.url, login, pauses=pauses)
+
+
+def to(
+    url: str, login: LoginSource = ANYBODY, *, patience: Patience | None = None, pauses: list[float] | None = None
+) -> Wire:
+    transport = HttpTransport(Endpoint(server=url), login, patience=patience)
+    return Wire("c1", transport, patience=patience, pause=(pauses if pauses is not None else []).append)
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
@@ -51,7 +61,7 @@ def test_it_may_say_how_long_to_wait_within_reason(stub: Stub) -> None:
 )
 def test_a_verdict_is_not_asked_for_twice(stub: Stub, status: int, body: str) -> None:
     stub.replies = [(status, body, {})]
-    assert wire(stub).send("PATCH", "/x", body=b"{}").status == status
+    assert wire(stub).send("PATCH", "/x", body={}).status == status
     assert len(stub.seen) == 1
 
 
@@ -65,12 +75,12 @@ def test_redirects_are_not_followed_and_long_answers_are_cut(stub: Stub) -> None
 
 def test_a_server_that_is_not_there() -> None:
     pauses: list[float] = []
-    gone = Wire("c1", Endpoint(server="http://127.0.0.1:1"), FixedLogin(Login()), pause=pauses.append)
+    gone = to("http://127.0.0.1:1", pauses=pauses)
     with pytest.raises(ClusterUnreachable, match="the API server of c1 did not answer: connection refused"):
         gone.send("GET", "/x")
     assert len(pauses) == 2
     with pytest.raises(ClusterUnreachable, match="cannot be resolved"):
-        Wire("c1", Endpoint(server="http://no-such-host.invalid"), FixedLogin(Login())).send("GET", "/x")
+        to("http://no-such-host.invalid").send("GET", "/x")
 
 
 def test_a_server_that_hangs() -> None:
@@ -80,14 +90,14 @@ def test_a_server_that_hangs() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         with pytest.raises(ClusterUnreachable, match=r"no answer within 0\.2 s"):
-            Wire("c1", Endpoint(server=url), FixedLogin(Login()), patience=patience).send("GET", "/x")
+            to(url, patience=patience).send("GET", "/x")
 
 
 def test_a_rotated_token_is_read_again(stub: Stub, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("old\n")
     stub.replies = [OK]
-    found = Wire("c1", Endpoint(server=stub.url), FileLogin(token))
+    found = to(stub.url, FileLogin(token))
     assert found.send("GET", "/x").ok
     token.write_text("new\n")
     stub.replies = [(401, "", {}), OK]
@@ -136,13 +146,13 @@ def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
     ],
 )
 def test_refusals(status: int, body: dict[str, object], expected: tuple[str, bool]) -> None:
-    got = refusal_of(Answer(status, json.dumps(body).encode()), "ConfigMap/ns/cm")
+    got = refusal_of(Response(status, json.dumps(body).encode()), "ConfigMap/ns/cm")
     assert (got.code, got.retry) == expected
     assert got.message.startswith("ConfigMap/ns/cm: ")
 
 
 def test_a_page_of_a_proxy_is_a_sentence_too() -> None:
-    got = refusal_of(Answer(502, b"<html>\n bad  gateway</html>"), "x")
+    got = refusal_of(Response(502, b"<html>\n bad  gateway</html>"), "x")
     assert got.message == "x: <html> bad gateway</html>"
 
 

@@ -1,0 +1,167 @@
+"""The transport to a real API server: the connections of the official client, with the login and time limits."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+import urllib3
+from kubernetes.client import ApiClient, Configuration
+
+from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
+from gitfleet.adapters.kube.wire import MIB, Patience
+from gitfleet.errors import NoResponse
+from gitfleet.formats.masking import masked
+from gitfleet.model.http import Request, Response
+
+
+class HttpTransport:
+    """Transport over HTTP. A login that the server refuses is renewed once for each request."""
+
+    def __init__(
+        self, endpoint: Endpoint, login: LoginSource, *, parallel: int = 8, patience: Patience | None = None
+    ) -> None:
+        self._endpoint = endpoint
+        self._source = login
+        self._parallel = parallel
+        self._patience = patience or Patience()
+        self._lock = threading.Lock()
+        self._login: Login | None = None
+        self._client: ApiClient | None = None
+
+    @property
+    def server(self) -> str:
+        """Transport.server."""
+        return self._endpoint.server
+
+    def request(self, request: Request) -> Response:
+        """Transport.request."""
+        client, login = self._connected()
+        response = self._once(client, login, request)
+        if response.status == 401 and self._renew(login):
+            return self._once(*self._connected(), request)
+        return response
+
+    def close(self) -> None:
+        """Transport.close."""
+        with self._lock:
+            if self._client is not None:
+                self._client.rest_client.pool_manager.clear()
+                self._client = None
+
+    def _once(self, client: ApiClient, login: Login, request: Request) -> Response:
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        patience = self._patience
+        try:
+            response = client.rest_client.pool_manager.request(
+                request.method,
+                self._endpoint.server.rstrip("/") + request.path + query,
+                headers={**request.headers, **login.headers},
+                body=None if request.body is None else orjson.dumps(request.body, option=orjson.OPT_NON_STR_KEYS),
+                preload_content=False,
+                retries=False,
+                redirect=False,  # a redirect would carry the credentials to somebody else
+                timeout=urllib3.Timeout(connect=patience.connect_seconds, read=patience.read_seconds),
+            )
+            try:
+                content = response.read(request.limit + 1, decode_content=True)
+                if len(content) > request.limit:
+                    response.close()
+                    return Response(413, f"the answer is larger than {request.limit // MIB} MiB".encode())
+                return Response(response.status, content, response.headers)
+            finally:
+                response.release_conn()
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise NoResponse(self._why(error), passing=_is_passing(error)) from error
+
+    def _connected(self) -> tuple[ApiClient, Login]:
+        with self._lock:
+            login = self._source.current()
+            old = self._login
+            if self._client is None or old is None or (old.certificate, old.key) != (login.certificate, login.key):
+                if self._client is not None:
+                    self._client.rest_client.pool_manager.clear()
+                self._client = connect(self._endpoint, login, self._parallel)
+            self._login = login
+            return self._client, login
+
+    def _renew(self, login: Login) -> bool:
+        with self._lock:
+            # Another thread may have renewed it meanwhile.
+            return self._login is not login or self._source.renew()
+
+    def _why(self, error: Exception) -> str:
+        """Why no answer came, in words that are the same each time, so that the same fault makes no new commit."""
+        reason = getattr(error, "reason", None)
+        cause = reason if isinstance(reason, Exception) else error
+        match cause:
+            case urllib3.exceptions.NameResolutionError():
+                return "its host name cannot be resolved"
+            case urllib3.exceptions.NewConnectionError():
+                return "connection refused" if "refused" in str(cause) else "no connection"
+            case urllib3.exceptions.ConnectTimeoutError():
+                return f"no connection within {self._patience.connect_seconds:g} s"
+            case urllib3.exceptions.ReadTimeoutError():
+                return f"no answer within {self._patience.read_seconds:g} s"
+            case urllib3.exceptions.SSLError() | ssl.SSLError():
+                return masked(f"its TLS certificate or ours was not accepted: {_tls_reason(cause)}")
+            case urllib3.exceptions.ProtocolError():
+                return "the connection broke off"
+            case _:
+                return f"the connection failed ({type(cause).__name__})"
+
+
+def connect(endpoint: Endpoint, login: Login, parallel: int) -> ApiClient:
+    """A client of the official package for one server and one login; certificates are given to it in memory."""
+    configuration = Configuration()
+    configuration.host = endpoint.server
+    configuration.verify_ssl = not endpoint.insecure
+    configuration.tls_server_name = endpoint.server_name
+    configuration.connection_pool_maxsize = parallel
+    configuration.assert_hostname = None
+    if endpoint.proxy is not None:
+        configuration.proxy = endpoint.proxy
+    client = ApiClient(configuration)
+    if endpoint.server.startswith("https:"):
+        client.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _context(endpoint, login)
+    return client
+
+
+def _context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:
+    if endpoint.insecure:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    else:
+        context = ssl.create_default_context(cadata=endpoint.authority)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if login.certificate is not None:
+        # The ssl module reads certificates from files only: written where nobody else reads, gone at once.
+        with tempfile.TemporaryDirectory(prefix="gitfleet-") as folder:
+            path = Path(folder) / "login.pem"
+            path.touch(mode=0o600)
+            path.write_text(f"{login.certificate}\n{login.key or ''}\n", encoding="ascii")
+            context.load_cert_chain(path)
+    return context
+
+
+def _is_passing(error: Exception) -> bool:
+    """Whether a broken connection may be whole a moment later. A wrong certificate or host name will not be, and a
+    server that lets us wait is not asked again at once."""
+    if isinstance(error, urllib3.exceptions.NewConnectionError):
+        return not isinstance(error, urllib3.exceptions.NameResolutionError)
+    lasting = (urllib3.exceptions.SSLError, ssl.SSLError, urllib3.exceptions.TimeoutError)
+    return not isinstance(error, lasting)
+
+
+def _tls_reason(error: Any) -> str:
+    inner = error
+    with contextlib.suppress(IndexError, AttributeError):
+        inner = error.args[0]
+    return str(getattr(inner, "verify_message", None) or getattr(inner, "reason", None) or type(error).__name__)
