@@ -170,30 +170,30 @@ def _condition_events(key: PlacementKey, old: PlacementRecord | None, new: Place
 def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> tuple[Event, ...]:
     """An `applied` event for every operation that succeeded, in the order given, with the index of the snapshot that
     its cluster was to have in `state` (None where it is to have none any more)."""
-    return tuple(
-        Event(
-            type="applied",
-            placement=str(outcome.operation.placement),
-            cluster=outcome.operation.cluster,
-            fields={
-                "snapshot": _snapshot_of(state, outcome.operation),
-                "object": object_reference(outcome.operation.key),
-                "action": type(outcome.operation).__name__.lower(),
-            },
-        )
-        for outcome in outcomes
-        if outcome.ok and isinstance(outcome.operation, Create | Update | Delete)
-    )
+    wanted: dict[PlacementKey, dict[str, str | None]] = {}
+    events = []
+    for outcome in outcomes:
+        operation = outcome.operation
+        if not outcome.ok or not isinstance(operation, Create | Update | Delete):
+            continue
+        key = operation.placement
+        if key not in wanted:
+            wanted[key] = _wanted_snapshots(state.placements.get(key))
+        fields = {
+            "snapshot": wanted[key].get(operation.cluster),
+            "object": object_reference(operation.key),
+            "action": type(operation).__name__.lower(),
+        }
+        events.append(Event(type="applied", placement=str(key), cluster=operation.cluster, fields=fields))
+    return tuple(events)
 
 
-def _snapshot_of(state: FleetState, operation: Create | Update | Delete) -> str | None:
-    record = state.placements.get(operation.placement)
+def _wanted_snapshots(record: PlacementRecord | None) -> dict[str, str | None]:
+    """The index of the snapshot that each cluster is to have, by cluster."""
     if record is None:
-        return None
-    for binding in record.bindings:
-        if binding.cluster == operation.cluster:
-            return record.snapshot_index(binding.resource_snapshot)
-    return None
+        return {}
+    indexes = {snapshot.name: str(snapshot.index) for snapshot in record.resource_snapshots}
+    return {binding.cluster: indexes.get(binding.resource_snapshot or "") for binding in record.bindings}
 
 
 def object_reference(key: ObjectKey) -> dict[str, str | None]:

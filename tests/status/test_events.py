@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -163,3 +164,28 @@ def test_equal_states_tell_nothing_and_every_event_has_a_sentence(before: FleetS
 
 def test_equal_copies_tell_nothing() -> None:
     assert emit_events(small_fleet(), small_fleet()) == ()
+
+
+class CountedBindings(tuple[Binding, ...]):
+    """Bindings that count how many of them were read."""
+
+    read = 0
+
+    def __iter__(self) -> Iterator[Binding]:
+        for found in super().__iter__():
+            CountedBindings.read += 1
+            yield found
+
+
+def test_the_bindings_of_a_placement_are_read_once_for_all_its_outcomes() -> None:
+    names = [f"c{number:03d}" for number in range(50)]
+    bound = CountedBindings(binding(WEB, name, index=1) for name in names)
+    state = FleetState(placements={WEB: replace(record("web", latest=1), bindings=bound)})
+    CountedBindings.read = 0
+    create = Create(cluster="", placement=WEB, manifest=manifest(CONFIG), wave=0, reason="")
+    outcomes = [Outcome(operation=replace(create, cluster=name), ok=True, code="Applied") for name in names]
+
+    events = events_of_outcomes(outcomes, state)
+
+    assert [event.fields["snapshot"] for event in events] == ["1"] * 50
+    assert CountedBindings.read == 50
