@@ -19,7 +19,7 @@ from gitfleet.desired.shapes import (
     Shape,
     seconds_of,
 )
-from gitfleet.model.fleet import Branches, FleetConfig, HealthCheck, ListedProvider, SchedulerPlugin
+from gitfleet.model.fleet import Branches, FleetConfig, HealthCheck, ListedPlugin, ListedProvider
 from gitfleet.model.objects import JsonObject, Origin
 
 
@@ -201,8 +201,7 @@ def config_of(shape: FleetConfigShape, body: JsonObject, origin: Origin) -> Flee
         executor=spec.delivery.executor,
         rendered_enabled=spec.rendered.enabled,
         scheduler_plugins=tuple(
-            SchedulerPlugin(name=p.name, enabled=p.enabled, weight=p.weight, args=p.args)
-            for p in spec.scheduler.plugins
+            ListedPlugin(name=p.name, enabled=p.enabled, weight=p.weight, args=p.args) for p in spec.scheduler.plugins
         ),
         approvals_required=spec.approvals.required,
         mass_delete_max_percent=spec.mass_delete.max_percent,

@@ -1,7 +1,7 @@
-"""Somebody else's scheduler plug-in may hang: it is called on a thread of its own, and is waited for only so long.
+"""A third party's scheduler plug-in may hang: it is called on a thread of its own, with a time limit.
 
 The scheduler is pure and cannot interrupt what it calls. A plug-in that does not return is refused from then on, with a
-sentence on the placements whose profile names it; its thread is a daemon, so it never holds the process's end up.
+sentence on the placements whose profile names it; its thread is a daemon, so the process can end without it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.objects import JsonObject
-from gitfleet.schedule import Plugin, PluginFactory
+from gitfleet.schedule import PluginFactory, SchedulerPlugin
+from gitfleet.schedule.plugins import stages_of, usable
 
 PATIENCE_SECONDS: Final = 5.0
 """Longest time for one call; a whole fleet takes one call for each cluster at most."""
@@ -26,69 +27,59 @@ class PluginStalled(RuntimeError):
 def guarded(factory: PluginFactory, *, patience: float = PATIENCE_SECONDS) -> PluginFactory:
     """A factory whose plug-ins are called with a time limit (seconds); what they return and raise is passed on.
 
-    The same args give the same plug-in again: a profile is put together on every reconcile, and a plug-in that hung
-    once
-    must not get another thread to hang on.
+    The same args give the same plug-in again: a profile is made on every reconcile, and a plug-in that hung once must
+    not block another thread. UnusablePlugin for one that cannot be used (`usable`).
     """
-    made: dict[bytes, Plugin] = {}
+    made: dict[bytes, SchedulerPlugin] = {}
 
-    def make(args: JsonObject) -> Plugin:
+    def make(args: JsonObject) -> SchedulerPlugin:
         key = canonical_json(args)
         if key not in made:
             worker = _Worker(patience)
-            plugin: Plugin = worker.call("the factory", lambda: factory(args))
-            made[key] = _Guarded(plugin, worker)
+            made[key] = _guard(worker.call("the factory", lambda: usable(factory(args))), worker)
         return made[key]
 
     return make
 
 
-class _Guarded:
-    """Has exactly the stages that the plug-in has."""
+def _guard(plugin: SchedulerPlugin, worker: _Worker) -> SchedulerPlugin:
+    """A plug-in with exactly the stages that this one has, each called on the worker."""
 
-    def __init__(self, plugin: Plugin, worker: _Worker) -> None:
-        self.name: str = worker.call("name", lambda: plugin.name)
-        self._plugin = plugin
-        self._worker = worker
+    def forward(stage: str) -> Callable[..., Any]:
+        found = getattr(plugin, stage)
+        return lambda _self, *args: worker.call(stage, lambda: found(*args))
 
-    def __getattr__(self, attribute: str) -> Any:
-        found = getattr(self._plugin, attribute)
-        if not callable(found):
-            return found
-
-        def call(*args: Any, **named: Any) -> Any:
-            return self._worker.call(attribute, lambda: found(*args, **named))
-
-        # Kept, so that the next look finds it without coming here: a stage is called once for each cluster.
-        self.__dict__[attribute] = call
-        return call
+    given: dict[str, Any] = {"name": plugin.name, "depends_on_bindings": plugin.depends_on_bindings}
+    stages = {stage: forward(stage) for stage in stages_of(plugin)}
+    guarded_class: type[SchedulerPlugin] = type("Guarded", (SchedulerPlugin,), given | stages)
+    return guarded_class()
 
 
 class _Worker:
     def __init__(self, patience: float) -> None:
         self._patience = patience
-        self._questions: SimpleQueue[tuple[Callable[[], Any], SimpleQueue[tuple[bool, Any]]]] = SimpleQueue()
+        self._calls: SimpleQueue[tuple[Callable[[], Any], SimpleQueue[tuple[bool, Any]]]] = SimpleQueue()
         self._stalled = ""
         threading.Thread(target=self._work, name="scheduler-plugin", daemon=True).start()
 
-    def call(self, what: str, question: Callable[[], Any]) -> Any:
+    def call(self, what: str, work: Callable[[], Any]) -> Any:
         if self._stalled:
             raise PluginStalled(f"{self._stalled} did not return within {self._patience:g} s earlier")
-        answer: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
-        self._questions.put((question, answer))
+        result: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
+        self._calls.put((work, result))
         try:
-            well, value = answer.get(timeout=self._patience)
+            succeeded, value = result.get(timeout=self._patience)
         except Empty as error:
             self._stalled = what
             raise PluginStalled(f"{what} did not return within {self._patience:g} s") from error
-        if not well:
+        if not succeeded:
             raise value
         return value
 
     def _work(self) -> None:
         while True:
-            question, answer = self._questions.get()
+            work, result = self._calls.get()
             try:
-                answer.put((True, question()))
+                result.put((True, work()))
             except BaseException as error:  # handed to the caller, who raises it
-                answer.put((False, error))
+                result.put((False, error))

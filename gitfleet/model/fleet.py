@@ -19,7 +19,7 @@ class Branches:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerPlugin:
+class ListedPlugin:
     """One plug-in of the profile: its entry-point name, whether it takes part, and the factor of its score."""
 
     name: str
@@ -57,7 +57,7 @@ class FleetConfig:
     concurrency: int = 32
     executor: str = "threads"
     rendered_enabled: bool = False
-    scheduler_plugins: tuple[SchedulerPlugin, ...] = ()
+    scheduler_plugins: tuple[ListedPlugin, ...] = ()
     approvals_required: int = 1
     mass_delete_max_percent: int = 30
     mass_delete_min_clusters: int = 5

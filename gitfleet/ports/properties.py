@@ -7,21 +7,25 @@ gitfleet with read-only access to one cluster each; `examples/property-provider/
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from gitfleet.model.clusters import ResourceUsage
+from gitfleet.model.conditions import Status
 from gitfleet.model.objects import JsonObject
 from gitfleet.model.observations import ReportedCondition
 
 __all__ = [
     "ClusterView",
     "Collected",
+    "JsonObject",
     "PropertyProvider",
     "PropertyProviderFactory",
     "ReportedCondition",
     "ResourceUsage",
+    "Status",
 ]
 
 
@@ -62,14 +66,21 @@ class ClusterView(Protocol):
         there."""
 
 
-class PropertyProvider(Protocol):
-    """Tells properties of one cluster. Both operations have ten seconds; one that takes longer is not waited for and
-    not called again before it returns. What they raise is told in the cluster's conditions, and the last values stay.
+class PropertyProvider(ABC):
+    """The base class of property providers; each instance serves one cluster.
+
+    Both operations have ten seconds; one that takes longer is not waited for and not called again before it returns.
+    What they raise stands in the cluster's conditions, and the last values stay. Other public methods are refused at
+    start, so that a misspelt operation is noticed.
     """
 
-    def start(self, cluster: ClusterView) -> None:
-        """Called before the first `collect`, and again later if it failed."""
+    cluster: ClusterView
 
+    def start(self, cluster: ClusterView) -> None:
+        """Called before the first `collect`, and again later if it failed. Unless overridden, it keeps the cluster."""
+        self.cluster = cluster
+
+    @abstractmethod
     def collect(self) -> Collected:
         """The cluster's properties now; called at most once per heartbeatPeriodSeconds of the cluster."""
 

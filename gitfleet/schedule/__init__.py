@@ -1,9 +1,9 @@
 """schedule: each placement's clusters, with score and reason for every cluster, chosen or refused.
 
-    request_for(record, now) -> SchedulingRequest          the question, from what is remembered of a placement
+    request_for(record, now) -> SchedulingRequest          the request, from what is remembered of a placement
     index_fleet(clusters, now, previous) -> FleetIndex     built once a reconcile (incrementally), shared by all
     placements
-    profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py tells the stages)
+    profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py lists the stages)
     schedule(request, fleet, profile) -> SchedulingResult  one placement, to the end of its chain of cycles
     schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
     settled_key(request, fleet, profile, digests) -> str   the same, with the digests that the decider keeps
@@ -23,7 +23,7 @@ from gitfleet.schedule.explain import explain_clusters
 from gitfleet.schedule.fleet import FleetIndex, index_fleet
 from gitfleet.schedule.keys import BindingDigests, schedule_key
 from gitfleet.schedule.pick import Run, pick_all, pick_fixed, pick_n
-from gitfleet.schedule.plugins import Plugin, PluginFactory
+from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_for, profile_from
 from gitfleet.schedule.requests import request_for, settled_key
 from gitfleet.schedule.stages import Deadline, Stages, failure_of
@@ -33,9 +33,9 @@ __all__ = [
     "DEFAULT_PROFILE",
     "BindingDigests",
     "FleetIndex",
-    "Plugin",
     "PluginFactory",
     "Profile",
+    "SchedulerPlugin",
     "explain",
     "index_fleet",
     "profile_for",

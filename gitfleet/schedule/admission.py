@@ -7,15 +7,15 @@ Source: kubefleet.md §2.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import orjson
 
 from gitfleet.model.clusters import MemberCluster, Taint
 from gitfleet.model.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact
-from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, Score
+from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, SchedulerPlugin, Score
 
 _REMEDIES = {
     Eligibility.ELIGIBLE: "",
@@ -28,12 +28,11 @@ _REMEDIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEligibility:
+class ClusterEligibility(SchedulerPlugin):
     """Stage filter: only clusters that have joined, answer and are healthy."""
 
-    name: str = "ClusterEligibility"
-    depends_on_bindings: bool = False
+    name = "ClusterEligibility"
+    depends_on_bindings = False
 
     def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """The verdict on each cluster."""
@@ -44,21 +43,20 @@ class ClusterEligibility:
         verdict = cycle.fleet.standings[cycle.fleet.position[cluster.name]].verdict
         return None if verdict is Eligibility.ELIGIBLE else Refusal(reason_of(cluster, verdict, cycle.fleet.now))
 
-    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
-        return FleetRefusal(candidates & ~cycle.fleet.eligible)
+        return FleetRefusal(candidates - cycle.clusters_with(ELIGIBILITY, Eligibility.ELIGIBLE))
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
-        """What the cluster's people can do."""
+        """What the owners of the cluster can do."""
         return _REMEDIES[cycle.fleet.standings[cycle.fleet.position[cluster.name]].verdict]
 
 
-@dataclass(frozen=True, slots=True)
-class NamespaceAffinity:
+class NamespaceAffinity(SchedulerPlugin):
     """Stages pre-filter and filter: a ResourcePlacement goes where its namespace is."""
 
-    name: str = "NamespaceAffinity"
-    depends_on_bindings: bool = False
+    name = "NamespaceAffinity"
+    depends_on_bindings = False
 
     def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """Whether each cluster has the namespace."""
@@ -77,22 +75,20 @@ class NamespaceAffinity:
             return Refusal("target namespace does not exist on cluster")
         return None
 
-    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
-        column = cycle.fleet.column(Fact("namespace", cycle.placement.namespace))
-        return FleetRefusal(candidates & ~column.members("present"))
+        return FleetRefusal(candidates - cycle.clusters_with(Fact("namespace", cycle.placement.namespace), "present"))
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """The namespace must be there first."""
         return f"create namespace {cycle.placement.namespace} on the cluster"
 
 
-@dataclass(frozen=True, slots=True)
-class TaintToleration:
+class TaintToleration(SchedulerPlugin):
     """Stage filter: every taint of a cluster needs a toleration."""
 
-    name: str = "TaintToleration"
-    depends_on_bindings: bool = False
+    name = "TaintToleration"
+    depends_on_bindings = False
 
     def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """All taints."""
@@ -103,13 +99,13 @@ class TaintToleration:
         taint = untolerated(cluster.taints, cycle.policy.tolerations)
         return None if taint is None else Refusal(taint_reason(taint))
 
-    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate; clusters with the same taints are judged together."""
         column = cycle.fleet.column(TAINTS)
-        refused = 0
+        refused = ClusterSet(candidates.names)
         for text in column.positions:
             if untolerated((Taint(*parts) for parts in orjson.loads(text)), cycle.policy.tolerations):
-                refused |= column.members(text)
+                refused |= cycle.clusters_with(TAINTS, text)
         return FleetRefusal(candidates & refused)
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
@@ -118,34 +114,32 @@ class TaintToleration:
         return " and ".join(f"tolerate taint {t.key}={t.value}:{t.effect}" for t in missing)
 
 
-@dataclass(frozen=True, slots=True)
-class SamePlacementAffinity:
+class SamePlacementAffinity(SchedulerPlugin):
     """Stages filter and score: a cluster is picked once, and one that an older policy picked wins a tie."""
 
-    name: str = "SamePlacementAffinity"
-    depends_on_bindings: bool = True
+    name = "SamePlacementAffinity"
 
     def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """Nothing but the placement's own bindings."""
         return []
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
-        """Silent: a cluster that is picked already is no news."""
-        return Refusal("cluster is already selected", silent=True) if cycle.holds_binding(cluster) else None
+        """Silent: that a cluster is picked already is no decision of this cycle."""
+        return Refusal("cluster is already selected", silent=True) if cluster.name in cycle.present else None
 
-    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
         picked = candidates & cycle.present
         return FleetRefusal(picked, picked)
 
     def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
         """One point, of the kind that is compared last."""
-        return Score(obsolete_affinity=int(cycle.holds_obsolete_binding(cluster)))
+        return Score(obsolete_affinity=int(cluster.name in cycle.obsolete))
 
-    def score_fleet(self, cycle: Cycle, candidates: int) -> Mapping[Score, int]:
+    def score_fleet(self, cycle: Cycle, candidates: ClusterSet) -> Mapping[Score, ClusterSet]:
         """As `score` for each candidate."""
         kept = candidates & cycle.obsolete
-        return {Score(obsolete_affinity=1): kept, Score(): candidates ^ kept} if kept else {Score(): candidates}
+        return {Score(obsolete_affinity=1): kept, Score(): candidates - kept} if kept else {Score(): candidates}
 
 
 def untolerated(taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> Taint | None:

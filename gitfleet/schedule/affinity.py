@@ -6,13 +6,13 @@ Source: kubefleet.md §2 "Cluster affinity filter" and "Affinity score".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.placements import ClusterSelectorTerm, PlacementKey, PlacementPolicy, PreferredTerm
+from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import Fact
 from gitfleet.schedule.partitions import Partition, add_points
-from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, Score
+from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, SchedulerPlugin, Score
 from gitfleet.schedule.properties import (
     Extremes,
     extremes_of,
@@ -33,12 +33,11 @@ from gitfleet.schedule.selectors import (
 NO_TERM_MATCHES = "cluster does not match with any of the required cluster affinity terms"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterAffinity:
+class ClusterAffinity(SchedulerPlugin):
     """Stages pre-filter, filter, pre-score and score."""
 
-    name: str = "ClusterAffinity"
-    depends_on_bindings: bool = False
+    name = "ClusterAffinity"
+    depends_on_bindings = False
 
     def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """The labels and properties that the terms name."""
@@ -57,16 +56,17 @@ class ClusterAffinity:
         return bool(cycle.policy.affinity.required)
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
-        """Terms are ORed and looked at in order, so a faulty one behind the first match does no harm."""
+        """Terms are ORed and evaluated in order, so an invalid one behind the first match is never evaluated."""
         if any(term_matches(term, cluster) for term in cycle.policy.affinity.required):
             return None
         return Refusal(NO_TERM_MATCHES)
 
-    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
+        refused = candidates.bits
         for term in cycle.policy.affinity.required:
-            candidates &= ~term_members(term, cycle.fleet, candidates)
-        return FleetRefusal(candidates)
+            refused &= ~term_members(term, cycle.fleet, refused)
+        return FleetRefusal(ClusterSet(candidates.names, refused))
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """What the term needs that is nearest to being met."""
@@ -91,12 +91,12 @@ class ClusterAffinity:
         extremes: Mapping[str, Extremes] = cycle.notes[self.name]
         return Score(affinity=affinity_score(_weighted(cycle.policy), cluster, extremes.__getitem__))
 
-    def score_fleet(self, cycle: Cycle, candidates: int) -> Mapping[Score, int]:
+    def score_fleet(self, cycle: Cycle, candidates: ClusterSet) -> Mapping[Score, ClusterSet]:
         """As `score` for each candidate."""
-        totals: Partition[int] = {0: candidates}
+        totals: Partition[int] = {0: candidates.bits}
         for term in _weighted(cycle.policy):
             preference = term.preference
-            matched = selector_members(preference.label_selector, cycle.fleet, candidates)
+            matched = selector_members(preference.label_selector, cycle.fleet, candidates.bits)
             sorter = preference.property_sorter
             if sorter is None:
                 points: Partition[int] = {term.weight: matched}
@@ -106,13 +106,13 @@ class ClusterAffinity:
             else:
                 points = {}
             totals = add_points(totals, points)
-        return {Score(affinity=total): members for total, members in totals.items()}
+        return {Score(affinity=total): ClusterSet(candidates.names, members) for total, members in totals.items()}
 
 
 def affinity_score(
     terms: tuple[PreferredTerm, ...], cluster: MemberCluster, extremes: Callable[[str], Extremes]
 ) -> int:
-    """What preferred terms give to one cluster; `extremes` tells the fleet's smallest and largest value of a
+    """What preferred terms give to one cluster; `extremes` gives the fleet's smallest and largest value of a
     property.
     """
     total = 0

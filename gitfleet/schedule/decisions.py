@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
-from typing import cast
 
 from gitfleet.model.bindings import Binding, ClusterDecision, ClusterScore
 from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.schedule.bits import positions, positions_down
-from gitfleet.schedule.plugins import Cycle, FilterPlugin, Score
+from gitfleet.schedule.plugins import Cycle, Score
 from gitfleet.schedule.stages import Filtered, ScoreGroup
 
 MOST_DECISIONS = 1000
@@ -76,9 +75,9 @@ def list_decisions(
     """At most 1000: the clusters held, then up to 20 others, those with a score first."""
     selected = list(islice(map(standing_decision, chain.from_iterable(held)), MOST_DECISIONS))
     seen = {decision.cluster for decision in selected}
-    package = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
+    most_others = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
     others = (decision for decision in chain(left_behind, turned_away) if decision.cluster not in seen)
-    return (*selected, *islice(others, package))
+    return (*selected, *islice(others, most_others))
 
 
 def left_behind_in(cycle: Cycle, rest: Iterable[ScoreGroup]) -> Iterator[ClusterDecision]:
@@ -90,11 +89,11 @@ def left_behind_in(cycle: Cycle, rest: Iterable[ScoreGroup]) -> Iterator[Cluster
 
 def turned_away_in(cycle: Cycle, filtered: Filtered) -> Iterator[ClusterDecision]:
     """Decisions for the refused clusters, by name."""
-    for i in positions(filtered.told):
+    for i in positions(filtered.decided):
         cluster = cycle.fleet.clusters[i]
-        for entry, refusal in filtered.refusals:
-            if refusal.refused >> i & 1:
-                why = cast(FilterPlugin, entry.plugin).filter(cycle, cluster)
+        for entry, their in filtered.refusals:
+            if their.all >> i & 1:
+                why = entry.plugin.filter(cycle, cluster)
                 yield refused(cluster.name, why.reason if why else "", entry.name)
                 break
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 from gitfleet.model.bindings import Binding, ClusterScore
 from gitfleet.model.clusters import MemberCluster
@@ -19,16 +18,7 @@ from gitfleet.schedule.decisions import outscored, standing_decision
 from gitfleet.schedule.eligibility import reason_of
 from gitfleet.schedule.fleet import FleetIndex
 from gitfleet.schedule.pick import Run
-from gitfleet.schedule.plugins import (
-    Cycle,
-    FilterPlugin,
-    PreScorePlugin,
-    RemedyPlugin,
-    Score,
-    ScorePlugin,
-    Unschedulable,
-    depends_on_bindings,
-)
+from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
 from gitfleet.schedule.profile import Entry, Profile
 from gitfleet.schedule.stages import Filtered, Stages
 
@@ -67,26 +57,22 @@ class _Scorer:
     """The plug-ins that score in this cycle; none for PickAll."""
 
     cycle: Cycle
-    plugins: tuple[tuple[Entry, ScorePlugin], ...]
+    plugins: tuple[Entry, ...]
 
     def scores(self, cluster: MemberCluster, *, steady: bool = False) -> dict[str, Score]:
         """What each gives, weighted; with `steady` only those that do not look at bindings."""
         return {
-            entry.name: Score(*(part * entry.weight for part in plugin.score(self.cycle, cluster)))
-            for entry, plugin in self.plugins
-            if not (steady and depends_on_bindings(plugin))
+            entry.name: Score(*(part * entry.weight for part in entry.plugin.score(self.cycle, cluster)))
+            for entry in self.plugins
+            if not (steady and entry.plugin.depends_on_bindings)
         }
 
 
 def _scorer(profile: Profile, cycle: Cycle) -> _Scorer:
     if cycle.policy.placement_type is PlacementType.PICK_ALL:
         return _Scorer(cycle, ())
-    needed = (
-        (entry, plugin)
-        for entry, plugin in (*profile.steady_scores, *profile.moving_scores)
-        if not hasattr(plugin, "pre_score") or cast(PreScorePlugin, plugin).pre_score(cycle)
-    )
-    return _Scorer(cycle, tuple(needed))
+    scoring = (*profile.steady_scores, *profile.moving_scores)
+    return _Scorer(cycle, tuple(entry for entry in scoring if entry.plugin.pre_score(cycle)))
 
 
 def _held(binding: Binding, scorer: _Scorer) -> ClusterVerdict:
@@ -104,16 +90,15 @@ def _held(binding: Binding, scorer: _Scorer) -> ClusterVerdict:
 
 def _refused(cluster: MemberCluster, cycle: Cycle, filtered: Filtered) -> ClusterVerdict | None:
     where = cycle.fleet.position[cluster.name]
-    for entry, refusal in filtered.refusals:
-        if refusal.refused >> where & 1:
-            why = cast(FilterPlugin, entry.plugin).filter(cycle, cluster)
-            can_tell = hasattr(entry.plugin, "remedy")
+    for entry, refused in filtered.refusals:
+        if refused.all >> where & 1:
+            why = entry.plugin.filter(cycle, cluster)
             return ClusterVerdict(
                 cluster=cluster.name,
                 selected=False,
                 refused_by=entry.name,
                 reason=why.reason if why else "",
-                remedy=cast(RemedyPlugin, entry.plugin).remedy(cycle, cluster) if can_tell else "",
+                remedy=entry.plugin.remedy(cycle, cluster),
             )
     return None
 

@@ -14,6 +14,7 @@ from gitfleet.model.bindings import Binding, ClusterDecision
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule.bits import ascending, first_down
 from gitfleet.schedule.board import Board, lay_out
+from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.decisions import (
     answer_of,
     left_behind_in,
@@ -47,14 +48,14 @@ class Run:
             fleet=self.fleet,
             now=self.request.now,
             number=number,
-            present=board.present,
-            obsolete=board.obsolete_set,
+            present=ClusterSet(self.fleet.names, board.present),
+            obsolete=ClusterSet(self.fleet.names, board.obsolete_set),
             notes=self.notes,
         )
 
 
 def pick_all(run: Run) -> SchedulingResult:
-    """Every cluster that passes the filters, by name; clusters that are held already stay, whatever became of them."""
+    """Every cluster that passes the filters, by name; clusters that are held already stay, whatever their state."""
     board = lay_out(run.request, run.fleet)
     cycle = run.cycle(board, 1)
     filtered = run.stages.filter(cycle)
@@ -106,7 +107,7 @@ def pick_n(run: Run) -> SchedulingResult:
 
 
 def pick_fixed(run: Run) -> SchedulingResult:
-    """The clusters that are named and eligible; taints, affinity and plug-ins have no say.
+    """The clusters that are named and eligible; taints, affinity and plug-ins are not evaluated.
 
     What the current policy holds stays even where the cluster is no longer eligible, but does not count. An empty list
     selects nothing, so everything is given up (decision D5).

@@ -10,31 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Protocol, cast, runtime_checkable
 
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.faults import Fault
-from gitfleet.model.fleet import FleetConfig, SchedulerPlugin
+from gitfleet.model.fleet import FleetConfig, ListedPlugin
 from gitfleet.model.objects import Origin
 from gitfleet.model.placements import PlacementKey, PlacementPolicy
 from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
-from gitfleet.schedule.fleet import EVERYTHING, Fact
-from gitfleet.schedule.plugins import (
-    FactsPlugin,
-    FilterPlugin,
-    Plugin,
-    PluginFactory,
-    PostBatchPlugin,
-    ScorePlugin,
-    depends_on_bindings,
-)
+from gitfleet.schedule.fleet import Fact
+from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin, UnusablePlugin, stages_of, usable
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One plug-in of a profile: what it can do was looked up once. `key` tells its name, weight and args apart."""
+    """One plug-in of a profile. `key` tells its name, weight and args apart."""
 
-    plugin: Plugin
+    plugin: SchedulerPlugin
     weight: int = 1
     key: str = ""
 
@@ -51,53 +42,49 @@ class Profile:
     """
 
     entries: tuple[Entry, ...] = ()
-    post_batch: tuple[tuple[Entry, PostBatchPlugin], ...] = ()
-    filters: tuple[tuple[Entry, FilterPlugin], ...] = ()
-    steady_filters: tuple[tuple[Entry, FilterPlugin], ...] = ()
+    post_batch: tuple[Entry, ...] = ()
+    filters: tuple[Entry, ...] = ()
+    steady_filters: tuple[Entry, ...] = ()
     """Those of `filters` that stand before the first that depends on bindings."""
-    steady_scores: tuple[tuple[Entry, ScorePlugin], ...] = ()
-    moving_scores: tuple[tuple[Entry, ScorePlugin], ...] = ()
+    steady_scores: tuple[Entry, ...] = ()
+    moving_scores: tuple[Entry, ...] = ()
     key: str = ""
     fault: str | None = None
 
     def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> frozenset[Fact]:
         """All facts about clusters on which scheduling a placement depends."""
-        facts: set[Fact] = set()
-        for entry in self.entries:
-            if hasattr(entry.plugin, "looks_at"):
-                facts.update(cast(FactsPlugin, entry.plugin).depends_on(placement, policy))
-            else:
-                facts.add(EVERYTHING)
-        return frozenset(facts)
+        return frozenset(fact for entry in self.entries for fact in entry.plugin.depends_on(placement, policy))
 
 
 def make_profile(entries: Iterable[Entry]) -> Profile:
     """A profile of ready plug-ins."""
     ordered = tuple(entries)
-    filters = tuple((e, cast(FilterPlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "filter"))
-    scores = tuple((e, cast(ScorePlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "score"))
+
+    def having(stage: str) -> tuple[Entry, ...]:
+        return tuple(entry for entry in ordered if stage in stages_of(entry.plugin))
+
     return Profile(
         entries=ordered,
-        post_batch=tuple((e, cast(PostBatchPlugin, e.plugin)) for e in ordered if hasattr(e.plugin, "post_batch")),
-        filters=filters,
-        steady_filters=tuple(takewhile(lambda pair: not depends_on_bindings(pair[1]), filters)),
-        steady_scores=tuple(pair for pair in scores if not depends_on_bindings(pair[1])),
-        moving_scores=tuple(pair for pair in scores if depends_on_bindings(pair[1])),
-        key=digest_of([[e.name, e.weight, e.key, depends_on_bindings(e.plugin)] for e in ordered]),
+        post_batch=having("post_batch"),
+        filters=having("filter"),
+        steady_filters=tuple(takewhile(lambda entry: not entry.plugin.depends_on_bindings, having("filter"))),
+        steady_scores=tuple(entry for entry in having("score") if not entry.plugin.depends_on_bindings),
+        moving_scores=tuple(entry for entry in having("score") if entry.plugin.depends_on_bindings),
+        key=digest_of([[e.name, e.weight, e.key, bool(e.plugin.depends_on_bindings)] for e in ordered]),
     )
 
 
 def profile_from(
-    plugins: Sequence[SchedulerPlugin],
+    plugins: Sequence[ListedPlugin],
     available: Mapping[str, PluginFactory],
     *,
     origin: Origin | None = None,
 ) -> tuple[Profile, tuple[Fault, ...]]:
     """The profile that FleetConfig asks for, from the factories that are installed, by their entry-point names.
 
-    One fault for each plug-in that is not installed, is listed twice, or whose factory refuses its args; `origin` is
-    where the config stands. With faults the profile decides nothing, so that a missing filter never lets a placement
-    through.
+    One fault for each plug-in that is not installed, is listed twice, whose factory refuses its args, or that cannot be
+    used (`plugins.usable`); `origin` is where the config stands. With faults the profile decides nothing, so that a
+    missing filter never lets a placement through.
     """
     if not plugins:
         return DEFAULT_PROFILE, ()
@@ -124,32 +111,21 @@ def profile_for(config: FleetConfig, available: Mapping[str, PluginFactory]) -> 
     return profile_from(config.scheduler_plugins, available, origin=config.origin)
 
 
-def _make(listed: SchedulerPlugin, available: Mapping[str, PluginFactory]) -> Entry | str:
+def _make(listed: ListedPlugin, available: Mapping[str, PluginFactory]) -> Entry | str:
     """The entry, or what is wrong with it. A disabled plug-in need not be installed."""
     factory = available.get(listed.name, BUILT_IN.get(listed.name))
     if factory is None:
         if not listed.enabled:
-            return Entry(_Absent(listed.name))
+            return Entry(SchedulerPlugin())
         known = ", ".join(sorted({*available, *BUILT_IN}))
         return f"there is no scheduler plug-in {listed.name}; installed are {known}"
     try:
-        plugin = factory(listed.args)
+        plugin = usable(factory(listed.args))
+    except UnusablePlugin as error:
+        return f"the scheduler plug-in {listed.name} cannot be used: {error}"
     except Exception as error:  # somebody else's code: whatever it raises, the config is what cannot be used
         return f"the scheduler plug-in {listed.name} refuses its args: {error}"
-    if not isinstance(plugin, _Named) or not any(hasattr(plugin, stage) for stage in ("post_batch", "filter", "score")):
-        return f"the scheduler plug-in {listed.name} has no name, or no stage that the scheduler knows"
     return Entry(plugin, listed.weight, digest_of({"plugin": listed.name, "args": dict(listed.args)}))
-
-
-@runtime_checkable
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Absent:
-    name: str
 
 
 DEFAULT_PROFILE = make_profile(map(Entry, DEFAULT_PLUGINS))

@@ -1,37 +1,31 @@
-"""The stages of one scheduling cycle: ask the profile's plug-ins, for the whole fleet at once where they can.
+"""The stages of one scheduling cycle: call the profile's plug-ins, for the whole fleet at once where they can.
 
-A plug-in that judges single clusters is asked about each cluster that survived so far. What plug-ins that do not depend
-on bindings said is kept for the following cycles of the same placement.
+A plug-in that judges single clusters is called for each cluster that no earlier one refused. The results of plug-ins
+that do not depend on bindings are kept for the following cycles of the same placement.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias
 
 from gitfleet.schedule.bits import positions, set_of
+from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.partitions import Partition, add_scores
-from gitfleet.schedule.plugins import (
-    Cycle,
-    FilterPlugin,
-    FleetFilterPlugin,
-    FleetRefusal,
-    FleetScorePlugin,
-    PreFilterPlugin,
-    PreScorePlugin,
-    Score,
-    ScorePlugin,
-    Unschedulable,
-    depends_on_bindings,
-)
+from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
 from gitfleet.schedule.profile import Entry, Profile
 
 Deadline: TypeAlias = Callable[[], bool]
 """True once the caller's time budget is used up."""
 ScoreGroup: TypeAlias = tuple[Score, int]
-Filters: TypeAlias = tuple[tuple[Entry, FilterPlugin], ...]
-Scores: TypeAlias = tuple[tuple[Entry, ScorePlugin], ...]
+
+
+class Refused(NamedTuple):
+    """The clusters that a plug-in refused, and which of them silently, as bits."""
+
+    all: int
+    silent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +33,14 @@ class Filtered:
     """The clusters that may be picked, and the others by the plug-in that refused them, in the profile's order."""
 
     candidates: int
-    refusals: tuple[tuple[Entry, FleetRefusal], ...]
+    refusals: tuple[tuple[Entry, Refused], ...]
 
     @property
-    def told(self) -> int:
+    def decided(self) -> int:
         """The clusters whose refusal is a decision."""
         members = 0
-        for _, refusal in self.refusals:
-            members |= refusal.refused & ~refusal.silent
+        for _, refused in self.refusals:
+            members |= refused.all & ~refused.silent
         return members
 
 
@@ -54,14 +48,14 @@ class Filtered:
 class Stages:
     """Runs the plug-in stages for one placement, cycle after cycle.
 
-    `asking` is the plug-in that is being asked, so that whoever catches its exception can name it.
+    `calling` is the plug-in that is being called, so that whoever catches its exception can name it.
     """
 
     profile: Profile
     deadline: Deadline | None = None
-    asking: Entry | None = None
+    calling: Entry | None = None
     _first: Filtered | None = None
-    _judged: dict[int, tuple[int, FleetRefusal]] = field(default_factory=dict)
+    _judged: dict[int, tuple[int, Refused]] = field(default_factory=dict)
     _scored: int = 0
     _steady_scores: Partition[Score] = field(default_factory=dict)
     _ranked: list[ScoreGroup] = field(default_factory=list)
@@ -69,11 +63,11 @@ class Stages:
     def post_batch(self, cycle: Cycle, size: int) -> int:
         """The smallest limit of all plug-ins, at most `size`; a negative limit is none."""
         limit = size
-        for entry, plugin in self.profile.post_batch:
-            self._turn_to(entry)
-            asked = plugin.post_batch(cycle, size)
-            limit = asked if 0 <= asked < limit else limit
-        self.asking = None
+        for entry in self.profile.post_batch:
+            self._begin(entry)
+            wanted = entry.plugin.post_batch(cycle, size)
+            limit = wanted if 0 <= wanted < limit else limit
+        self.calling = None
         return limit
 
     def filter(self, cycle: Cycle) -> Filtered:
@@ -94,82 +88,84 @@ class Stages:
         moving = self._score(cycle, self.profile.moving_scores, filtered.candidates)
         return _merged(self._ranked, moving)
 
-    def _filter(self, cycle: Cycle, filters: Filters, before: Filtered) -> Filtered:
+    def _filter(self, cycle: Cycle, filters: tuple[Entry, ...], before: Filtered) -> Filtered:
         candidates = before.candidates
-        refusals: list[tuple[Entry, FleetRefusal]] = []
-        for entry, plugin in filters:
-            self._turn_to(entry)
-            if hasattr(plugin, "pre_filter") and not cast(PreFilterPlugin, plugin).pre_filter(cycle):
+        refusals: list[tuple[Entry, Refused]] = []
+        for entry in filters:
+            self._begin(entry)
+            if not entry.plugin.pre_filter(cycle):
                 continue
-            refusal = self._judge(cycle, entry, plugin, candidates)
-            if refusal.refused:
-                refusals.append((entry, refusal))
-                candidates ^= refusal.refused
-        self.asking = None
+            refused = self._judge(cycle, entry, candidates)
+            if refused.all:
+                refusals.append((entry, refused))
+                candidates ^= refused.all
+        self.calling = None
         return Filtered(candidates, (*before.refusals, *refusals))
 
-    def _judge(self, cycle: Cycle, entry: Entry, plugin: FilterPlugin, candidates: int) -> FleetRefusal:
-        """What a plug-in says about the candidates; a steady one is asked about new ones only."""
-        if depends_on_bindings(plugin):
-            return self._filter_all(cycle, entry, plugin, candidates)
-        asked, known = self._judged.get(id(plugin), (0, FleetRefusal(0)))
-        unknown = candidates & ~asked
+    def _judge(self, cycle: Cycle, entry: Entry, candidates: int) -> Refused:
+        """Which candidates a plug-in refuses; one that does not depend on bindings judges each of them once."""
+        if entry.plugin.depends_on_bindings:
+            return self._filter_all(cycle, entry, candidates)
+        judged, known = self._judged.get(id(entry.plugin), (0, Refused(0)))
+        unknown = candidates & ~judged
         if unknown:
-            more = self._filter_all(cycle, entry, plugin, unknown)
-            known = FleetRefusal(known.refused | more.refused, known.silent | more.silent)
-            self._judged[id(plugin)] = (asked | unknown, known)
-        return FleetRefusal(known.refused & candidates, known.silent & candidates)
+            more = self._filter_all(cycle, entry, unknown)
+            known = Refused(known.all | more.all, known.silent | more.silent)
+            self._judged[id(entry.plugin)] = (judged | unknown, known)
+        return Refused(known.all & candidates, known.silent & candidates)
 
-    def _filter_all(self, cycle: Cycle, entry: Entry, plugin: FilterPlugin, candidates: int) -> FleetRefusal:
-        if hasattr(plugin, "filter_fleet"):
-            all_refused, all_silent = cast(FleetFilterPlugin, plugin).filter_fleet(cycle, candidates)
-            return FleetRefusal(all_refused & candidates, all_silent & all_refused & candidates)
+    def _filter_all(self, cycle: Cycle, entry: Entry, candidates: int) -> Refused:
+        at_once = entry.plugin.filter_fleet(cycle, ClusterSet(cycle.fleet.names, candidates))
+        if at_once is not None:
+            all_refused = at_once.refused.bits & candidates
+            return Refused(all_refused, at_once.silent.bits & all_refused if at_once.silent is not None else 0)
         refused: list[int] = []
         silent: list[int] = []
         for i in positions(candidates):
-            self._turn_to(entry)
-            refusal = plugin.filter(cycle, cycle.fleet.clusters[i])
+            self._begin(entry)
+            refusal = entry.plugin.filter(cycle, cycle.fleet.clusters[i])
             if refusal is not None:
                 refused.append(i)
                 if refusal.silent:
                     silent.append(i)
         size = len(cycle.fleet.names)
-        return FleetRefusal(set_of(refused, size), set_of(silent, size))
+        return Refused(set_of(refused, size), set_of(silent, size))
 
-    def _score(self, cycle: Cycle, scores: Scores, candidates: int) -> Partition[Score]:
+    def _score(self, cycle: Cycle, scores: tuple[Entry, ...], candidates: int) -> Partition[Score]:
         totals: Partition[Score] = {Score(): candidates}
-        for entry, plugin in scores:
-            self._turn_to(entry)
-            if hasattr(plugin, "pre_score") and not cast(PreScorePlugin, plugin).pre_score(cycle):
+        for entry in scores:
+            self._begin(entry)
+            if not entry.plugin.pre_score(cycle):
                 continue
-            if hasattr(plugin, "score_fleet"):
-                given = cast(FleetScorePlugin, plugin).score_fleet(cycle, candidates)
+            at_once = entry.plugin.score_fleet(cycle, ClusterSet(cycle.fleet.names, candidates))
+            if at_once is None:
+                given = self._score_each(cycle, entry, candidates)
             else:
-                given = self._score_each(cycle, entry, plugin, candidates)
+                given = {score: members.bits for score, members in at_once.items()}
             totals = add_scores(totals, given, entry.weight)
-        self.asking = None
+        self.calling = None
         return totals
 
-    def _score_each(self, cycle: Cycle, entry: Entry, plugin: ScorePlugin, candidates: int) -> Mapping[Score, int]:
+    def _score_each(self, cycle: Cycle, entry: Entry, candidates: int) -> Mapping[Score, int]:
         by_score: dict[Score, list[int]] = {}
         for i in positions(candidates):
-            self._turn_to(entry)
-            by_score.setdefault(Score(*plugin.score(cycle, cycle.fleet.clusters[i])), []).append(i)
+            self._begin(entry)
+            by_score.setdefault(Score(*entry.plugin.score(cycle, cycle.fleet.clusters[i])), []).append(i)
         return {score: set_of(where, len(cycle.fleet.names)) for score, where in by_score.items()}
 
-    def _turn_to(self, entry: Entry) -> None:
-        """Before each call of a plug-in: note whose turn it is, and look whether there is time for it."""
+    def _begin(self, entry: Entry) -> None:
+        """Before each call of a plug-in: note which one it is, and check whether there is time for it."""
         if self.deadline is not None and self.deadline():
-            self.asking = None
-            raise Unschedulable(f"the time for scheduling was used up before the plug-in {entry.name} was asked")
-        self.asking = entry
+            self.calling = None
+            raise Unschedulable(f"the time for scheduling was used up before the plug-in {entry.name} was called")
+        self.calling = entry
 
 
 def failure_of(stages: Stages, error: Exception) -> str | None:
-    """One sentence about what stopped the stages; None when it was no plug-in and nothing foreseen, but our own
-    fault.
+    """One sentence about what stopped the stages; None when it was no plug-in and nothing foreseen, but a defect of
+    gitfleet.
     """
-    who = stages.asking
+    who = stages.calling
     if isinstance(error, Unschedulable):
         return str(error) if who is None else f"{who.name}: {error}"
     return None if who is None else f"the plug-in {who.name} failed with {type(error).__name__}: {error}"

@@ -7,13 +7,13 @@ is never restricted. One cluster is picked a cycle. Source: kubefleet.md §2 "To
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.placements import PlacementKey, PlacementPolicy, TopologySpreadConstraint
+from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import Fact
 from gitfleet.schedule.partitions import Partition, add_points
-from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, Score
+from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal, SchedulerPlugin, Score
 from gitfleet.schedule.spread import VIOLATION_POINTS, SpreadTally, is_hard
 
 
@@ -23,12 +23,10 @@ def violation_reason(constraint: TopologySpreadConstraint) -> str:
     return f'violated doNotSchedule topology spread constraint "{key}" (max skew {max_skew})'
 
 
-@dataclass(frozen=True, slots=True)
-class TopologySpread:
+class TopologySpread(SchedulerPlugin):
     """Stages post-batch, pre-filter, filter, pre-score and score."""
 
-    name: str = "TopologySpreadConstraints"
-    depends_on_bindings: bool = True
+    name = "TopologySpreadConstraints"
 
     def depends_on(self, placement: PlacementKey, policy: PlacementPolicy) -> list[Fact]:
         """The topology labels."""
@@ -50,13 +48,13 @@ class TopologySpread:
                 return Refusal(violation_reason(tally.constraint))
         return None
 
-    def filter_fleet(self, cycle: Cycle, candidates: int) -> FleetRefusal:
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
         refused = 0
         for tally in self._tallies(cycle):
             if is_hard(tally.constraint):
                 refused |= tally.violating()
-        return FleetRefusal(refused & candidates)
+        return FleetRefusal(ClusterSet(candidates.names, refused & candidates.bits))
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """The smallest maxSkew that would let the cluster in."""
@@ -83,12 +81,13 @@ class TopologySpread:
                 total += VIOLATION_POINTS if violated else -change
         return Score(topology_spread=total)
 
-    def score_fleet(self, cycle: Cycle, candidates: int) -> Mapping[Score, int]:
+    def score_fleet(self, cycle: Cycle, candidates: ClusterSet) -> Mapping[Score, ClusterSet]:
         """As `score` for each candidate."""
-        totals: Partition[int] = {0: candidates}
+        totals: Partition[int] = {0: candidates.bits}
         for tally in self._tallies(cycle):
             totals = add_points(totals, tally.points())
-        return {Score(topology_spread=total): members for total, members in totals.items()}
+        names = candidates.names
+        return {Score(topology_spread=total): ClusterSet(names, members) for total, members in totals.items()}
 
     def _tallies(self, cycle: Cycle) -> list[SpreadTally]:
         """The counts as of this cycle: DoNotSchedule constraints first, as KubeFleet evaluates them."""
@@ -99,5 +98,5 @@ class TopologySpread:
             tallies = [SpreadTally(constraint, column) for constraint, column in zip(ordered, columns, strict=True)]
             cycle.notes[self.name] = tallies
         for tally in tallies:
-            tally.follow(cycle.present)
+            tally.follow(cycle.present.bits)
         return tallies

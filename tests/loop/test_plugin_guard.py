@@ -11,17 +11,17 @@ import pytest
 
 from gitfleet.loop.plugin_guard import PluginStalled, guarded
 from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.fleet import SchedulerPlugin
+from gitfleet.model.fleet import ListedPlugin
 from gitfleet.model.placements import PlacementKey, PlacementPolicy
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule import index_fleet, profile_from, schedule
-from gitfleet.schedule.plugins import Cycle, Refusal
+from gitfleet.schedule.plugins import Cycle, Refusal, SchedulerPlugin, stages_of
 from tests.schedule.fleets import cluster
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-class Picky:
+class Picky(SchedulerPlugin):
     """Refuses what its args name; hangs where they say so."""
 
     name = "Picky"
@@ -40,7 +40,7 @@ class Picky:
 
 def answer_with(args: Mapping[str, Any]) -> Any:
     available = {"Picky": guarded(Picky, patience=0.05)}
-    profile, faults = profile_from([SchedulerPlugin(name="Picky", args=args)], available)
+    profile, faults = profile_from([ListedPlugin(name="Picky", args=args)], available)
     assert not faults
     request = SchedulingRequest(
         placement=PlacementKey("", "web"), policy=PlacementPolicy(), policy_snapshot="web-0", now=NOW
@@ -74,4 +74,4 @@ def test_one_that_hung_is_not_asked_again_and_gets_no_second_thread() -> None:
 
 def test_only_the_stages_that_the_plugin_has() -> None:
     plugin = guarded(Picky)({})
-    assert hasattr(plugin, "filter") and not hasattr(plugin, "score")
+    assert stages_of(plugin) == {"filter"}

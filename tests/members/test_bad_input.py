@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from gitfleet import wiring
 from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.objects import JsonObject
-from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal
+from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin
 from gitfleet.simulation.scenario import WriteFile
 from tests import builders
 from tests.members.plays import (
@@ -47,12 +46,11 @@ def others_are_sound(played: Played) -> None:
 # Plug-ins
 
 
-@dataclass(frozen=True)
-class Moody:
+class Moody(SchedulerPlugin):
     """A filter that fails for one placement."""
 
-    name: str = "Moody"
-    depends_on_bindings: bool = False
+    name = "Moody"
+    depends_on_bindings = False
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
         if cycle.placement.name == "crp":

@@ -174,8 +174,8 @@ def test_who_logs_in_by_the_url_is_not_told() -> None:
 # Collecting
 
 
-class Scripted:
-    """A provider that does what it is told to."""
+class Scripted(PropertyProvider):
+    """A provider whose operations are given."""
 
     def __init__(self, collect: Callable[[], Any] = Collected, start: Callable[[], None] = lambda: None) -> None:
         self.calls: list[str] = []
@@ -197,6 +197,30 @@ def collector(**providers: PropertyProvider) -> Collector:
 
     listed = [Provider(name=name, key=name, make=maker(one)) for name, one in providers.items()]
     return Collector(Package(), lambda: listed, limit=LIMIT)
+
+
+class Misspelt(Scripted):
+    def colect(self) -> Collected:
+        return Collected()
+
+
+class Underived:
+    def start(self, cluster: ClusterView) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [
+        (Misspelt(), "Misspelt has no hook colect: did you mean collect? Helpers start with an underscore"),
+        (Underived(), "its factory made a Underived, which does not derive from PropertyProvider"),
+    ],
+)
+def test_a_provider_that_cannot_be_used_says_why_when_it_is_started(provider: Any, message: str) -> None:
+    gathered = collector(odd=provider, fine=Scripted(telling(a="1"))).gather(START, PERIOD)
+    status, reason, said = conditions(gathered)["ClusterPropertyProviderStarted"]
+    assert (status, reason) == ("False", "FailedToStart")
+    assert message in said
+    assert values(gathered) == {"a": "1"}
 
 
 def conditions(gathered: Gathered) -> dict[str, tuple[str, str, str]]:

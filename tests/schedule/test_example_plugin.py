@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.model.fleet import SchedulerPlugin
+from gitfleet.model.fleet import ListedPlugin
 from gitfleet.model.placements import PlacementPolicy
 from gitfleet.schedule import explain, index_fleet, profile_from, schedule, schedule_key
 from tests.schedule.fleets import NOW, cluster, request, states
@@ -38,7 +38,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EntryPoint:
 
 
 def test_the_example_refuses_what_costs_too_much(installed: EntryPoint) -> None:
-    listed = SchedulerPlugin(name="CostCeiling", args={"ceiling": "2.50"})
+    listed = ListedPlugin(name="CostCeiling", args={"ceiling": "2.50"})
     profile, faults = profile_from([listed], {installed.name: installed.load()})
     assert faults == ()
     answer = schedule(request(PlacementPolicy()), FLEET, profile)
@@ -52,7 +52,7 @@ def test_the_example_refuses_what_costs_too_much(installed: EntryPoint) -> None:
 
 
 def test_the_example_is_asked_again_only_when_its_label_changes(installed: EntryPoint) -> None:
-    listed = SchedulerPlugin(name="CostCeiling", args={"ceiling": "2.50"})
+    listed = ListedPlugin(name="CostCeiling", args={"ceiling": "2.50"})
     profile, _ = profile_from([listed], {installed.name: installed.load()})
     question = request(PlacementPolicy())
     cheaper = index_fleet([cluster("cheap", {COST: "1.00"}), *FLEET.clusters[1:]], NOW, FLEET)
@@ -61,12 +61,12 @@ def test_the_example_is_asked_again_only_when_its_label_changes(installed: Entry
     assert schedule_key(question, cheaper, profile=profile) != key
     assert schedule_key(question, labelled, profile=profile) == key
     other, _ = profile_from(
-        [SchedulerPlugin(name="CostCeiling", args={"ceiling": "9"})], {"CostCeiling": installed.load()}
+        [ListedPlugin(name="CostCeiling", args={"ceiling": "9"})], {"CostCeiling": installed.load()}
     )
     assert schedule_key(question, FLEET, profile=other) != key
 
 
 def test_the_example_refuses_args_that_it_cannot_use(installed: EntryPoint) -> None:
     for args in ({}, {"ceiling": "much"}, {"ceiling": "1", "x": 1}):
-        _, (fault,) = profile_from([SchedulerPlugin(name="CostCeiling", args=args)], {"CostCeiling": installed.load()})
+        _, (fault,) = profile_from([ListedPlugin(name="CostCeiling", args=args)], {"CostCeiling": installed.load()})
         assert fault.message.startswith("the scheduler plug-in CostCeiling refuses its args: ")

@@ -8,12 +8,22 @@ from typing import Any
 
 import pytest
 
+from gitfleet.loop.plugin_guard import guarded
 from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.fleet import SchedulerPlugin
+from gitfleet.model.fleet import ListedPlugin
 from gitfleet.model.labels import LabelSelector
 from gitfleet.model.objects import Origin
 from gitfleet.model.placements import ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PreferredTerm
-from gitfleet.ports.scheduling import Cycle, Refusal, Score, Unschedulable
+from gitfleet.ports.scheduling import (
+    ClusterSet,
+    Cycle,
+    Fact,
+    FleetRefusal,
+    Refusal,
+    SchedulerPlugin,
+    Score,
+    Unschedulable,
+)
 from gitfleet.schedule import DEFAULT_PROFILE, Profile, explain, index_fleet, profile_from, schedule
 from tests.schedule.fleets import NOW, binding, cluster, pick_n, request, spread, states
 
@@ -21,8 +31,8 @@ FLEET = index_fleet([cluster(name, {"zone": name[0]}) for name in ("a1", "a2", "
 
 
 @dataclass
-class NotThese:
-    """A filter that counts how often it is asked."""
+class NotThese(SchedulerPlugin):
+    """A filter that counts how often it is called."""
 
     names: tuple[str, ...] = ()
     name: str = "NotThese"
@@ -35,22 +45,22 @@ class NotThese:
 
 
 @dataclass(frozen=True)
-class Rather:
+class Rather(SchedulerPlugin):
     """A score for one cluster."""
 
+    name = "Rather"
     favourite: str
-    name: str = "Rather"
 
     def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
         return Score(affinity=10 * (cluster.name == self.favourite))
 
 
 @dataclass(frozen=True)
-class Broken:
+class Broken(SchedulerPlugin):
     """Fails at a stage."""
 
+    name = "Broken"
     error: Exception
-    name: str = "Broken"
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
         raise self.error
@@ -58,7 +68,7 @@ class Broken:
 
 def profile_with(plugin: Any, **more: Any) -> Profile:
     """The default profile and one plug-in of somebody else's."""
-    profile, faults = profile_from([SchedulerPlugin(name=plugin.name, **more)], {plugin.name: lambda args: plugin})
+    profile, faults = profile_from([ListedPlugin(name=plugin.name, **more)], {plugin.name: lambda args: plugin})
     assert faults == ()
     return profile
 
@@ -70,7 +80,7 @@ def test_no_list_is_the_default_profile() -> None:
 def test_a_listed_plugin_is_added_behind_the_default() -> None:
     names = [entry.name for entry in profile_with(NotThese()).entries]
     assert names == [*(entry.name for entry in DEFAULT_PROFILE.entries), "NotThese"]
-    reordered, _ = profile_from([SchedulerPlugin(name="TaintToleration"), SchedulerPlugin(name="ClusterAffinity")], {})
+    reordered, _ = profile_from([ListedPlugin(name="TaintToleration"), ListedPlugin(name="ClusterAffinity")], {})
     assert [entry.name for entry in reordered.entries][-2:] == ["TaintToleration", "ClusterAffinity"]
 
 
@@ -78,10 +88,10 @@ def test_a_disabled_plugin_has_no_say() -> None:
     from gitfleet.model.clusters import Taint
 
     tainted = index_fleet([cluster("a", taints=(Taint("k"),))], NOW)
-    profile, _ = profile_from([SchedulerPlugin(name="TaintToleration", enabled=False)], {})
+    profile, _ = profile_from([ListedPlugin(name="TaintToleration", enabled=False)], {})
     assert schedule(request(PlacementPolicy()), tainted).bindings == ()
     assert states(schedule(request(PlacementPolicy()), tainted, profile)) == {"a": "Scheduled"}
-    nowhere, faults = profile_from([SchedulerPlugin(name="Nowhere", enabled=False)], {})
+    nowhere, faults = profile_from([ListedPlugin(name="Nowhere", enabled=False)], {})
     assert (faults, len(nowhere.entries)) == ((), 6)
 
 
@@ -92,13 +102,13 @@ def _refusing(args: Mapping[str, Any]) -> NotThese:
 @pytest.mark.parametrize(
     ("listed", "message"),
     [
-        (SchedulerPlugin(name="Nowhere"), "there is no scheduler plug-in Nowhere; installed are "),
-        (SchedulerPlugin(name="Refusing"), "the scheduler plug-in Refusing refuses its args: it needs names"),
-        (SchedulerPlugin(name="ClusterAffinity", args={"x": 1}), "ClusterAffinity refuses its args: it takes none"),
-        (SchedulerPlugin(name="Nothing"), "the scheduler plug-in Nothing has no name, or no stage"),
+        (ListedPlugin(name="Nowhere"), "there is no scheduler plug-in Nowhere; installed are "),
+        (ListedPlugin(name="Refusing"), "the scheduler plug-in Refusing refuses its args: it needs names"),
+        (ListedPlugin(name="ClusterAffinity", args={"x": 1}), "ClusterAffinity refuses its args: it takes none"),
+        (ListedPlugin(name="Nothing"), "the scheduler plug-in Nothing cannot be used: its factory made a object"),
     ],
 )
-def test_a_plugin_that_cannot_be_used_is_a_fault_and_nothing_is_decided(listed: SchedulerPlugin, message: str) -> None:
+def test_a_plugin_that_cannot_be_used_is_a_fault_and_nothing_is_decided(listed: ListedPlugin, message: str) -> None:
     origin = Origin("gitfleet.yaml", 3)
     available = {"Refusing": _refusing, "Nothing": lambda args: object()}
     profile, (fault,) = profile_from([listed], available, origin=origin)  # type: ignore[arg-type]
@@ -111,8 +121,105 @@ def test_a_plugin_that_cannot_be_used_is_a_fault_and_nothing_is_decided(listed: 
     assert all(verdict.reason == answer.error for verdict in explain(question, FLEET, profile))
 
 
+class Misspelt(SchedulerPlugin):
+    name = "Unusable"
+
+    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
+        return Score()
+
+    def pre_filer(self, cycle: Cycle) -> bool:
+        return False
+
+
+class Nameless(SchedulerPlugin):
+    def post_batch(self, cycle: Cycle, size: int) -> int:
+        return size
+
+
+class Stageless(SchedulerPlugin):
+    name = "Unusable"
+
+    def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
+        return "pray"
+
+
+class Unexplained(SchedulerPlugin):
+    name = "Unusable"
+
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
+        return FleetRefusal(candidates)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        (Misspelt, "Misspelt has no hook pre_filer: did you mean pre_filter? Helpers start with an underscore"),
+        (Nameless, "Nameless has no name"),
+        (Stageless, "Stageless implements none of post_batch, filter and score"),
+        (Unexplained, "Unexplained has filter_fleet without filter, which explains its answers"),
+    ],
+)
+@pytest.mark.parametrize("guard", [False, True], ids=["plain", "guarded"])
+def test_what_is_wrong_with_a_plugin_is_said_when_it_is_loaded(
+    plugin: type[SchedulerPlugin], message: str, guard: bool
+) -> None:
+    def factory(args: Mapping[str, Any]) -> SchedulerPlugin:
+        return plugin()
+
+    available = {"Unusable": guarded(factory) if guard else factory}
+    profile, (fault,) = profile_from([ListedPlugin(name="Unusable")], available)
+    assert fault.message == f"the scheduler plug-in Unusable cannot be used: {message}"
+    assert schedule(request(PlacementPolicy()), FLEET, profile).bindings == ()
+
+
+def test_helpers_and_what_other_classes_bring_are_no_hooks() -> None:
+    class Mixin:
+        def describe(self) -> str:
+            return ""
+
+    class Fine(Rather, Mixin):
+        @classmethod
+        def from_args(cls, args: Mapping[str, Any]) -> Fine:
+            return cls(favourite=str(args))
+
+        def _helper(self) -> None: ...
+
+    assert profile_with(Fine("a1")).fault is None
+
+
+@dataclass(frozen=True)
+class OnlyZone(SchedulerPlugin):
+    """Judges the whole fleet at once."""
+
+    name = "OnlyZone"
+    zone: str
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        return None if cluster.labels.get("zone") == self.zone else Refusal("another zone")
+
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
+        assert set(candidates | cycle.clusters) == set(cycle.clusters)
+        return FleetRefusal(candidates - cycle.clusters_with(Fact("label", "zone"), self.zone))
+
+    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
+        return Score(affinity=cluster.name == "b1")
+
+    def score_fleet(self, cycle: Cycle, candidates: ClusterSet) -> Mapping[Score, ClusterSet]:
+        best = candidates & ClusterSet.of(candidates.names, ["b1"])
+        return {Score(affinity=1): best, Score(): candidates - best}
+
+
+def test_a_plugin_that_judges_the_whole_fleet_gets_and_gives_sets_of_names() -> None:
+    answer = schedule(request(pick_n(1)), FLEET, profile_with(OnlyZone("b")))
+    assert states(answer) == {"b1": "Scheduled"}
+    assert states(schedule(request(PlacementPolicy()), FLEET, profile_with(OnlyZone("a")))) == {
+        "a1": "Scheduled",
+        "a2": "Scheduled",
+    }
+
+
 def test_a_plugin_listed_twice_is_a_fault() -> None:
-    _, faults = profile_from([SchedulerPlugin(name="TaintToleration"), SchedulerPlugin(name="TaintToleration")], {})
+    _, faults = profile_from([ListedPlugin(name="TaintToleration"), ListedPlugin(name="TaintToleration")], {})
     assert [fault.message for fault in faults] == ["the scheduler plug-in TaintToleration is listed twice"]
 
 
@@ -165,14 +272,13 @@ def test_a_used_up_deadline_stops_between_two_calls() -> None:
     plugin = NotThese()
     budget: Iterator[bool] = iter([False] * 8 + [True] * 100)
     answer = schedule(request(PlacementPolicy()), FLEET, profile_with(plugin), deadline=lambda: next(budget))
-    assert answer.error == "the time for scheduling was used up before the plug-in NotThese was asked"
+    assert answer.error == "the time for scheduling was used up before the plug-in NotThese was called"
     assert len(plugin.asked) < 4
 
 
 def test_a_batch_limit_of_nothing_ends_the_chain() -> None:
-    @dataclass(frozen=True)
-    class Never:
-        name: str = "Never"
+    class Never(SchedulerPlugin):
+        name = "Never"
 
         def post_batch(self, cycle: Cycle, size: int) -> int:
             return 0
@@ -182,7 +288,7 @@ def test_a_batch_limit_of_nothing_ends_the_chain() -> None:
 
 
 def test_a_profile_that_lets_a_cluster_be_picked_twice_makes_no_second_binding() -> None:
-    profile, _ = profile_from([SchedulerPlugin(name="SamePlacementAffinity", enabled=False)], {})
+    profile, _ = profile_from([ListedPlugin(name="SamePlacementAffinity", enabled=False)], {})
     question = request(pick_n(4, topology_spread_constraints=(spread("zone", hard=False),)), binding("b2"))
     answer = schedule(question, FLEET, profile)
     names = [each.cluster for each in answer.bindings]

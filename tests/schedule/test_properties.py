@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given
@@ -14,32 +14,25 @@ from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.placements import PlacementPolicy
 from gitfleet.schedule import DEFAULT_PROFILE, explain, index_fleet, schedule, schedule_key
 from gitfleet.schedule.builtin import DEFAULT_PLUGINS
-from gitfleet.schedule.plugins import Plugin
+from gitfleet.schedule.plugins import SchedulerPlugin, stages_of
 from gitfleet.schedule.profile import Entry, make_profile
 from tests.schedule.fleets import NOW, cluster, fleets, histories, pick_n, policies, request, spread
 
 HELD = (BindingState.SCHEDULED, BindingState.BOUND)
 
 
-@dataclass(frozen=True)
-class OneByOne:
-    """A built-in plug-in without its whole-fleet judgements, asked about each cluster in each cycle."""
-
-    inner: Plugin
-    depends_on_bindings: bool = True
-
-    def __getattr__(self, name: str) -> object:
-        if name in ("filter_fleet", "score_fleet"):
-            raise AttributeError(name)
-        return getattr(self.inner, name)
-
-    @property
-    def name(self) -> str:
-        """The built-in's name."""
-        return self.inner.name
+def one_by_one(plugin: SchedulerPlugin) -> SchedulerPlugin:
+    """A built-in plug-in without its whole-fleet judgements, called for each cluster in each cycle."""
+    stages = {
+        stage: staticmethod(getattr(plugin, stage))
+        for stage in stages_of(plugin)
+        if stage not in ("filter_fleet", "score_fleet")
+    }
+    made: type[SchedulerPlugin] = type("OneByOne", (SchedulerPlugin,), {"name": plugin.name, **stages})
+    return made()
 
 
-PLAIN_PROFILE = make_profile(Entry(OneByOne(plugin)) for plugin in DEFAULT_PLUGINS)
+PLAIN_PROFILE = make_profile(Entry(one_by_one(plugin)) for plugin in DEFAULT_PLUGINS)
 
 
 @given(fleets(), policies(), histories())

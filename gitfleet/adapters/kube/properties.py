@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
-from gitfleet.errors import BadInput, Forbidden, RetryLater
+from gitfleet.errors import BadInput, Forbidden
 from gitfleet.formats.quantities import parse_quantity
 from gitfleet.model.clusters import ResourceUsage
 from gitfleet.model.objects import JsonObject
-from gitfleet.ports.properties import ClusterView, Collected
+from gitfleet.ports.properties import Collected, PropertyProvider
 
 NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
 K8S_VERSION: Final = "k8s.io/k8s-version"
@@ -19,11 +19,11 @@ _RESOURCES: Final = ("cpu", "memory")
 _RUNNING: Final = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 
 
-class CoreProvider:
-    """PropertyProvider of node count, version, entry point, and total, allocatable and available cpu and memory.
+class CoreProvider(PropertyProvider):
+    """Node count, version, entry point, and total, allocatable and available cpu and memory.
 
     Available is what nodes can give less what the containers of pods that run on them, or will, have asked for. With
-    `{available: false}` in its args no pod is ever listed, and nothing is said about it.
+    `{available: false}` in its args pods are not listed, and available is left out.
     """
 
     def __init__(self, args: JsonObject) -> None:
@@ -32,17 +32,10 @@ class CoreProvider:
         if unknown or not isinstance(wanted, bool):
             raise BadInput('the provider core takes one argument, "available", which is true or false')
         self._counts_pods = wanted
-        self._cluster: ClusterView | None = None
-
-    def start(self, cluster: ClusterView) -> None:
-        """PropertyProvider.start."""
-        self._cluster = cluster
 
     def collect(self) -> Collected:
-        """PropertyProvider.collect; what may not be listed is left out and told as a problem."""
-        cluster = self._cluster
-        if cluster is None:
-            raise RetryLater("the provider core was not started")
+        """What may not be listed is left out and reported as a problem."""
+        cluster = self.cluster
         version = (cluster.get("/version") or {}).get("gitVersion")
         properties = {ENTRYPOINT: cluster.server, **({K8S_VERSION: str(version)} if version else {})}
         try:

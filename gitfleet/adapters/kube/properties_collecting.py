@@ -11,12 +11,13 @@ from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
 from gitfleet.adapters.kube.properties_lane import Lane, Late, Raised, Returned
-from gitfleet.errors import MissingPart
+from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.masking import masked
 from gitfleet.model.clusters import PropertyValue, ResourceUsage
 from gitfleet.model.conditions import Status
 from gitfleet.model.fleet import ListedProvider
+from gitfleet.model.hooks import misspelt_hook
 from gitfleet.model.observations import ReportedCondition
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider, PropertyProviderFactory
 
@@ -131,6 +132,10 @@ class Collector:
 
     def _begin(self, provider: Provider) -> PropertyProvider:
         running = provider.make()
+        if not isinstance(running, PropertyProvider):
+            raise BadInput(f"its factory made a {type(running).__name__}, which does not derive from PropertyProvider")
+        if misspelt := misspelt_hook(running, PropertyProvider):
+            raise BadInput(misspelt)
         running.start(self._view)
         return running
 

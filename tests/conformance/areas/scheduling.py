@@ -31,7 +31,7 @@ from gitfleet.schedule import DEFAULT_PROFILE, index_fleet, schedule
 from gitfleet.schedule.admission import taint_reason, untolerated
 from gitfleet.schedule.affinity import ClusterAffinity as AffinityPlugin
 from gitfleet.schedule.affinity import affinity_score
-from gitfleet.schedule.bits import positions
+from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.plugins import Cycle, Unschedulable
 from gitfleet.schedule.properties import interpolate
 from gitfleet.schedule.spread import count_domains, effect_of, special_counts
@@ -170,15 +170,14 @@ def cluster_of(doc: Mapping[str, Any]) -> MemberCluster:
 def cycle_on(policy: PlacementPolicy, clusters: list[MemberCluster], holders: list[str] | None = None) -> Cycle:
     """A first cycle over a fleet in which some clusters hold a placement."""
     fleet = index_fleet(clusters, NOW)
-    present = sum(1 << fleet.position[name] for name in dict.fromkeys(holders or ()))
     return Cycle(
         placement=PlacementKey("", "p"),
         policy=policy,
         fleet=fleet,
         now=NOW,
         number=1,
-        present=present,
-        obsolete=0,
+        present=ClusterSet.of(fleet.names, set(holders or ())),
+        obsolete=ClusterSet(fleet.names),
         notes={},
     )
 
@@ -194,7 +193,7 @@ def run_affinity_filter(case: dict[str, Any]) -> str | None:
         cycle = cycle_on(policy, [cluster])
         try:
             refused = plugin.pre_filter(cycle) and plugin.filter(cycle, cluster) is not None
-            if plugin.pre_filter(cycle) and bool(plugin.filter_fleet(cycle, 1).refused) != refused:
+            if plugin.pre_filter(cycle) and bool(plugin.filter_fleet(cycle, cycle.clusters).refused) != refused:
                 return f"the fleet filter disagrees with the filter about {cluster.name}"
             got[cluster.name] = "reject" if refused else "pass"
         except Unschedulable:
@@ -216,10 +215,10 @@ def run_affinity_score(case: dict[str, Any]) -> str | None:
         if not plugin.pre_score(cycle):
             return difference({"skipped": True}, case["out"])
         got = {c.name: plugin.score(cycle, c).affinity for c in clusters}
-        for score, members in plugin.score_fleet(cycle, cycle.fleet.everyone).items():
-            for i in positions(members):
-                if got[cycle.fleet.names[i]] != score.affinity:
-                    return f"the fleet score disagrees with the score of {cycle.fleet.names[i]}"
+        for score, members in plugin.score_fleet(cycle, cycle.clusters).items():
+            for name in members:
+                if got[name] != score.affinity:
+                    return f"the fleet score disagrees with the score of {name}"
         return _scores(got, case)
     except Unschedulable as error:
         return None if case["out"].get("error") else f"expected {case['out']}, got the error {error}"
@@ -293,11 +292,11 @@ def _evaluate(given: Mapping[str, Any], out: Mapping[str, Any]) -> str | None:
             filtered[cluster.name] = refusal.reason
         else:
             scores[cluster.name] = plugin.score(cycle, cluster).topology_spread
-    refused = plugin.filter_fleet(cycle, cycle.fleet.everyone).refused
-    if {cycle.fleet.names[i] for i in positions(refused)} != set(filtered):
+    refused = plugin.filter_fleet(cycle, cycle.clusters).refused
+    if set(refused) != set(filtered):
         return "the fleet filter disagrees with the filter"
-    for score, members in plugin.score_fleet(cycle, cycle.fleet.everyone ^ refused).items():
-        if any(scores[cycle.fleet.names[i]] != score.topology_spread for i in positions(members)):
+    for score, members in plugin.score_fleet(cycle, cycle.clusters - refused).items():
+        if any(scores[name] != score.topology_spread for name in members):
             return "the fleet score disagrees with the score"
     return difference({"filtered": filtered, "scores": scores}, {"filtered": {}, "scores": {}, **out})
 

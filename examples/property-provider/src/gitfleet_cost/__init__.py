@@ -11,36 +11,25 @@ The platform team of each cluster keeps a ConfigMap with the prices of a cpu and
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
-from gitfleet.model.conditions import Status
-from gitfleet.ports.properties import ClusterView, Collected, ReportedCondition
+from gitfleet.ports.properties import Collected, JsonObject, PropertyProvider, ReportedCondition, Status
 
 PREFIX = "cost.example.com/"
 PRICES = ("per-cpu-hour", "per-gb-hour")
 
 
-class CostProvider:
-    """PropertyProvider (gitfleet.ports.properties) with the two operations start and collect.
+class CostProvider(PropertyProvider):
+    """`args` are what gitfleet.yaml says: `namespace` and `name` of the ConfigMap."""
 
-    `args` are what gitfleet.yaml says: `namespace` and `name` of the ConfigMap.
-    """
-
-    def __init__(self, args: Any) -> None:
+    def __init__(self, args: JsonObject) -> None:
         unknown = sorted(set(args) - {"namespace", "name"})
         if unknown:
             raise ValueError(f"unknown arguments: {', '.join(unknown)}")
         self._path = f"/api/v1/namespaces/{args.get('namespace', 'platform')}/configmaps/{args.get('name', 'prices')}"
-        self._cluster: ClusterView | None = None
-
-    def start(self, cluster: ClusterView) -> None:
-        """Keep what gives access to the cluster; whatever takes long belongs into `collect`."""
-        self._cluster = cluster
 
     def collect(self) -> Collected:
         """The prices that can be read, and a condition of our own that says whether there are any."""
-        assert self._cluster is not None  # noqa: S101 - gitfleet starts a provider before it collects
-        found = self._cluster.get(self._path)
+        found = self.cluster.get(self._path)
         if found is None:
             missing = ReportedCondition("PricesKnown", Status.FALSE, "NoPriceList", f"{self._path} is not there")
             return Collected(conditions=(missing,))
