@@ -22,11 +22,11 @@ import orjson
 from kubernetes.client import ApiClient
 
 from gitfleet.adapters.kube import KubeClient, KubeDirectory
+from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.api.objects import Manifest, Origin, key_of
+from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.clusters import Connection, MemberCluster
-from gitfleet.model.objects import Manifest, Origin, key_of
 from gitfleet.model.operations import Create
-from gitfleet.model.placements import PlacementKey
 from tests.realparts.control_plane import ApiServer, ControlPlanes
 
 

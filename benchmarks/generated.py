@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import Manifest, ObjectKey
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 

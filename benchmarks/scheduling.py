@@ -20,11 +20,11 @@ from functools import partial
 from time import process_time
 from typing import TypeVar
 
-from gitfleet.model.bindings import Binding
-from gitfleet.model.clusters import AgentStatus, ClusterStatus, MemberCluster
-from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.placements import (
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.placements import (
     ClusterAffinity,
     ClusterSelectorTerm,
     PlacementKey,

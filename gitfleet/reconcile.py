@@ -14,11 +14,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfleet import apply, desired, observe, rollout, schedule, snapshots, status, works
-from gitfleet.model.conditions import Condition
+from gitfleet.api.conditions import Condition
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
-from gitfleet.model.placements import Placement, PlacementKey
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import FleetState, PlacementRecord, keep

@@ -20,6 +20,8 @@ from gitfleet.adapters.git import GitCredentials, GitRemote
 from gitfleet.adapters.git_setup import local_git_dir, make_repository
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.state_dir import StateDirectory
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
@@ -30,9 +32,7 @@ from gitfleet.loop.runner import Wake
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.workspace import Workspace
-from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.events import Event
-from gitfleet.model.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.ports.properties import PropertyProviderFactory
 from gitfleet.ports.repos import RepoReader, RepoWriter

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import yaml
 
+from gitfleet.api.clusters import ClusterStatus, Connection, MemberCluster, PropertyValue
+from gitfleet.api.objects import JsonObject, Manifest, Origin, key_of
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.clusters import ClusterStatus, Connection, MemberCluster, PropertyValue
-from gitfleet.model.objects import JsonObject, Manifest, Origin, key_of
 
 PLACEMENT_API: Final = "placement.kubernetes-fleet.io/v1beta1"
 CLUSTER_API: Final = "cluster.kubernetes-fleet.io/v1beta1"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey
+from gitfleet.api.placements import ApplyStrategyType, PlacementKey
 from gitfleet.apply.ledgers import Identity, by_identity
 from gitfleet.apply.requests import ApplyRequest
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import GroupKind, JsonObject, Manifest, ObjectKey
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.placements import ApplyStrategyType, PlacementKey
 from gitfleet.model.works import Work
 
 CRD_KIND = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")

@@ -17,7 +17,7 @@ from typing import Final
 
 import orjson
 
-from gitfleet.model.objects import JsonObject, JsonValue
+from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.model.operations import DifferenceDetails
 from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
-from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
-from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.state import FleetState, Inventory
 from gitfleet.model.works import Work
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gitfleet.model.inventory import InventoryEntry
+from gitfleet.api.inventory import InventoryEntry
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Release, Update
 from gitfleet.model.shapes import is_own_apply, shape_digest

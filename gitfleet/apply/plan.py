@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.claims import index_claims
 from gitfleet.apply.ledgers import Identity
 from gitfleet.apply.pruning import prune
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.apply.wanted import decide
 from gitfleet.apply.waves import wave_of
-from gitfleet.model.objects import ObjectKey
 from gitfleet.model.operations import Delete, Operation, Refuse, Release
-from gitfleet.model.placements import PlacementKey
 
 
 def plan_apply(request: ApplyRequest) -> tuple[Operation, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import GroupKind
+from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind, is_terminating
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.apply.waves import propagation_of, wave_of
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import GroupKind
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, Operation, Release
-from gitfleet.model.placements import DeletePropagation, PlacementKey
 
 
 def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:

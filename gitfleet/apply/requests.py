@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from gitfleet.model.objects import ObjectKey
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.model.observations import LiveObjects
-from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 

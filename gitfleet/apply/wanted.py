@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import ApplyStrategyType, ComparisonOption, WhenToApply, WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.apply.waves import wave_of
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import Manifest
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, Operation, Refuse, Update
-from gitfleet.model.placements import ApplyStrategyType, ComparisonOption, WhenToApply, WhenToTakeOver
 from gitfleet.model.shapes import FIELD_MANAGER, shape_digest
 from gitfleet.model.works import Work
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from gitfleet.model.objects import GroupKind
+from gitfleet.api.objects import GroupKind
 
 LAST_WAVE: Final = 999
 """Where everything goes that no wave names, custom kinds above all."""

@@ -13,7 +13,7 @@ from gitfleet.cli.output import print_json, show
 from gitfleet.cli.talk import plain, say
 
 if TYPE_CHECKING:
-    from gitfleet.model.faults import Fault
+    from gitfleet.api.faults import Fault
 
 
 @click.command(epilog=options.example("gitfleet validate", "gitfleet validate . --rev my-change -o github"))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gitfleet.api.objects import JsonObject
 from gitfleet.model.desired import Desired
-from gitfleet.model.objects import JsonObject
 
 _ALIASES: Final[Mapping[str, str]] = {
     alias: plain

@@ -28,6 +28,7 @@ Forbidden here: I/O, clocks, other packages. Sources: contracts.md §1, kubeflee
 from collections.abc import Iterator
 from hashlib import sha256
 
+from gitfleet.api.objects import Manifest
 from gitfleet.desired.accept import Accepted, accept
 from gitfleet.desired.editors import kinds, schema_for
 from gitfleet.desired.paths import (
@@ -51,7 +52,6 @@ from gitfleet.formats.yaml_reader import (
     line_of,
     parse_documents,
 )
-from gitfleet.model.objects import Manifest
 
 __all__ = [
     "IGNORE_FILE",

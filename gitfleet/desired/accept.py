@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitfleet.model.clusters import MemberCluster
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.desired import Desired
-from gitfleet.model.placements import Placement, PlacementKey
 from gitfleet.model.state import FleetState
 
 

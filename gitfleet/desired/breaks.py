@@ -12,8 +12,8 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from gitfleet.api.objects import JsonValue
 from gitfleet.formats.yaml_scalars import shown
-from gitfleet.model.objects import JsonValue
 
 Location = tuple[str | int, ...]
 Break = tuple[Location, str]

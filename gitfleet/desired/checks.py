@@ -10,6 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration
 from gitfleet.desired.breaks import dotted, read_shape
 from gitfleet.desired.clusters import MemberClusterSpecShape
 from gitfleet.desired.overrides import OverridePolicyShape, patch_path_break
@@ -18,8 +20,6 @@ from gitfleet.desired.placement_shapes import TolerationShape
 from gitfleet.desired.placements import toleration_of
 from gitfleet.desired.staged import BudgetSpecShape, budget_breaks
 from gitfleet.desired.updates import policy_update_break, removed_tolerations
-from gitfleet.model.objects import JsonObject, JsonValue
-from gitfleet.model.placements import PlacementPolicy, PlacementType, Toleration
 
 
 def check_policy(policy: JsonObject) -> list[str]:

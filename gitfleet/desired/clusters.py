@@ -7,6 +7,17 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from gitfleet.api.clusters import (
+    AgentStatus,
+    ClusterStatus,
+    Connection,
+    MemberCluster,
+    PropertyValue,
+    ResourceUsage,
+    Taint,
+)
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.placements import DeletePropagation
 from gitfleet.desired.breaks import Break, Broken
 from gitfleet.desired.shapes import (
     ConditionShape,
@@ -22,17 +33,6 @@ from gitfleet.desired.shapes import (
     conditions_of,
     parse_time,
 )
-from gitfleet.model.clusters import (
-    AgentStatus,
-    ClusterStatus,
-    Connection,
-    MemberCluster,
-    PropertyValue,
-    ResourceUsage,
-    Taint,
-)
-from gitfleet.model.objects import JsonObject, Origin
-from gitfleet.model.placements import DeletePropagation
 
 
 class TaintShape(Shape):

@@ -9,6 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.objects import GroupKind, Manifest, Origin
+from gitfleet.api.overrides import Override, OverrideKey
+from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
+from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun
 from gitfleet.desired.breaks import Break
 from gitfleet.desired.paths import FLEET_FILE
 from gitfleet.desired.payload import known_scope, scope_break
@@ -22,12 +28,6 @@ from gitfleet.desired.updates import (
     placement_update_breaks,
     run_update_breaks,
 )
-from gitfleet.model.fleet import FleetConfig
-from gitfleet.model.objects import GroupKind, Manifest, Origin
-from gitfleet.model.overrides import Override, OverrideKey
-from gitfleet.model.placements import Placement, PlacementKey, SelectionScope
-from gitfleet.model.snapshots import OverrideSnapshot
-from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, StagedRun
 from gitfleet.model.state import FleetState
 
 Refusals: TypeAlias = list[tuple[ReadObject, Break]]

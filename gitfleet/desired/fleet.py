@@ -8,6 +8,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 from pydantic.alias_generators import to_camel
 
+from gitfleet.api.fleet import Branches, FleetConfig, HealthCheck, ListedPlugin, ListedProvider
+from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.desired.breaks import Break
 from gitfleet.desired.shapes import (
     AnyMapping,
@@ -19,8 +21,6 @@ from gitfleet.desired.shapes import (
     Shape,
     seconds_of,
 )
-from gitfleet.model.fleet import Branches, FleetConfig, HealthCheck, ListedPlugin, ListedProvider
-from gitfleet.model.objects import JsonObject, Origin
 
 
 class BranchesShape(Shape):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.desired.paths import (
     IGNORE_FILE,
     MAX_FILE_BYTES,
@@ -21,7 +22,6 @@ from gitfleet.desired.paths import (
 )
 from gitfleet.desired.readings import FileReading
 from gitfleet.desired.request import SUBMODULE, SYMLINK, DesiredRequest, SourceFile
-from gitfleet.model.faults import Fault, Severity
 
 
 @dataclass(slots=True)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gitfleet.api.clusters import CLUSTER_GROUP
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.desired import clusters, fleet, overrides, placements, staged
 from gitfleet.desired.breaks import Break
 from gitfleet.desired.placement_files import PlacementShape, ResourcePlacementShape
 from gitfleet.desired.shapes import ObjectShape
-from gitfleet.model.clusters import CLUSTER_GROUP
-from gitfleet.model.objects import JsonObject, Origin
-from gitfleet.model.placements import PLACEMENT_GROUP
 
 GITFLEET_GROUP: Final = "gitfleet.dev"
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
 from gitfleet.desired.breaks import Break, Broken
 from gitfleet.desired.placement_shapes import ClusterSelectorTermShape
 from gitfleet.desired.placements import cluster_term_of
 from gitfleet.desired.shapes import NonEmpty, ObjectShape, Shape, selector_breaks
-from gitfleet.model.objects import JsonObject, Origin
-from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
 
 
 class JsonPatchShape(Shape):

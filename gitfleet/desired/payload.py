@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 from gitfleet.desired.breaks import Break
 from gitfleet.desired.scopes import BUILT_IN
 from gitfleet.desired.shapes import is_dns_subdomain
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 
 
 def read_manifest(body: JsonObject, origin: Origin) -> tuple[Manifest | None, list[Break]]:

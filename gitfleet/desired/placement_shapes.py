@@ -1,6 +1,6 @@
 """The parts of placements that people write, each sound or not by itself (KubeFleet apis/placement/v1).
 
-Defaults are those of `gitfleet.model.placements`; a field left out here is None and takes its default there.
+Defaults are those of `gitfleet.api.placements`; a field left out here is None and takes its default there.
 """
 
 from __future__ import annotations

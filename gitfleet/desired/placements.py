@@ -1,21 +1,12 @@
-"""Placement files become `gitfleet.model.placements` values; fields left out take the model's defaults."""
+"""Placement files become `gitfleet.api.placements` values; fields left out take the model's defaults."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from gitfleet.desired.breaks import Break
-from gitfleet.desired.placement_files import PlacementShape, PolicyShape, StrategyShape
-from gitfleet.desired.placement_shapes import (
-    AffinityShape,
-    ClusterSelectorTermShape,
-    ResourceSelectorShape,
-    RollingUpdateShape,
-    TolerationShape,
-)
-from gitfleet.model.objects import JsonObject, Origin
-from gitfleet.model.placements import (
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.placements import (
     ApplyStrategy,
     ApplyStrategyType,
     ClusterAffinity,
@@ -38,6 +29,15 @@ from gitfleet.model.placements import (
     TopologySpreadConstraint,
     WhenToApply,
     WhenToTakeOver,
+)
+from gitfleet.desired.breaks import Break
+from gitfleet.desired.placement_files import PlacementShape, PolicyShape, StrategyShape
+from gitfleet.desired.placement_shapes import (
+    AffinityShape,
+    ClusterSelectorTermShape,
+    ResourceSelectorShape,
+    RollingUpdateShape,
+    TolerationShape,
 )
 
 

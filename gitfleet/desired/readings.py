@@ -10,6 +10,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.objects import JsonObject, JsonValue, Manifest, Origin
+from gitfleet.api.overrides import Override
+from gitfleet.api.placements import PLACEMENT_GROUP, Placement
+from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
 from gitfleet.desired.breaks import Break, Location, dotted, read_shape, without_nulls
 from gitfleet.desired.kinds import (
     ENVELOPES,
@@ -24,13 +31,6 @@ from gitfleet.desired.payload import read_manifest
 from gitfleet.desired.staged import ApprovalPayloadShape, approval_of_payload
 from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
 from gitfleet.formats.yaml_scalars import shown
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.faults import Fault, Severity
-from gitfleet.model.fleet import FleetConfig
-from gitfleet.model.objects import JsonObject, JsonValue, Manifest, Origin
-from gitfleet.model.overrides import Override
-from gitfleet.model.placements import PLACEMENT_GROUP, Placement
-from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
 
 Contents: TypeAlias = Callable[[str], bytes]
 """The bytes of a blob by its id; asked only for files with faults."""

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gitfleet.api.clusters import CLUSTER_GROUP
+from gitfleet.api.faults import Severity
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.objects import Manifest, Origin
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.readings import FileReading, Identity, ReadObject, payload_identity
 from gitfleet.desired.request import DesiredRequest
-from gitfleet.model.clusters import CLUSTER_GROUP
-from gitfleet.model.faults import Severity
-from gitfleet.model.fleet import FleetConfig
-from gitfleet.model.objects import Manifest, Origin
-from gitfleet.model.overrides import OverrideKey
-from gitfleet.model.placements import PLACEMENT_GROUP, PlacementKey
 
 
 class Recovery:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from gitfleet.model.objects import GroupKind, Manifest
+from gitfleet.api.objects import GroupKind, Manifest
 
 CRD: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 

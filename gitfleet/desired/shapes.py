@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from gitfleet.model.conditions import Condition, Conditions, Status
-from gitfleet.model.labels import LabelRequirement, LabelSelector
+from gitfleet.api.conditions import Condition, Conditions, Status
+from gitfleet.api.labels import LabelRequirement, LabelSelector
 
 _DNS_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _DNS_SUBDOMAIN: Final = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")

@@ -9,6 +9,17 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.staged import (
+    Approval,
+    DisruptionBudget,
+    Eviction,
+    NamespacedName,
+    Stage,
+    StagedRun,
+    StagedStrategy,
+    StageTask,
+)
 from gitfleet.desired.breaks import Break, Broken
 from gitfleet.desired.shapes import (
     ConditionShape,
@@ -24,17 +35,6 @@ from gitfleet.desired.shapes import (
     int_or_percent,
     seconds_of,
     selector_breaks,
-)
-from gitfleet.model.objects import JsonObject, Origin
-from gitfleet.model.staged import (
-    Approval,
-    DisruptionBudget,
-    Eviction,
-    NamespacedName,
-    Stage,
-    StagedRun,
-    StagedStrategy,
-    StageTask,
 )
 
 

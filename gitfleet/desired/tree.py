@@ -6,6 +6,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.objects import GroupKind, Manifest, Origin
+from gitfleet.api.overrides import Override
+from gitfleet.api.placements import PLACEMENT_GROUP, Placement
+from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
@@ -20,14 +27,7 @@ from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.readings import Identity, ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.request import DesiredRequest
-from gitfleet.model.clusters import MemberCluster
 from gitfleet.model.desired import Desired
-from gitfleet.model.faults import Fault, LastGood, Severity
-from gitfleet.model.fleet import FleetConfig
-from gitfleet.model.objects import GroupKind, Manifest, Origin
-from gitfleet.model.overrides import Override
-from gitfleet.model.placements import PLACEMENT_GROUP, Placement
-from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 
 _T = TypeVar("_T")
 _MOST_GUESSES: Final = 1_000_000

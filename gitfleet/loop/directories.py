@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.errors import BadInput
-from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitfleet import reconcile, rollout, status, views
+from gitfleet.api.faults import is_error
+from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.quiet import Quiet, quiet_after, with_known_objects
@@ -17,8 +19,6 @@ from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
-from gitfleet.model.faults import is_error
-from gitfleet.model.fleet import Branches, FleetConfig
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState

@@ -8,9 +8,9 @@ from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import GitfleetError, Stopped
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clusters import ClusterDirectory

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
+from gitfleet.api.objects import JsonObject
 from gitfleet.formats.canonical_json import canonical_json
-from gitfleet.model.objects import JsonObject
 from gitfleet.schedule import PluginFactory, SchedulerPlugin
 from gitfleet.schedule.plugins import stages_of, usable
 

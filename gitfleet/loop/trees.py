@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from gitfleet import desired, snapshots
+from gitfleet.api.objects import Manifest
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
-from gitfleet.model.objects import Manifest
-from gitfleet.model.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gitfleet import desired
+from gitfleet.api.clusters import MemberCluster, Taint
 from gitfleet.errors import BadInput
-from gitfleet.model.clusters import MemberCluster, Taint
 from gitfleet.model.desired import Desired
 
 CORDON = Taint(key="gitfleet.dev/cordoned", value="", effect="NoSchedule")

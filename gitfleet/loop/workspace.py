@@ -12,17 +12,17 @@ from typing import Any
 import yaml
 
 from gitfleet import rollout
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster, ResourceUsage
+from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.loop.driver import Driver, Listener
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.whatif import WhatIf
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.clusters import MemberCluster, ResourceUsage
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.clock import Clock

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.desired import Desired
-from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Outcome
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.faults import Fault, LastGood
-from gitfleet.model.fleet import FleetConfig
-from gitfleet.model.objects import GroupKind, JsonObject, Manifest, Origin
-from gitfleet.model.overrides import Override, OverrideKey
-from gitfleet.model.placements import Placement, PlacementKey
-from gitfleet.model.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin
+from gitfleet.api.overrides import Override, OverrideKey
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

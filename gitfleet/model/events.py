@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitfleet.model.objects import JsonValue
+from gitfleet.api.objects import JsonValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.objects import JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

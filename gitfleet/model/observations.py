@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gitfleet.model.clusters import PropertyValue, ResourceUsage
-from gitfleet.model.conditions import Status
-from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.api.clusters import PropertyValue, ResourceUsage
+from gitfleet.api.conditions import Status
+from gitfleet.api.objects import JsonObject, ObjectKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gitfleet.model.objects import Manifest, ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.placements import PlacementKey
 
 DifferenceDetails: TypeAlias = tuple[tuple[str, str | None, str | None], ...]
 """(JSON pointer, value in member, value in hub) of each differing field; None: the field is not there; secrets

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from gitfleet.model.bindings import Binding, PinnedLabels
-from gitfleet.model.placements import ApplyStrategy, PlacementType, RollingUpdate
+from gitfleet.api.bindings import Binding, PinnedLabels
+from gitfleet.api.placements import ApplyStrategy, PlacementType, RollingUpdate
 
 
 class MoveKind(StrEnum):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitfleet.model.bindings import Binding, ClusterDecision, ClusterScore
-from gitfleet.model.placements import PlacementKey, PlacementPolicy
+from gitfleet.api.bindings import Binding, ClusterDecision, ClusterScore
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

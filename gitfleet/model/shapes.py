@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import orjson
 
+from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import JsonObject, JsonValue
 
 FIELD_MANAGER: Final = "gitfleet"
 """The name under which gitfleet applies. It is never changed: ownership on every cluster hangs on it."""

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from gitfleet.model.bindings import Binding, ClusterDecision
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.conditions import Condition, Conditions, find_condition
-from gitfleet.model.faults import Fault, LastGood
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import ObjectKey
-from gitfleet.model.overrides import OverrideKey
-from gitfleet.model.placements import Placement, PlacementKey
-from gitfleet.model.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+from gitfleet.api.bindings import Binding, ClusterDecision
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Condition, Conditions, find_condition
+from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitfleet.model.objects import Manifest
-from gitfleet.model.placements import ApplyStrategy, PlacementKey
+from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import ApplyStrategy, PlacementKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

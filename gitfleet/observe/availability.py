@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from gitfleet.model.objects import GroupKind, JsonObject
+from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe.customs import custom_availability
 from gitfleet.observe.fields import (

@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from gitfleet.model.bindings import Binding, DivergedObject, FailedObject
-from gitfleet.model.conditions import Condition, Conditions, Status, drop_conditions, find_condition
+from gitfleet.api.bindings import Binding, DivergedObject, FailedObject
+from gitfleet.api.conditions import Condition, Conditions, Status, drop_conditions, find_condition
+from gitfleet.api.placements import ApplyStrategyType
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Operation, Outcome
-from gitfleet.model.placements import ApplyStrategyType
 from gitfleet.model.works import Work
 from gitfleet.observe.results import ObjectResult, Standing, results_of
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet.model.clusters import AgentStatus, MemberCluster
-from gitfleet.model.conditions import Condition, Conditions, Status, find_condition, set_condition
+from gitfleet.api.clusters import AgentStatus, MemberCluster
+from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe.properties import measured
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.objects import JsonObject
 from gitfleet.model.observations import Verdict
 from gitfleet.observe.fields import (
     AVAILABLE,

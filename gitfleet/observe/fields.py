@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.objects import JsonObject
 from gitfleet.model.observations import Availability, Verdict
 
 AVAILABLE: Final = Verdict(Availability.AVAILABLE)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from gitfleet.model.bindings import Binding
-from gitfleet.model.clusters import MemberCluster
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.observe.bindings import observe_binding

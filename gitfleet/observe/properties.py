@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitfleet.model.clusters import ClusterStatus, PropertyValue, ResourceUsage
-from gitfleet.model.conditions import Status
+from gitfleet.api.clusters import ClusterStatus, PropertyValue, ResourceUsage
+from gitfleet.api.conditions import Status
 from gitfleet.model.observations import ClusterObservation
 
 

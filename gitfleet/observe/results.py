@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from gitfleet.model.objects import Manifest, ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.model.observations import Availability, LiveObject, Verdict
 from gitfleet.model.operations import Create, DifferenceDetails, Keep, Operation, Outcome, Refuse, Update
 from gitfleet.model.works import Work

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import ObjectKey
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import ObjectKey
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 

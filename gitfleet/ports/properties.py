@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from gitfleet.model.clusters import ResourceUsage
-from gitfleet.model.conditions import Status
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.clusters import ResourceUsage
+from gitfleet.api.conditions import Status
+from gitfleet.api.objects import JsonObject
 from gitfleet.model.observations import ReportedCondition
 
 __all__ = [

@@ -4,9 +4,9 @@ The base class lives in `gitfleet.schedule.plugins` (packages may not import por
 one, and has its public address here. `examples/scheduler-plugin/` is a whole package to start from.
 """
 
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import PlacementKey, PlacementPolicy
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import EVERYTHING, Fact
 from gitfleet.schedule.plugins import (

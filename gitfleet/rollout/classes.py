@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.limits import Counts
 from gitfleet.rollout.readiness import has_failed, in_progress, is_diff_reported, is_ready

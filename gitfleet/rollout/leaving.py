@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.model.bindings import Binding
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.placements import DeletePropagation, PlacementKey
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.model.state import Inventory, PlacementRecord
 
 FORCED_LEAVE: Final = timedelta(minutes=15)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitfleet.model.placements import IntOrPercent, PlacementType, RollingUpdate
+from gitfleet.api.placements import IntOrPercent, PlacementType, RollingUpdate
 from gitfleet.model.rolling import RolloutRequest
 
 

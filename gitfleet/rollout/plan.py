@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.conditions import Condition, Status, find_condition, set_condition
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.conditions import Condition, Status, find_condition, set_condition
 from gitfleet.model.rolling import Held, Move, MoveKind, RolloutPlan, RolloutRequest
 from gitfleet.rollout import sentences
 from gitfleet.rollout.classes import Classes, classify, staleness

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gitfleet.model.bindings import Binding
-from gitfleet.model.conditions import Condition, Status, find_condition
+from gitfleet.api.bindings import Binding
+from gitfleet.api.conditions import Condition, Status, find_condition
 
 STUCK_AFTER = timedelta(minutes=5)
 """How long "still applying" or "not yet available" is progress (decision D6); after that nothing speaks for it any more

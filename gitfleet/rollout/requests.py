@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from gitfleet.model.bindings import PinnedLabels
+from gitfleet.api.bindings import PinnedLabels
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.model.state import PlacementRecord
 

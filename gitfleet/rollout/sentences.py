@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.placements import IntOrPercent
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.placements import IntOrPercent
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.classes import Classes
 from gitfleet.rollout.limits import Budget

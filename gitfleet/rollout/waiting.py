@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.conditions import Status, find_condition
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.conditions import Status, find_condition
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitfleet.model.placements import PlacementType
+from gitfleet.api.placements import PlacementType
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.explain import explain_clusters

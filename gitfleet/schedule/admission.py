@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 
 import orjson
 
-from gitfleet.model.clusters import MemberCluster, Taint
-from gitfleet.model.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.api.clusters import MemberCluster, Taint
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact

@@ -11,7 +11,7 @@ from itertools import compress, repeat
 from operator import attrgetter, lt, not_
 from typing import cast
 
-from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, raised
+from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, raised
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule.bits import set_of
 from gitfleet.schedule.eligibility import Eligibility

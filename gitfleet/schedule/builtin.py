@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.objects import JsonObject
 from gitfleet.schedule.admission import ClusterEligibility, NamespaceAffinity, SamePlacementAffinity, TaintToleration
 from gitfleet.schedule.affinity import ClusterAffinity
 from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
 
-from gitfleet.model.bindings import Binding, ClusterDecision, ClusterScore
+from gitfleet.api.bindings import Binding, ClusterDecision, ClusterScore
 from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.schedule.bits import positions, positions_down
 from gitfleet.schedule.plugins import Cycle, Score

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from gitfleet.model.clusters import AgentStatus, MemberCluster
-from gitfleet.model.conditions import Status, find_condition
+from gitfleet.api.clusters import AgentStatus, MemberCluster
+from gitfleet.api.conditions import Status, find_condition
 
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)
 HEALTH_TIMEOUT = timedelta(minutes=5)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gitfleet.model.bindings import Binding, ClusterScore
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.placements import PlacementType
+from gitfleet.api.bindings import Binding, ClusterScore
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import PlacementType
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
 from gitfleet.schedule.board import lay_out
 from gitfleet.schedule.decisions import outscored, standing_decision

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import orjson
 
-from gitfleet.model.clusters import MEMBER_NAME_LABEL, MemberCluster
+from gitfleet.api.clusters import MEMBER_NAME_LABEL, MemberCluster
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, Standing, standing_of
 

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import orjson
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.placements import PlacementKey, PlacementType
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact, FleetIndex
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitfleet.model.bindings import Binding, ClusterDecision
+from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule.bits import ascending, first_down
 from gitfleet.schedule.board import Board, lay_out

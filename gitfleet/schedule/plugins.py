@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
-from gitfleet.model.clusters import MemberCluster
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.model.hooks import misspelt_hook, overridden
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import PlacementKey, PlacementPolicy
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex
 

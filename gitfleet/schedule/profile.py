@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from gitfleet.api.faults import Fault
+from gitfleet.api.fleet import FleetConfig, ListedPlugin
+from gitfleet.api.objects import Origin
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.faults import Fault
-from gitfleet.model.fleet import FleetConfig, ListedPlugin
-from gitfleet.model.objects import Origin
-from gitfleet.model.placements import PlacementKey, PlacementPolicy
 from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
 from gitfleet.schedule.fleet import Fact
 from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin, UnusablePlugin, stages_of, usable

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import PropertyRequirement
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.placements import PropertyRequirement
 from gitfleet.schedule.bits import positions, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.fleet import Fact, FleetIndex, property_text

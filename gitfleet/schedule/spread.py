@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gitfleet.model.placements import TopologySpreadConstraint
+from gitfleet.api.placements import TopologySpreadConstraint
 from gitfleet.schedule.bits import positions, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.partitions import Partition

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.placements import PlacementKey, PlacementPolicy, TopologySpreadConstraint
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, TopologySpreadConstraint
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import Fact
 from gitfleet.schedule.partitions import Partition, add_points

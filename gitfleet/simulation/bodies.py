@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, cast
 import jsonpatch
 import jsonpointer
 
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput
-from gitfleet.model.objects import JsonObject, ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.fields import as_typed, content_of

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from gitfleet.model.clusters import ClusterStatus, PropertyValue, ResourceUsage
-from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.api.clusters import ClusterStatus, PropertyValue, ResourceUsage
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
-from gitfleet.model.objects import JsonObject, JsonValue
+from gitfleet.api.objects import JsonObject, JsonValue
 
 FieldTree: TypeAlias = Mapping[str, Any]
 

@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 import orjson
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.errors import BadInput
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import JsonObject, key_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
 from gitfleet.simulation.bodies import Stored

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gitfleet.model.objects import GroupKind, JsonObject
+from gitfleet.api.objects import GroupKind, JsonObject
 
 
 @dataclass(frozen=True, slots=True)

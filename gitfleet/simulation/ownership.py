@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.objects import JsonObject
 from gitfleet.simulation.fields import FieldTree, differing, fields_of, merge, minus, paths_of, remove, union
 from gitfleet.simulation.statuses import time_text
 

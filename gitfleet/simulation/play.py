@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from gitfleet.api.bindings import is_available
 from gitfleet.errors import BadInput, RetryLater
-from gitfleet.model.bindings import is_available
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.clock import ManualClock

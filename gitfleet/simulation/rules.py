@@ -8,7 +8,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final, Literal, TypeAlias
 
-from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.api.objects import JsonObject, ObjectKey
 
 Delay: TypeAlias = timedelta | Literal["never"]
 """Time from the last change of an object's spec until it is available."""

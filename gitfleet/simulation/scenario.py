@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from gitfleet.api.faults import Fault
+from gitfleet.api.objects import JsonObject
 from gitfleet.desired import line_of, parse_documents
 from gitfleet.errors import BadInput
-from gitfleet.model.faults import Fault
-from gitfleet.model.objects import JsonObject
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.scenario_files import (
     MAX_BYTES,

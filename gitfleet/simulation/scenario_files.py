@@ -12,8 +12,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
+from gitfleet.api.objects import JsonObject
 from gitfleet.formats.durations import read_duration, read_moment
-from gitfleet.model.objects import JsonObject
 from gitfleet.simulation.rules import DEFAULT_DELAY, Delay
 
 MAX_BYTES: Final = 8 << 20

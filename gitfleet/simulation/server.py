@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
-from gitfleet.model.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.bodies import (

@@ -13,8 +13,8 @@ from hashlib import sha256
 from math import ceil
 from typing import Any, Final
 
+from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import GroupKind, JsonObject
 from gitfleet.simulation.kinds import CRD, NAMESPACE, SERVICE
 
 

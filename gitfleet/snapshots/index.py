@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
-from gitfleet.model.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.snapshots.order import order_of
 from gitfleet.snapshots.propagation import is_propagated, kind_disabled
 

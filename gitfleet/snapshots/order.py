@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from gitfleet.model.objects import Manifest, ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 
 _KINDS: Final = (
     "PriorityClass",

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from typing import Final
 
+from gitfleet.api.overrides import Override, OverrideKey
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.overrides import Override, OverrideKey
-from gitfleet.model.snapshots import OverrideSnapshot
 from gitfleet.model.state import PlacementRecord
 
 HISTORY_LIMIT: Final = 10

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
-from gitfleet.model.clusters import CLUSTER_GROUP
-from gitfleet.model.objects import JsonObject, ObjectKey
-from gitfleet.model.placements import PLACEMENT_GROUP
+from gitfleet.api.clusters import CLUSTER_GROUP
+from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.placements import PLACEMENT_GROUP
 
 _GROUPS: Final = frozenset({"events.k8s.io", "coordination.k8s.io", "metrics.k8s.io", CLUSTER_GROUP})
 _GROUP_KINDS: Final = frozenset(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gitfleet.api.labels import InvalidSelector
+from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.labels import InvalidSelector
-from gitfleet.model.objects import GroupKind, Manifest, ObjectKey
-from gitfleet.model.placements import Placement, ResourceSelector, SelectionScope
 from gitfleet.snapshots.index import Kind, PayloadIndex
 from gitfleet.snapshots.order import order_of
 from gitfleet.snapshots.propagation import is_reserved_namespace, kind_disabled

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import JsonObject, Manifest
 
 _METADATA: Final = frozenset(
     {

@@ -8,11 +8,11 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Protocol, TypeVar
 
+from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import Placement, PlacementPolicy
+from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import Manifest
-from gitfleet.model.placements import Placement, PlacementPolicy
-from gitfleet.model.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import PlacementRecord
 from gitfleet.snapshots.index import PayloadIndex, index_payload
 from gitfleet.snapshots.selection import Selection, UserError, select

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
-from gitfleet.model.bindings import Binding
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.faults import Fault, LastGood
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import ObjectKey
-from gitfleet.model.overrides import OverrideKey
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.read import (

@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import TypeVar
 
 from gitfleet import __version__
+from gitfleet.api.bindings import Binding
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.yaml_writer import yaml_bytes
-from gitfleet.model.bindings import Binding
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.overrides import OverrideKey
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import binding_object

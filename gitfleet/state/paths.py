@@ -13,11 +13,11 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Final, TypeVar
 
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.model.git_names import is_path
-from gitfleet.model.overrides import OverrideKey
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import DocumentRef, ResourceSnapshot
 
 README: Final = "README.md"
 FLEET: Final = "fleet.yaml"

@@ -11,16 +11,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from gitfleet.api.bindings import Binding, ClusterDecision
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Conditions
+from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import Placement
+from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.state_yaml import UnreadableText, read_documents
-from gitfleet.model.bindings import Binding, ClusterDecision
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.conditions import Conditions
-from gitfleet.model.faults import Fault, LastGood
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import Placement
-from gitfleet.model.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import read_binding
 from gitfleet.state.shapes.clusters import read_cluster

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.conditions import Condition, Status, find_condition
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Condition, Status, find_condition
 
 
 def cluster_state(cluster: MemberCluster) -> str:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitfleet.model.bindings import Binding, is_active
-from gitfleet.model.conditions import Condition, Conditions, Status, find_condition
-from gitfleet.model.placements import ApplyStrategyType, PlacementType
+from gitfleet.api.bindings import Binding, is_active
+from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
+from gitfleet.api.placements import ApplyStrategyType, PlacementType
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status.vocabulary import (
     BLOCKED,

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from gitfleet.model.bindings import Binding, BindingState, is_available
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.conditions import Condition, Status, find_condition
+from gitfleet.api.bindings import Binding, BindingState, is_available
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import Event
-from gitfleet.model.objects import ObjectKey
 from gitfleet.model.operations import Create, Delete, Outcome, Update
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
 

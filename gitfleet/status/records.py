@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet.model.conditions import Condition, Status
+from gitfleet.api.conditions import Condition, Status
 from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status.conditions import placement_conditions

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from gitfleet.api.objects import JsonValue
 from gitfleet.model.events import Event
-from gitfleet.model.objects import JsonValue
 
 MOST_LINES: Final = 50
 MOST_LETTERS: Final = 120

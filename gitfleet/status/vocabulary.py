@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from gitfleet.model.placements import ApplyStrategyType, PlacementKey
+from gitfleet.api.placements import ApplyStrategyType, PlacementKey
 
 SCHEDULED: Final = "Scheduled"
 NO_OVERRIDE: Final = ("NoOverrideSpecified", "No override rules are configured for the selected resources")

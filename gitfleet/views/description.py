@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
-from gitfleet.model.objects import JsonObject, JsonValue
+from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.state.shapes.fields import OURS
 
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

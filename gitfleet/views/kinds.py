@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
+from gitfleet.api.bindings import Binding, is_active, is_available
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Conditions, find_condition
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
-from gitfleet.model.bindings import Binding, is_active, is_available
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.conditions import Conditions, find_condition
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state.shapes.bindings import binding_object
 from gitfleet.state.shapes.clusters import cluster_object

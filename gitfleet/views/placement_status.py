@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gitfleet.model.conditions import Status, find_condition
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.objects import JsonObject
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state.shapes.bindings import diverged_objects, failed_objects, references_object
 from gitfleet.state.shapes.fields import condition_objects, key_fields, present, time_text

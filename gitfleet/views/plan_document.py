@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
-from gitfleet.model.bindings import Binding, ClusterDecision
-from gitfleet.model.conditions import find_condition
-from gitfleet.model.faults import Fault
-from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.api.bindings import Binding, ClusterDecision
+from gitfleet.api.conditions import find_condition
+from gitfleet.api.faults import Fault
+from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
 from gitfleet.model.state import FleetState, PlacementRecord

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.model.bindings import BindingState
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.placements import PlacementKey, PlacementType
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.model.state import FleetState, PlacementRecord
 
 _MOST_NAMED: Final = 3

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
-from gitfleet.model.conditions import Status
-from gitfleet.model.faults import Fault, Severity
+from gitfleet.api.conditions import Status
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.shapes.fields import time_text

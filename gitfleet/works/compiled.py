@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import jsonpointer
 
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.labels import InvalidSelector
-from gitfleet.model.objects import JsonObject, ObjectKey, key_of
-from gitfleet.model.overrides import OverrideRule
-from gitfleet.model.snapshots import OverrideSnapshot
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.labels import InvalidSelector
+from gitfleet.api.objects import JsonObject, ObjectKey, key_of
+from gitfleet.api.overrides import OverrideRule
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.works.matching import Target, application_order, rule_matches, targets_at, targets_of
 from gitfleet.works.patches import CompiledPatch, PatchError
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from gitfleet.api.objects import Manifest, key_of
+from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import Manifest, key_of
-from gitfleet.model.placements import PLACEMENT_GROUP
 from gitfleet.works.yamltext import UnreadableText, read_documents
 
 _ANNOTATION: Final = "kubernetes-fleet.io/envelope-configmap"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.labels import InvalidSelector
-from gitfleet.model.objects import ObjectKey
-from gitfleet.model.overrides import OverriddenResource, Override, OverrideRule
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.labels import InvalidSelector
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.overrides import OverriddenResource, Override, OverrideRule
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.works.envelopes import EnvelopeError, is_envelope, unwrap
 
 References = tuple[tuple[str, ...], tuple[str, ...]]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.works.matching import overrides_by_cluster

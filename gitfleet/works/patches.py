@@ -8,10 +8,10 @@ import jsonpatch
 import jsonpointer
 import orjson
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.overrides import JsonPatch
 from gitfleet.formats.canonical_json import canonical_json
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.overrides import JsonPatch
 
 _NAME: Final = "${MEMBER-CLUSTER-NAME}"
 _LABEL: Final = "${MEMBER-CLUSTER-LABEL-KEY-"

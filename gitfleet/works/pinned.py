@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from gitfleet.api.bindings import Binding, PinnedLabels
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.overrides import Override
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.formats.canonical_json import canonical_json
-from gitfleet.model.bindings import Binding, PinnedLabels
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.overrides import Override
-from gitfleet.model.snapshots import OverrideSnapshot
 from gitfleet.works.matching import References
 
 _VARIABLE: Final = re.compile(rb"\$\{MEMBER-CLUSTER-LABEL-KEY-([^}]*)\}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import Manifest
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.bindings import Binding
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import Manifest
-from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import OverrideFailed, OverridesOfCluster
 from gitfleet.works.envelopes import EnvelopeError, is_envelope, unwrap

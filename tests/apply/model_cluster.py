@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import Manifest, ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
-from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.shapes import shape_digest
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, manifest, namespace

@@ -7,10 +7,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
-from gitfleet.model.objects import Manifest
-from gitfleet.model.operations import Create, Delete, Keep, Refuse, Update
-from gitfleet.model.placements import (
+from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import (
     ApplyStrategy,
     ApplyStrategyType,
     ComparisonOption,
@@ -19,6 +17,8 @@ from gitfleet.model.placements import (
     WhenToApply,
     WhenToTakeOver,
 )
+from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
+from gitfleet.model.operations import Create, Delete, Keep, Refuse, Update
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, namespace

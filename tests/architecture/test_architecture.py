@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.model.fleet import Branches
+from gitfleet.api.fleet import Branches
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = sorted((ROOT / "gitfleet").rglob("*.py"))

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from gitfleet.api.faults import LastGood
+from gitfleet.api.placements import PlacementType
 from gitfleet.desired import DesiredRequest, SourceFile, read_desired
 from gitfleet.model.desired import Desired
-from gitfleet.model.faults import LastGood
-from gitfleet.model.placements import PlacementType
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests.desired.commits import blob_of, read, request_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gitfleet.api.objects import GroupKind
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.desired import SourceFile, is_read, read_desired, wanted_paths
-from gitfleet.model.objects import GroupKind
-from gitfleet.model.overrides import OverrideKey
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import OverrideSnapshot
 from gitfleet.model.state import FleetState
 from tests.desired.commits import faults_of, read, request_of, source_of
 

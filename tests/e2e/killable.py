@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from gitfleet import wiring
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.driver import Driver
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from gitfleet import reconcile
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.trees import DesiredTrees, StateTrees
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.clusters import ClusterClient, ClusterReader

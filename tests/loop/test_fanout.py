@@ -9,13 +9,13 @@ from threading import Event
 
 import pytest
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import ObjectKey, key_of
+from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import ClusterUnreachable, MissingPart, Stopped
 from gitfleet.loop.fanout import Fanout
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import ObjectKey, key_of
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
-from gitfleet.model.placements import PlacementKey
 from tests.builders import config_map, manifest_of
 
 KEY = key_of(config_map("shop", "a"))

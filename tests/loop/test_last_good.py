@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitfleet.model.faults import LastGood
+from gitfleet.api.faults import LastGood
 from gitfleet.simulation.memory_trees import blob_id
 from tests.loop.commits import Commits, config_map, faulty_map, held, stream, values
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.fleet import ListedPlugin
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.loop.plugin_guard import PluginStalled, guarded
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.fleet import ListedPlugin
-from gitfleet.model.placements import PlacementKey, PlacementPolicy
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule import index_fleet, profile_from, schedule
 from gitfleet.schedule.plugins import Cycle, Refusal, SchedulerPlugin, stages_of

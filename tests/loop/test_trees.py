@@ -10,8 +10,8 @@ import pytest
 
 from gitfleet import desired
 from gitfleet.adapters.blob_cache import SqliteBlobCache
+from gitfleet.api.placements import PlacementKey
 from gitfleet.loop.trees import DesiredTrees, StateTrees, snapshots_in_use
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.settings import Limits

@@ -11,11 +11,11 @@ from typing import Any, Final
 import yaml
 
 from gitfleet import wiring
+from gitfleet.api.bindings import Binding
+from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.loop.whatif import WhatIf
-from gitfleet.model.bindings import Binding
 from gitfleet.model.events import Event
-from gitfleet.model.objects import JsonObject, ObjectKey
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.play import Play
 from gitfleet.simulation.rules import ClusterRule

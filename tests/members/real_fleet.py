@@ -9,9 +9,9 @@ from types import TracebackType
 
 from gitfleet.adapters.kube import KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.fleet import FleetConfig, ListedProvider
 from gitfleet.loop.fanout import Fanout
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.fleet import FleetConfig, ListedProvider
 from gitfleet.wiring import property_providers
 from tests.realparts.api_server import ApiServer
 from tests.scenarios.world import World

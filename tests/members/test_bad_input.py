@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gitfleet import wiring
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import JsonObject
 from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin
 from gitfleet.simulation.scenario import WriteFile
 from tests import builders

@@ -16,8 +16,8 @@ from kubernetes.client import ApiClient, CoreV1Api
 
 from gitfleet.adapters.kube import KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
-from gitfleet.model.clusters import Connection, MemberCluster
-from gitfleet.model.fleet import ListedProvider
+from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.api.fleet import ListedProvider
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.wiring import property_providers
 from tests import builders

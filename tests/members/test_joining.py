@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.model.clusters import MemberCluster
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe import observe_cluster
 from gitfleet.schedule.eligibility import Eligibility, reason_of, standing_of

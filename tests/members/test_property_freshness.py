@@ -7,8 +7,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.clusters import MemberCluster, PropertyValue, ResourceUsage
-from gitfleet.model.conditions import Status, find_condition
+from gitfleet.api.clusters import MemberCluster, PropertyValue, ResourceUsage
+from gitfleet.api.conditions import Status, find_condition
 from gitfleet.model.observations import ClusterObservation, ReportedCondition
 from gitfleet.observe import observe_cluster
 from tests.members.plays import START

@@ -16,9 +16,9 @@ from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered, Provider
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.wire import Patience, Wire
+from gitfleet.api.fleet import ListedProvider
+from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput, ClusterUnreachable, Forbidden, RetryLater
-from gitfleet.model.fleet import ListedProvider
-from gitfleet.model.objects import JsonObject
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider, ResourceUsage
 from gitfleet.wiring import property_providers
 from tests.adapters.kube.stub import Stub, serving

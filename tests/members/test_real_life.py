@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from kubernetes.client import ApiException, RbacAuthorizationV1Api
 
-from gitfleet.model.conditions import find_condition
+from gitfleet.api.conditions import find_condition
 from tests import builders
 from tests.members.plays import place_role
 from tests.members.real_fleet import RealFleet

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.model.placements import PlacementKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders
 from tests.members.plays import (

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.objects import JsonObject
 from gitfleet.cli import plan_markdown, plan_text
 from gitfleet.errors import BadInput
 from gitfleet.loop.whatif import CORDON, WhatIf
-from gitfleet.model.objects import JsonObject
 from gitfleet.views.plan_document import has_changes
 from gitfleet.views.plan_moves import moves_sentence
 from tests import builders

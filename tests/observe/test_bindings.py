@@ -6,13 +6,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gitfleet.api.bindings import Binding, BindingState, DivergedObject, FailedObject
+from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.objects import Manifest, Origin, key_of
+from gitfleet.api.placements import ApplyStrategy, ApplyStrategyType, PlacementKey
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.bindings import Binding, BindingState, DivergedObject, FailedObject
-from gitfleet.model.conditions import Condition, Status, find_condition
-from gitfleet.model.objects import Manifest, Origin, key_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, Operation, Outcome, Refuse, Update
-from gitfleet.model.placements import ApplyStrategy, ApplyStrategyType, PlacementKey
 from gitfleet.model.works import Work
 from gitfleet.observe import observe_binding
 

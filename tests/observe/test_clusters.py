@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from gitfleet.model.clusters import MemberCluster, PropertyValue, ResourceUsage
+from gitfleet.api.clusters import MemberCluster, PropertyValue, ResourceUsage
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe import observe_cluster
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 from random import Random
 from typing import Final
 
+from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.driver import Driver
-from gitfleet.model.objects import ObjectKey
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests.properties.invariants import Invariants

@@ -19,10 +19,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.apply import find_differences
-from gitfleet.model.bindings import BindingState
-from gitfleet.model.objects import ObjectKey
-from gitfleet.model.placements import PlacementKey, PlacementType
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.simulation.cluster import Happening

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitfleet.model.bindings import BindingState, is_available
-from gitfleet.model.snapshots import OverrideSnapshot
+from gitfleet.api.bindings import BindingState, is_available
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.works import Renderer
 from tests.properties.histories import History

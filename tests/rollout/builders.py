@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.placements import ApplyStrategy, PlacementKey, PlacementType, RollingUpdate
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.placements import ApplyStrategy, PlacementKey, PlacementType, RollingUpdate
 from gitfleet.model.rolling import RolloutRequest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,9 +9,9 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.placements import PlacementType
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.placements import PlacementType
 from gitfleet.model.rolling import MoveKind, RolloutPlan, RolloutRequest
 from gitfleet.rollout import Counts, budget, has_failed, is_ready, plan_rollout, scaled
 from tests.rollout.builders import NOW, bound, condition, request

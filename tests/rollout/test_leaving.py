@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
-from gitfleet.model.bindings import Binding
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import ObjectKey
-from gitfleet.model.placements import DeletePropagation, Placement, PlacementKey, RolloutStrategy
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import DeletePropagation, Placement, PlacementKey, RolloutStrategy
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.rollout import next_forced_leave, owners_of, release_left, removals, retire_bindings, without_left
 from gitfleet.rollout.leaving import FORCED_LEAVE

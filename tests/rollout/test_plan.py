@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from gitfleet.model.bindings import BindingState
-from gitfleet.model.conditions import Status, find_condition
-from gitfleet.model.placements import ApplyStrategy, ApplyStrategyType, PlacementType
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.placements import ApplyStrategy, ApplyStrategyType, PlacementType
 from gitfleet.model.rolling import Held, Move, MoveKind
 from gitfleet.rollout import STUCK_AFTER, plan_rollout
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable

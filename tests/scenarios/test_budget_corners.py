@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.simulation.cluster import Happening
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders

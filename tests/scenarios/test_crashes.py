@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.objects import JsonObject
 from gitfleet.model.shapes import is_own_apply
 from gitfleet.simulation.cluster import Happening, SimulatedCrash
 from tests import builders

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.api.conditions import find_condition
+from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import RetryLater
-from gitfleet.model.conditions import find_condition
-from gitfleet.model.objects import ObjectKey
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, begin, members, payload, web

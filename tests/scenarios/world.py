@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gitfleet import reconcile
+from gitfleet.api.bindings import Binding
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PlacementKey
 from gitfleet.loop.driver import Driver, ReconcileResult
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.trees import DesiredTrees, StateTrees
-from gitfleet.model.bindings import Binding
 from gitfleet.model.events import Event
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.settings import Limits
 from gitfleet.simulation.clock import ManualClock

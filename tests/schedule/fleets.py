@@ -9,11 +9,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, ClusterScore
-from gitfleet.model.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, Taint
-from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.placements import (
+from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, Taint
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.placements import (
     ClusterAffinity,
     ClusterSelectorTerm,
     PlacementKey,

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from gitfleet.model.clusters import AgentStatus, MemberCluster
-from gitfleet.model.conditions import Status
-from gitfleet.model.placements import PlacementPolicy
+from gitfleet.api.clusters import AgentStatus, MemberCluster
+from gitfleet.api.conditions import Status
+from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import index_fleet, schedule
 from tests.schedule.fleets import NOW, agent, cluster, condition, pick_fixed, request, states
 

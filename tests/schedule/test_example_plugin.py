@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.model.fleet import ListedPlugin
-from gitfleet.model.placements import PlacementPolicy
+from gitfleet.api.fleet import ListedPlugin
+from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import explain, index_fleet, profile_from, schedule, schedule_key
 from tests.schedule.fleets import NOW, cluster, request, states
 

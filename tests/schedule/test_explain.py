@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitfleet.model.clusters import MemberCluster, Taint
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.placements import (
+from gitfleet.api.clusters import MemberCluster, Taint
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.placements import (
     ClusterAffinity,
     ClusterSelectorTerm,
     PlacementKey,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.bindings import BindingState
-from gitfleet.model.clusters import MemberCluster, Taint
-from gitfleet.model.placements import PlacementPolicy
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.clusters import MemberCluster, Taint
+from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import BindingDigests, index_fleet, schedule, schedule_key, settled_key
 from gitfleet.schedule.bits import ascending, descending, first_down, positions, positions_down, set_of
 from gitfleet.schedule.columns import Column

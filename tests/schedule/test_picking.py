@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, ClusterScore
-from gitfleet.model.clusters import ClusterStatus, MemberCluster, Taint
-from gitfleet.model.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
+from gitfleet.api.clusters import ClusterStatus, MemberCluster, Taint
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule import index_fleet, schedule
 from tests.schedule.fleets import (
@@ -143,7 +143,7 @@ def test_pick_fixed_with_no_names_gives_everything_up() -> None:
 
 
 def test_an_unparsable_property_aborts_and_keeps_the_bindings() -> None:
-    from gitfleet.model.placements import ClusterAffinity, ClusterSelectorTerm, PropertyRequirement
+    from gitfleet.api.placements import ClusterAffinity, ClusterSelectorTerm, PropertyRequirement
 
     term = ClusterSelectorTerm(property_requirements=(PropertyRequirement("cost", "Lt", ("5",)),))
     policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))

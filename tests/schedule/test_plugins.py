@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.fleet import ListedPlugin
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import Origin
+from gitfleet.api.placements import ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PreferredTerm
 from gitfleet.loop.plugin_guard import guarded
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.fleet import ListedPlugin
-from gitfleet.model.labels import LabelSelector
-from gitfleet.model.objects import Origin
-from gitfleet.model.placements import ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PreferredTerm
 from gitfleet.ports.scheduling import (
     ClusterSet,
     Cycle,
@@ -85,7 +85,7 @@ def test_a_listed_plugin_is_added_behind_the_default() -> None:
 
 
 def test_a_disabled_plugin_has_no_say() -> None:
-    from gitfleet.model.clusters import Taint
+    from gitfleet.api.clusters import Taint
 
     tainted = index_fleet([cluster("a", taints=(Taint("k"),))], NOW)
     profile, _ = profile_from([ListedPlugin(name="TaintToleration", enabled=False)], {})

@@ -9,9 +9,9 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.placements import PlacementPolicy
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import DEFAULT_PROFILE, explain, index_fleet, schedule, schedule_key
 from gitfleet.schedule.builtin import DEFAULT_PLUGINS
 from gitfleet.schedule.plugins import SchedulerPlugin, stages_of

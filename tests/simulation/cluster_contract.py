@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitfleet.model.objects import JsonObject, ObjectKey, key_of
+from gitfleet.api.objects import JsonObject, ObjectKey, key_of
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
-from gitfleet.model.placements import PlacementKey
 from gitfleet.ports.clusters import ClusterClient
 from tests import builders as make
 

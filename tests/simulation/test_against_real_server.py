@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kubernetes.client import ApiClient
 
-from gitfleet.model.objects import JsonObject, key_of
+from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.simulation.bodies import Refused
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.server import MemoryServer

@@ -14,8 +14,8 @@ from kubernetes.client import ApiClient
 
 from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.kube.wire import Patience
-from gitfleet.model.clusters import Connection, MemberCluster
-from gitfleet.model.objects import JsonObject, ObjectKey
+from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.api.objects import JsonObject, ObjectKey
 from tests.realparts.api_server import ApiServer
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.errors import BadInput
-from gitfleet.model.objects import JsonObject, key_of
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCluster, SimulatedCrash

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
-from gitfleet.model.objects import JsonObject, ObjectKey, key_of
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
+from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector, SelectionScope
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import GroupKind, JsonObject, Manifest, Origin, key_of
-from gitfleet.model.placements import Placement, PlacementKey, ResourceSelector, SelectionScope
 from gitfleet.model.state import PlacementRecord
 from gitfleet.snapshots import PayloadIndex, SnapshotResult, index_payload, take_snapshots
 

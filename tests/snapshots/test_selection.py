@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.objects import Manifest
-from gitfleet.model.placements import ResourceSelector
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import ResourceSelector
 from gitfleet.snapshots import index_payload, is_propagated, select, selection_key, snapshot_order
 from tests.snapshots.builders import (
     NAMESPACED,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
 from gitfleet.snapshots import current_overrides, split_by_size, strip, take_override_snapshots
 from tests.snapshots.builders import manifest
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.placements import PlacementPolicy, PlacementType, RolloutStrategy, RolloutStrategyType, Toleration
+from gitfleet.api.snapshots import DocumentRef
 from gitfleet.errors import BadInput
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.placements import PlacementPolicy, PlacementType, RolloutStrategy, RolloutStrategyType, Toleration
-from gitfleet.model.snapshots import DocumentRef
 from gitfleet.snapshots import restore_snapshot
 from tests.snapshots.builders import (
     NOW,

@@ -8,15 +8,15 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha1
 
+from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, Connection, MemberCluster, PropertyValue, ResourceUsage
+from gitfleet.api.conditions import Condition, Conditions, Status
+from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Manifest, ObjectKey, Origin
+from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
+from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, ClusterScore
-from gitfleet.model.clusters import AgentStatus, ClusterStatus, Connection, MemberCluster, PropertyValue, ResourceUsage
-from gitfleet.model.conditions import Condition, Conditions, Status
-from gitfleet.model.faults import Fault, LastGood, Severity
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import Manifest, ObjectKey, Origin
-from gitfleet.model.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
-from gitfleet.model.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import StateChange, StateFile
 from gitfleet.status import placement_conditions

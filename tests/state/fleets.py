@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gitfleet.model.bindings import (
+from gitfleet.api.bindings import (
     Binding,
     BindingState,
     ClusterDecision,
@@ -15,7 +15,7 @@ from gitfleet.model.bindings import (
     DivergedObject,
     FailedObject,
 )
-from gitfleet.model.clusters import (
+from gitfleet.api.clusters import (
     AgentStatus,
     ClusterStatus,
     Connection,
@@ -24,13 +24,13 @@ from gitfleet.model.clusters import (
     ResourceUsage,
     Taint,
 )
-from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.faults import Fault, LastGood, Severity
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.objects import Manifest, ObjectKey, Origin
-from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
-from gitfleet.model.placements import (
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.objects import Manifest, ObjectKey, Origin
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.placements import (
     ApplyStrategy,
     ApplyStrategyType,
     ClusterAffinity,
@@ -54,7 +54,7 @@ from gitfleet.model.placements import (
     WhenToApply,
     WhenToTakeOver,
 )
-from gitfleet.model.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 
 names = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)

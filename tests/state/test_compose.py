@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.faults import LastGood
+from gitfleet.api.objects import Origin
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import DocumentRef
 from gitfleet.errors import BadInput
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.faults import LastGood
-from gitfleet.model.objects import Origin
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import DocumentRef
 from gitfleet.model.state import FleetState
 from gitfleet.state import compose_state, document_paths, read_state
 from gitfleet.state.paths import is_safe_path

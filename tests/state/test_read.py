@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.state import (
     StateFile,

@@ -8,9 +8,9 @@ from datetime import timedelta
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.state_yaml import read_documents
 from gitfleet.formats.yaml_writer import yaml_bytes
-from gitfleet.model.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import compose_state, document_paths, is_state_file, read_state
 from gitfleet.state.paths import is_rendered

@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from gitfleet.model.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import Event
 from gitfleet.model.operations import Create, Delete, Keep, Outcome
-from gitfleet.model.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, events_of_outcomes, sentence
 from tests.state.builders import COMMIT, CONFIG, binding, cluster, fault, manifest, record, small_fleet, through

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gitfleet.model.bindings import BindingState, ClusterDecision, DivergedObject, FailedObject
-from gitfleet.model.conditions import Status
-from gitfleet.model.placements import (
+from gitfleet.api.bindings import BindingState, ClusterDecision, DivergedObject, FailedObject
+from gitfleet.api.conditions import Status
+from gitfleet.api.placements import (
     ApplyStrategy,
     ApplyStrategyType,
     PlacementKey,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitfleet.model.bindings import Binding
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import DocumentRef
+from gitfleet.api.bindings import Binding
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import DocumentRef
 from gitfleet.model.state import FleetState
 from gitfleet.status import commit_message, emit_events
 from tests.state.builders import (

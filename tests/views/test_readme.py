@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.model.bindings import ClusterDecision, FailedObject
-from gitfleet.model.faults import Severity
-from gitfleet.model.placements import PlacementKey
+from gitfleet.api.bindings import ClusterDecision, FailedObject
+from gitfleet.api.faults import Severity
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.status import placement_conditions
 from gitfleet.views.markdown import code

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import BadInput
-from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import OverrideSnapshot
 from gitfleet.model.state import FleetState
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views.kinds import age, describe_lines, kinds, objects_of, table_of

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitfleet.model.objects import Manifest
-from gitfleet.model.overrides import JsonPatch
+from gitfleet.api.objects import Manifest
+from gitfleet.api.overrides import JsonPatch
 from gitfleet.works import overrides_for
 from tests.works.builders import EAST, NAMESPACE, SETTINGS, WEB, bodies, obj, override, render, rule, snapshot
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.overrides import OverrideRule
-from gitfleet.model.placements import ClusterSelectorTerm, PlacementKey
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.overrides import OverrideRule
+from gitfleet.api.placements import ClusterSelectorTerm, PlacementKey
 from gitfleet.works import overrides_by_cluster, overrides_for
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, obj, override, rule, snapshot
 

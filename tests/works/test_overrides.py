@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.objects import Manifest
+from gitfleet.api.overrides import JsonPatch, OverrideRule
+from gitfleet.api.placements import ClusterSelectorTerm
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.objects import Manifest
-from gitfleet.model.overrides import JsonPatch, OverrideRule
-from gitfleet.model.placements import ClusterSelectorTerm
 from gitfleet.works import render_work
 from tests.works.builders import (
     EAST,

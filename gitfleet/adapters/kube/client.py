@@ -11,8 +11,8 @@ from gitfleet.adapters.kube.looking import Found, Observer
 from gitfleet.adapters.kube.performing import Performer
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
 from gitfleet.adapters.kube.wire import Wire
+from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import GitfleetError
-from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock

@@ -18,8 +18,8 @@ from gitfleet.adapters.kube.properties_collecting import TIME_LIMIT, Collector, 
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.secrets import read_secret_key
 from gitfleet.adapters.kube.wire import Patience, Wire
+from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.errors import BadInput, MissingPart
-from gitfleet.model.clusters import Connection, MemberCluster
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.transport import Transport
 

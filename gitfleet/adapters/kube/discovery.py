@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.wire import Wire
+from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, RetryLater
-from gitfleet.model.objects import ObjectKey
 
 
 class DiscoveryRefused(RetryLater):

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gitfleet.adapters.kube.wire import TYPED_PATCH
+from gitfleet.api.objects import JsonObject
 from gitfleet.formats.masking import masked
 from gitfleet.model.http import Response
-from gitfleet.model.objects import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

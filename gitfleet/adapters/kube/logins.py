@@ -13,9 +13,9 @@ from typing import Any, Final, Protocol
 
 import orjson
 
+from gitfleet.api.objects import JsonObject
 from gitfleet.errors import Forbidden, MissingPart
 from gitfleet.formats.masking import masked
-from gitfleet.model.objects import JsonObject
 
 _RENEW_BEFORE: Final = timedelta(seconds=60)
 _LARGEST_ANSWER: Final = 1024 * 1024

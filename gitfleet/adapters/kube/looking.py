@@ -10,10 +10,10 @@ from typing import Any, Final, TypeVar
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.wire import JSON, MIB, Wire
+from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, ClusterUnreachable
 from gitfleet.formats.masking import masked
 from gitfleet.model.http import Response
-from gitfleet.model.objects import ObjectKey
 from gitfleet.model.observations import LiveObject
 
 LIST_FROM: Final = 8

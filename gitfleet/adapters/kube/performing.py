@@ -11,9 +11,9 @@ from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefuse
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.looking import Observer, run_parallel
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.masking import secrets_in
-from gitfleet.model.objects import JsonObject, ObjectKey
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.shapes import FIELD_MANAGER

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
+from gitfleet.api.clusters import ResourceUsage
+from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput, Forbidden
 from gitfleet.formats.quantities import parse_quantity
-from gitfleet.model.clusters import ResourceUsage
-from gitfleet.model.objects import JsonObject
 from gitfleet.ports.properties import Collected, PropertyProvider
 
 NODE_COUNT: Final = "kubernetes-fleet.io/node-count"

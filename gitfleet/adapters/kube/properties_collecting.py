@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
 from gitfleet.adapters.kube.properties_lane import Lane, Late, Raised, Returned
+from gitfleet.api.clusters import PropertyValue, ResourceUsage
+from gitfleet.api.conditions import Status
+from gitfleet.api.fleet import ListedProvider
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.masking import masked
-from gitfleet.model.clusters import PropertyValue, ResourceUsage
-from gitfleet.model.conditions import Status
-from gitfleet.model.fleet import ListedProvider
 from gitfleet.model.hooks import misspelt_hook
 from gitfleet.model.observations import ReportedCondition
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider, PropertyProviderFactory

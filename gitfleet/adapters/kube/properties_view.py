@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.wire import MIB, Wire
+from gitfleet.api.objects import JsonObject
 from gitfleet.errors import Forbidden, RetryLater
 from gitfleet.model.http import Response
-from gitfleet.model.objects import JsonObject
 
 _PAGE: Final = 500
 _MOST_PAGES: Final = 400

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitfleet import __version__
+from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, NoResponse
 from gitfleet.model.http import Request, Response
-from gitfleet.model.objects import JsonObject
 from gitfleet.ports.transport import Transport
 
 MIB: Final = 1024 * 1024

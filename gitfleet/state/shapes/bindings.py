@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.model.bindings import Binding, BindingState, DivergedObject, FailedObject
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import PLACEMENT_GROUP, ApplyStrategy, PlacementKey
+from gitfleet.api.bindings import Binding, BindingState, DivergedObject, FailedObject
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PLACEMENT_GROUP, ApplyStrategy, PlacementKey
 from gitfleet.state.shapes.fields import (
     PLACEMENT_LABEL,
     choice_at,

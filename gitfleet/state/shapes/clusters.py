@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.model.clusters import (
+from gitfleet.api.clusters import (
     CLUSTER_GROUP,
     AgentStatus,
     ClusterStatus,
@@ -15,8 +15,8 @@ from gitfleet.model.clusters import (
     ResourceUsage,
     Taint,
 )
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import DeletePropagation
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import DeletePropagation
 from gitfleet.state.shapes.fields import (
     OURS,
     Misshapen,

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import orjson
 
+from gitfleet.api.conditions import Condition, Conditions, Status
+from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.formats.canonical_json import canonical_json
-from gitfleet.model.conditions import Condition, Conditions, Status
-from gitfleet.model.objects import JsonObject, ObjectKey
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import orjson
 
+from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.state_yaml import read_documents
 from gitfleet.formats.yaml_writer import yaml_text
-from gitfleet.model.faults import Fault, LastGood, Severity
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import PlacementKey
 from gitfleet.state.shapes.fields import (
     Misshapen,
     choice_at,

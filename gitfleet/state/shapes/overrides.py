@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
-from gitfleet.model.placements import PLACEMENT_GROUP
-from gitfleet.model.snapshots import OverrideSnapshot
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.state.shapes.fields import (
     LATEST_LABEL,
     OURS,

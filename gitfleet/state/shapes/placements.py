@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.model.bindings import is_active, is_available
-from gitfleet.model.conditions import Conditions
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import PLACEMENT_GROUP, Placement, PlacementKey, ResourceSelector, SelectionScope
+from gitfleet.api.bindings import is_active, is_available
+from gitfleet.api.conditions import Conditions
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey, ResourceSelector, SelectionScope
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state.shapes.fields import (
     OURS,

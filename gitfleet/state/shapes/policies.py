@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import (
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import (
     ClusterAffinity,
     ClusterSelectorTerm,
     PlacementPolicy,

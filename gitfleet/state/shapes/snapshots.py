@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.model.bindings import ClusterDecision, ClusterScore
-from gitfleet.model.conditions import Condition
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import PlacementKey
-from gitfleet.model.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
+from gitfleet.api.bindings import ClusterDecision, ClusterScore
+from gitfleet.api.conditions import Condition
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.state.paths import is_rendered
 from gitfleet.state.shapes.fields import (
     LATEST_LABEL,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.model.objects import JsonObject
-from gitfleet.model.placements import (
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import (
     ApplyStrategy,
     ApplyStrategyType,
     ComparisonOption,

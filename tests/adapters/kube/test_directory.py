@@ -13,8 +13,8 @@ import pytest
 
 from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
+from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
-from gitfleet.model.clusters import Connection, MemberCluster
 from tests.adapters.kube.stub import serving
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)

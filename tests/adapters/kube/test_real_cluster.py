@@ -14,13 +14,13 @@ from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
+from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
+from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.clusters import Connection, MemberCluster
-from gitfleet.model.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
-from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.observe import availability_of

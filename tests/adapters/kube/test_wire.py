@@ -13,10 +13,10 @@ from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FileLogin, FixedLogin, Login, LoginSource
 from gitfleet.adapters.kube.wire import Patience, Wire
+from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import ClusterUnreachable
 from gitfleet.formats.masking import masked, secrets_in
 from gitfleet.model.http import Response
-from gitfleet.model.objects import ObjectKey
 from tests.adapters.kube.stub import Stub, serving
 
 OK = (200, "{}", dict[str, str]())

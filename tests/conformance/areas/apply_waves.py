@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gitfleet.api.objects import GroupKind
 from gitfleet.apply import wave_of
-from gitfleet.model.objects import GroupKind
 
 KINDS = [
     "Namespace",

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.objects import Manifest, Origin, key_of
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.placements import ClusterSelectorTerm, PlacementKey
+from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.objects import Manifest, Origin, key_of
-from gitfleet.model.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
-from gitfleet.model.placements import ClusterSelectorTerm, PlacementKey
-from gitfleet.model.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.works import render_work
 
 PLACEMENT = PlacementKey("", "p")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gitfleet.model.bindings import Binding, BindingState
-from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.placements import ApplyStrategy, PlacementKey, PlacementType, RollingUpdate
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.placements import ApplyStrategy, PlacementKey, PlacementType, RollingUpdate
 from gitfleet.model.rolling import MoveKind, RolloutRequest
 from gitfleet.rollout import Counts, budget, has_failed, is_diff_reported, is_ready, plan_rollout
 

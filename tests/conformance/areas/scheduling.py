@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gitfleet.formats.quantities import parse_quantity
-from gitfleet.model.bindings import Binding, BindingState, ClusterDecision, ClusterScore
-from gitfleet.model.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
-from gitfleet.model.conditions import Condition, Status
-from gitfleet.model.labels import LabelRequirement, LabelSelector
-from gitfleet.model.placements import (
+from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.placements import (
     ClusterAffinity,
     ClusterSelectorTerm,
     PlacementKey,
@@ -26,6 +25,7 @@ from gitfleet.model.placements import (
     Toleration,
     TopologySpreadConstraint,
 )
+from gitfleet.formats.quantities import parse_quantity
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule import DEFAULT_PROFILE, index_fleet, schedule
 from gitfleet.schedule.admission import taint_reason, untolerated

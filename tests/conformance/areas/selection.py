@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.snapshots import is_propagated, kind_disabled, snapshot_order, split_by_size, strip
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitfleet.model.conditions import Conditions
-from gitfleet.model.objects import JsonObject, Origin
-from gitfleet.model.placements import DeletePropagation
+from gitfleet.api.conditions import Conditions
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.placements import DeletePropagation
 
 CLUSTER_GROUP = "cluster.kubernetes-fleet.io"
 MEMBER_NAME_LABEL = "kubernetes-fleet.io/member-name"

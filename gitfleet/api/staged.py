@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gitfleet.model.conditions import Conditions
-from gitfleet.model.labels import LabelSelector
-from gitfleet.model.objects import JsonObject, Origin
-from gitfleet.model.placements import IntOrPercent
+from gitfleet.api.conditions import Conditions
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.placements import IntOrPercent
 
 
 @dataclass(frozen=True, slots=True, order=True)

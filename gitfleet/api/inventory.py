@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitfleet.model.objects import ObjectKey
-from gitfleet.model.placements import PlacementKey
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gitfleet.model.objects import JsonObject, JsonValue, Origin
-from gitfleet.model.placements import ClusterSelectorTerm
+from gitfleet.api.objects import JsonObject, JsonValue, Origin
+from gitfleet.api.placements import ClusterSelectorTerm
 
 
 @dataclass(frozen=True, slots=True, order=True)

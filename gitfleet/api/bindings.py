@@ -8,9 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
-from gitfleet.model.conditions import Conditions, Status, find_condition
-from gitfleet.model.objects import ObjectKey
-from gitfleet.model.placements import ApplyStrategy, PlacementKey
+from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import ApplyStrategy, PlacementKey
 
 PinnedLabels = tuple[tuple[str, str | None], ...]
 """Labels of a cluster by key; None: the cluster had no such label."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitfleet.model.objects import Manifest, ObjectKey
-from gitfleet.model.overrides import Override
-from gitfleet.model.placements import PlacementKey, PlacementPolicy
+from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.overrides import Override
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gitfleet.model.labels import LabelSelector
-from gitfleet.model.objects import JsonObject, Origin
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import JsonObject, Origin
 
 PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gitfleet.model.objects import JsonObject, Origin
+from gitfleet.api.objects import JsonObject, Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,18 @@
+"""api: one module per kind that stands in a file. Its frozen dataclasses are schema, reader, writer and defaults.
+
+    read(cls, body) -> (value | None, breaks)    what people wrote: every error at once, each with its field
+    read_state(cls, body) -> value               what gitfleet wrote itself; Misshapen when it is not that
+    write(value) -> dict                         camelCase, defaults left out
+    json_schema(cls) -> dict                     for editors
+    dotted(location) -> str                      a field as people write it
+
+A field's type says what it takes; `Annotated` adds what `annotations` and `annotated_types` have. A method `rules` of a
+declaration gives what is wrong between its fields, and `warnings` what is allowed but hardly meant.
+"""
+
+from gitfleet.api.annotations import Break, Location
+from gitfleet.api.reading import read, read_state
+from gitfleet.api.sentences import Misshapen, dotted
+from gitfleet.api.writing import write
+
+__all__ = ["Break", "Location", "Misshapen", "dotted", "read", "read_state", "write"]

@@ -1,0 +1,81 @@
+"""What a field of a declaration may say beside its type: where it stands in the file, how its text differs from its
+value, what it must satisfy.
+
+Lengths and bounds are those of `annotated_types` (`Len`, `MinLen`, `Interval`, `Ge`, `Le`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+Location = tuple[str | int, ...]
+"""Field names and list indexes, from the top of what is read."""
+Break = tuple[Location, str]
+"""Where something is wrong, and a sentence that says what to do. No sentence repeats a value that stands in a file."""
+
+
+class At:
+    """The path of a field in the file, from the top of its class's own mapping; without it the camelCase name."""
+
+    def __init__(self, *path: str) -> None:
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inline:
+    """The parts of a dataclass that stand one by one among the fields of its owner.
+
+    `prefix` is the mapping in which they stand under their camelCase names, `paths` says where single ones stand
+    instead, `types` what a single one must satisfy beyond its own type.
+    """
+
+    prefix: tuple[str, ...] = ()
+    paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    types: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """A value that is written otherwise than its type says: `read` raises ValueError with a sentence."""
+
+    read: Callable[[Any], Any]
+    schema: Mapping[str, Any]
+    write: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """What people may write: `holds` gives the sentence that says what is wrong, None when nothing is."""
+
+    holds: Callable[[Any], str | None]
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accept:
+    """Another spelling that people may use: `normal` gives the usual one, and leaves everything else as it is."""
+
+    normal: Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Default:
+    """What an absent field means, where the class itself has no default or another one."""
+
+    value: Any
+
+
+class Only(Enum):
+    """Fields that do not stand in every file."""
+
+    MEMORY = "never in a file"
+    STATE = "what gitfleet writes on its state branch; people cannot"
+    SERVER = "filled in by a server or by gitfleet; let through and not taken where people wrote it"
+
+
+def below(location: Location, breaks: list[Break]) -> list[Break]:
+    """The same breaks, seen from further up: `location` leads to what they were located in."""
+    return [((*location, *further), sentence) for further, sentence in breaks]

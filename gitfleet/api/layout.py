@@ -1,0 +1,137 @@
+"""The fields of a declaration as they stand in its file, worked out once for each class."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field
+from functools import cache
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
+
+from gitfleet.api.annotations import At, Default, Inline, Only
+
+_Class = TypeVar("_Class", bound=type)
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What a whole class says of itself.
+
+    `section` is the mapping in which its fields stand unless they say otherwise. `identify` gives apiVersion and kind
+    of a value that is a file of its own. `lenient` classes let unknown fields through, also where people wrote them.
+    """
+
+    section: Path = ()
+    identify: Callable[[Any], tuple[str, str]] | None = None
+    lenient: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field as it stands in the file: `part` is set when it is one part of the attribute's own class."""
+
+    attribute: str
+    part: str | None = None
+    path: Path
+    type: Any
+    default: Any = MISSING
+    factory: Any = MISSING
+    only: Only | None = None
+
+    @property
+    def required(self) -> bool:
+        """Whether the file must have it."""
+        return self.default is MISSING and self.factory is MISSING
+
+    @property
+    def absent(self) -> Any:
+        """What an absent field means; MISSING when it may not be absent."""
+        return self.default if self.factory is MISSING else self.factory()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """All fields of a class that stand in files, and the classes of its inlined attributes."""
+
+    document: Document
+    fields: tuple[Field, ...]
+    inlined: Mapping[str, type] = field(default_factory=dict)
+    plain: bool = False
+    """Whether every attribute is one key of one mapping."""
+
+
+_DOCUMENTS: Final[dict[type, Document]] = {}
+
+
+def document(
+    *section: str, identify: Callable[[Any], tuple[str, str]] | None = None, lenient: bool = False
+) -> Callable[[_Class], _Class]:
+    """Say of a dataclass what `Document` has; a class without it is a plain mapping of its fields."""
+
+    def mark(cls: _Class) -> _Class:
+        _DOCUMENTS[cls] = Document(section=section, identify=identify, lenient=lenient)
+        return cls
+
+    return mark
+
+
+def parts_of(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A type without its annotations, and the annotations."""
+    return (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
+
+
+def find(kind: Any, extras: tuple[Any, ...]) -> Any:
+    """The annotation of a kind, None when there is none; the outermost one counts."""
+    return next((extra for extra in reversed(extras) if isinstance(extra, kind)), None)
+
+
+def camel(name: str) -> str:
+    """`match_labels` as `matchLabels`."""
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+@cache
+def layout_of(cls: Any) -> Layout:
+    """The layout of a declaration. TypeError for a class that is no dataclass."""
+    described = _DOCUMENTS.get(cls, Document())
+    hints = get_type_hints(cls, include_extras=True)
+    found: list[Field] = []
+    inlined: dict[str, type] = {}
+    hidden = False
+    for attribute in dataclasses.fields(cls):
+        bare, extras = parts_of(hints[attribute.name])
+        only, inline, place = find(Only, extras), find(Inline, extras), find(At, extras)
+        if only is Only.MEMORY:
+            hidden = True
+        elif inline is not None:
+            inlined[attribute.name] = bare
+            found += _inlined(attribute.name, bare, inline)
+        else:
+            path = place.path if place else (*described.section, camel(attribute.name))
+            found.append(
+                _field(attribute.name, hints[attribute.name], path, attribute.default, attribute.default_factory, only)
+            )
+    plain = not inlined and not hidden and all(len(item.path) == 1 for item in found) and described.identify is None
+    return Layout(document=described, fields=tuple(found), inlined=inlined, plain=plain)
+
+
+def _field(name: str, hint: Any, path: Path, default: Any, factory: Any, only: Only | None) -> Field:
+    meant = find(Default, parts_of(hint)[1])
+    if meant is not None:
+        default, factory = meant.value, MISSING
+    return Field(attribute=name, path=path, type=hint, default=default, factory=factory, only=only)
+
+
+def _inlined(name: str, cls: type, inline: Inline) -> list[Field]:
+    return [
+        dataclasses.replace(
+            part,
+            attribute=name,
+            part=part.attribute,
+            path=inline.paths.get(part.attribute, (*inline.prefix, *part.path)),
+            type=inline.types.get(part.attribute, part.type),
+        )
+        for part in layout_of(cls).fields
+    ]

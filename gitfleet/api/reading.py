@@ -1,0 +1,263 @@
+"""Plain JSON to values of declarations, with every error at once. The only module that knows pydantic.
+
+A declaration is compiled to pydantic-core's validators twice: `WRITTEN` is what people may write (every unknown field,
+wrong type and broken rule is an error), `STATE` is what gitfleet wrote itself (types are checked, unknown fields of a
+newer version pass, rules that came later do not make an older state unreadable).
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
+
+import annotated_types as limits
+from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
+
+from gitfleet.api.annotations import Accept, Break, Check, Form, Only
+from gitfleet.api.layout import Field, Layout, find, layout_of, parts_of
+from gitfleet.api.sentences import Broken, Misshapen, breaks_of, dotted, unsound_fields, without, without_nulls
+
+_T = TypeVar("_T")
+
+
+class Profile(Enum):
+    """Who wrote what is read."""
+
+    WRITTEN = "people"
+    STATE = "gitfleet"
+
+
+_METADATA: Final[Mapping[str, Any]] = {
+    "name": str, "namespace": str, "labels": Mapping[str, str], "annotations": Mapping[str, str],
+    "finalizers": tuple[str, ...], "generateName": str, "creationTimestamp": str, "deletionTimestamp": str,
+    "deletionGracePeriodSeconds": int, "generation": int, "resourceVersion": str, "selfLink": str, "uid": str,
+    "ownerReferences": tuple[Mapping[str, Any], ...], "managedFields": tuple[Mapping[str, Any], ...],
+}  # fmt: skip
+"""ObjectMeta: what a server adds to an object that was copied from one is let through, and not taken."""
+
+
+def read(cls: type[_T], body: Any) -> tuple[_T | None, list[Break]]:
+    """The value of what people wrote, or every error that was found. Never raises, whatever the body.
+
+    A rule over several fields only runs on a part whose own fields are sound. Fields that are not are therefore taken
+    away and the rest is looked at once more, so that a typing error does not hide what else is wrong; what only their
+    absence breaks is left out again.
+    """
+    body = without_nulls(body)
+    validator = _validators(cls, Profile.WRITTEN)
+    try:
+        return validator.validate_python(body), []
+    except ValidationError as error:
+        breaks = breaks_of(error, cls)
+        unsound = unsound_fields(error)
+    if unsound:
+        try:
+            validator.validate_python(without(body, unsound))
+        except ValidationError as error:
+            breaks += [
+                found
+                for found in breaks_of(error, cls)
+                if found not in breaks and not any(place[: len(found[0])] == found[0] for place in unsound)
+            ]
+    return None, breaks
+
+
+def read_state(cls: type[_T], body: Any) -> _T:
+    """The value of what gitfleet wrote; Misshapen with one sentence that names the first wrong field."""
+    try:
+        value: _T = _validators(cls, Profile.STATE).validate_python(body)
+    except ValidationError as error:
+        location, sentence = breaks_of(error, cls)[0]
+        raise Misshapen(f"`{dotted(location)}` {sentence}") from None
+    return value
+
+
+def _validator(cls: Any, profile: Profile) -> SchemaValidator:
+    return SchemaValidator(_schema(cls, profile))
+
+
+_validators: Final[Callable[[Any, Profile], SchemaValidator]] = cache(_validator)
+"""The validators of every type read so far; they depend on the declaration alone."""
+
+
+def _schema(hint: Any, profile: Profile) -> CoreSchema:
+    """The schema of a type with its annotations."""
+    bare, extras = parts_of(hint)
+    form = find(Form, extras)
+    if form is not None:
+        return core_schema.no_info_plain_validator_function(form.read)
+    schema = _bare_schema(bare, profile)
+    if profile is Profile.STATE:
+        return schema
+    schema |= _limits(extras)  # type: ignore[operator]  # a schema is a dict that mypy knows by its keys
+    for extra in extras:
+        if isinstance(extra, Check):
+            schema = core_schema.no_info_after_validator_function(_checked(extra.holds), schema)
+        elif isinstance(extra, Accept):
+            schema = core_schema.no_info_before_validator_function(extra.normal, schema)
+    return schema
+
+
+def _checked(holds: Callable[[Any], str | None]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if sentence := holds(value):
+            raise ValueError(sentence)
+        return value
+
+    return check
+
+
+def _limits(extras: tuple[Any, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for extra in extras:
+        if isinstance(extra, limits.Len):
+            found |= {"min_length": extra.min_length, "max_length": extra.max_length}
+        elif isinstance(extra, limits.MinLen):
+            found["min_length"] = extra.min_length
+        elif isinstance(extra, limits.Ge | limits.Interval):
+            found["ge"] = extra.ge
+        if isinstance(extra, limits.Le | limits.Interval):
+            found["le"] = extra.le
+    return {name: value for name, value in found.items() if value is not None}
+
+
+_SCALARS: Final[Mapping[Any, Callable[[], CoreSchema]]] = {
+    str: lambda: core_schema.str_schema(strict=True),
+    int: lambda: core_schema.int_schema(strict=True),
+    float: lambda: core_schema.float_schema(strict=True),
+    bool: lambda: core_schema.bool_schema(strict=True),
+    Any: core_schema.any_schema,
+}
+
+
+def _bare_schema(bare: Any, profile: Profile) -> CoreSchema:
+    if bare in _SCALARS:
+        return _SCALARS[bare]()
+    origin, arguments = get_origin(bare), get_args(bare)
+    if origin in (Union, types.UnionType):
+        inner = [part for part in arguments if part is not type(None)]
+        if len(inner) == 1:
+            return core_schema.nullable_schema(_schema(inner[0], profile))
+    elif origin is tuple and arguments[-1] is Ellipsis:
+        return core_schema.tuple_schema([_schema(arguments[0], profile)], variadic_item_index=0)
+    elif origin is Literal:
+        return core_schema.literal_schema(list(arguments))
+    elif isinstance(origin, type) and issubclass(origin, Mapping):
+        keys, values = (_schema(argument, profile) for argument in arguments)
+        return core_schema.dict_schema(keys, values, strict=True)
+    elif isinstance(bare, type) and issubclass(bare, Enum):
+        return core_schema.enum_schema(bare, list(bare), sub_type="str")
+    elif isinstance(bare, type) and is_dataclass(bare):
+        return _class_schema(layout_of(bare), bare, profile)
+    raise TypeError(f"{bare} is no type that a field of a declaration can have")
+
+
+def _class_schema(layout: Layout, cls: Any, profile: Profile) -> CoreSchema:
+    fields = [item for item in layout.fields if profile is Profile.STATE or item.only is not Only.STATE]
+    extra: Any = "ignore" if profile is Profile.STATE or layout.document.lenient else "forbid"
+    if layout.plain and len(fields) == len(layout.fields):
+        schema = _plain_schema(cls, fields, extra, profile)
+    else:
+        body = _sections(layout, fields, extra, profile)
+        schema = core_schema.no_info_after_validator_function(_builder(cls, layout, fields, profile), body)
+    rules: Callable[[Any], Iterable[Break]] | None = getattr(cls, "rules", None)
+    if rules is None or profile is Profile.STATE:
+        return schema
+    return core_schema.no_info_after_validator_function(_ruled(rules), schema)
+
+
+def _ruled(rules: Callable[[Any], Iterable[Break]]) -> Callable[[Any], Any]:
+    def obey(value: Any) -> Any:
+        if breaks := list(rules(value)):
+            raise Broken(breaks)
+        return value
+
+    return obey
+
+
+def _defaulted(item: Field, profile: Profile) -> CoreSchema:
+    schema = _schema(item.type, profile)
+    if item.required:
+        return schema
+    if item.factory is not MISSING:
+        return core_schema.with_default_schema(schema, default_factory=item.factory)
+    return core_schema.with_default_schema(schema, default=item.default)
+
+
+def _plain_schema(cls: Any, fields: list[Field], extra: Any, profile: Profile) -> CoreSchema:
+    """Every attribute is one key: pydantic-core makes the value itself."""
+    rows = [
+        core_schema.dataclass_field(
+            item.attribute, _defaulted(item, profile), kw_only=True, validation_alias=item.path[0]
+        )
+        for item in fields
+    ]
+    arguments = core_schema.dataclass_args_schema(cls.__name__, rows, extra_behavior=extra)
+    return core_schema.dataclass_schema(cls, arguments, [item.attribute for item in fields], slots=True)
+
+
+def _sections(layout: Layout, fields: list[Field], extra: Any, profile: Profile) -> CoreSchema:
+    """Fields that stand in mappings below the class's own, as nested mappings."""
+    tree: dict[str, Any] = {}
+    if layout.document.identify is not None and profile is Profile.WRITTEN:
+        tree = {"apiVersion": str, "kind": str, "metadata": dict(_METADATA)}
+        if not any(item.path[0] == "status" for item in fields):
+            tree["status"] = Mapping[str, Any]
+    for item in fields:
+        here = tree
+        for step in item.path[:-1]:
+            if not isinstance(here.get(step), dict):
+                here[step] = {}
+            here = here[step]
+        here[item.path[-1]] = item
+    return _section(tree, extra, profile)
+
+
+def _section(tree: Mapping[str, Any], extra: Any, profile: Profile) -> CoreSchema:
+    rows: dict[str, core_schema.TypedDictField] = {}
+    for name, item in tree.items():
+        if isinstance(item, dict):
+            rows[name] = core_schema.typed_dict_field(_section(item, extra, profile), required=_needed(item))
+        elif isinstance(item, Field):
+            schema = _defaulted(item, profile) if item.part else _schema(item.type, profile)
+            rows[name] = core_schema.typed_dict_field(schema, required=item.required)
+        else:
+            needed = name in ("apiVersion", "kind")
+            rows[name] = core_schema.typed_dict_field(_schema(item, profile), required=needed)
+    return core_schema.typed_dict_schema(rows, extra_behavior=extra)
+
+
+def _needed(tree: Mapping[str, Any]) -> bool:
+    return any(
+        _needed(item) if isinstance(item, dict) else isinstance(item, Field) and item.required for item in tree.values()
+    )
+
+
+def _builder(cls: type, layout: Layout, fields: list[Field], profile: Profile) -> Callable[[dict[str, Any]], Any]:
+    """From nested mappings to the value. What a server fills in is not taken where people wrote it."""
+    taken = [item for item in fields if profile is Profile.STATE or item.only is not Only.SERVER]
+    sections: dict[tuple[str, ...], list[tuple[str, str | None, str]]] = {}
+    for item in taken:
+        sections.setdefault(item.path[:-1], []).append((item.attribute, item.part, item.path[-1]))
+    plan = list(sections.items())
+    inlined = [(name, layout.inlined[name]) for name in layout.inlined]
+    nothing: dict[str, Any] = {}
+
+    def build(found: dict[str, Any]) -> Any:
+        values: dict[str, Any] = {name: {} for name, _ in inlined}
+        for steps, rows in plan:
+            here = found
+            for step in steps:
+                here = here.get(step, nothing)
+            for attribute, part, key in rows:
+                if key in here:
+                    (values if part is None else values[attribute])[attribute if part is None else part] = here[key]
+        for name, inner in inlined:
+            values[name] = inner(**values[name])
+        return cls(**values)
+
+    return build

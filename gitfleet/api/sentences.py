@@ -1,0 +1,167 @@
+"""From pydantic's errors to sentences: which field, what is wrong with it, and what to do.
+
+No sentence repeats a value that stands in a file, so none can give away a secret.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
+from difflib import get_close_matches
+from typing import Any, Union, get_args, get_origin
+
+from pydantic_core import ValidationError
+
+from gitfleet.api.annotations import Break, Location
+from gitfleet.api.layout import layout_of, parts_of
+
+_LONGEST_SHOWN = 100
+
+
+class Misshapen(ValueError):
+    """What gitfleet wrote itself is not what the declaration says: a field is missing or of another type."""
+
+
+class Broken(ValueError):
+    """Raised by a declaration's own rule: all that it found, with locations below it."""
+
+    def __init__(self, breaks: Sequence[Break]) -> None:
+        super().__init__("; ".join(sentence for _, sentence in breaks))
+        self.breaks = tuple(breaks)
+
+
+def dotted(location: Location) -> str:
+    """A location as people write it: `spec.stages[1].name`, `metadata.labels["a.b/c"]`."""
+    text = ""
+    for step in location:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif step.replace("_", "").replace("-", "").isalnum():
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step[:_LONGEST_SHOWN]}"]'
+    return text
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without fields that are null: Kubernetes reads them as absent. A patch's `value: null` stays."""
+    if isinstance(value, dict):
+        kept = {name: item for name, item in value.items() if item is not None or name == "value"}
+        return {name: item if name == "value" else without_nulls(item) for name, item in kept.items()}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value
+
+
+def breaks_of(error: ValidationError, cls: type) -> list[Break]:
+    """Every error with its location and its sentence."""
+    breaks: list[Break] = []
+    for item in error.errors(include_url=False, include_input=False):
+        # "[key]" is pydantic's mark for a mapping's key, as opposed to its value.
+        location: Location = tuple(step for step in item["loc"] if step != "[key]")
+        context: Mapping[str, Any] = item.get("ctx") or {}
+        cause = context.get("error")
+        if isinstance(cause, Broken):
+            breaks += [((*location, *further), sentence) for further, sentence in cause.breaks]
+        elif isinstance(cause, ValueError):
+            breaks.append((location, str(cause)))
+        elif item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            breaks.append((location, _unknown_field(cls, location)))
+        else:
+            breaks.append((location, _sentence(item["type"], context)))
+    return breaks
+
+
+def unsound_fields(error: ValidationError) -> list[Location]:
+    """The fields that are wrong by themselves; items of lists are not among them, since the others would move up."""
+    return [
+        tuple(item["loc"])
+        for item in error.errors(include_url=False, include_input=False)
+        if item["type"] != "missing"
+        and not isinstance((item.get("ctx") or {}).get("error"), Broken)
+        and item["loc"]
+        and isinstance(item["loc"][-1], str)
+        and "[key]" not in item["loc"]
+    ]
+
+
+def without(raw: Any, fields: Sequence[Location], here: Location = ()) -> Any:
+    """A body without some of its fields."""
+    if isinstance(raw, dict):
+        return {name: without(item, fields, (*here, name)) for name, item in raw.items() if (*here, name) not in fields}
+    if isinstance(raw, list):
+        return [without(item, fields, (*here, index)) for index, item in enumerate(raw)]
+    return raw
+
+
+_PLAIN = {
+    "missing": "is required; add it",
+    "string_type": "must be a string; put it in quotes",
+    "int_type": "must be a whole number, without quotes",
+    "int_from_float": "must be a whole number; remove the fraction",
+    "bool_type": "must be true or false, without quotes",
+    "tuple_type": "must be a list; begin each item with a dash",
+    "dict_type": "must be a mapping; write `key: value` below it",
+    "dataclass_type": "must be a mapping; write its fields below it",
+    "string_too_short": "must not be empty; fill it in",
+}
+
+
+def _sentence(kind: str, context: Mapping[str, Any]) -> str:
+    """What to do about one of pydantic's own error types."""
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    match kind:
+        case "literal_error" | "enum":
+            return f"must be one of {str(context['expected']).replace(' or ', ', ')}; correct it"
+        case "greater_than_equal":
+            return f"must be at least {context['ge']}; raise it"
+        case "less_than_equal":
+            return f"must be at most {context['le']}; lower it"
+        case "too_short":
+            return f"needs at least {context['min_length']} item(s); add one"
+        case "too_long":
+            return f"may have at most {context['max_length']} items; remove some"
+        case _:
+            return "is not what this field takes; see `gitfleet schema`"
+
+
+def _unknown_field(cls: type, location: Location) -> str:
+    known = fields_at(cls, location[:-1])
+    near = get_close_matches(str(location[-1]), known, n=1, cutoff=0.6)
+    if not near:
+        folded = {name.lower(): name for name in known}
+        near = [folded[str(location[-1]).lower()]] if str(location[-1]).lower() in folded else []
+    return f'is not a known field; did you mean "{near[0]}"?' if near else "is not a known field; remove it"
+
+
+def fields_at(cls: type, location: Location) -> list[str]:
+    """The names of the fields that the mapping at a location has; none when a location leads out of declarations."""
+    layout = layout_of(cls)
+    for depth in range(len(location) + 1):
+        here = tuple(location[:depth])
+        field = next((item for item in layout.fields if item.path == here), None)
+        inner = _class_in(field.type) if field is not None else None
+        if inner is not None:
+            rest = tuple(location[depth:])
+            while rest and isinstance(rest[0], int):
+                rest = rest[1:]
+            return fields_at(inner, rest)
+    envelope = [] if location or layout.document.identify is None else ["apiVersion", "kind", "metadata", "status"]
+    steps = [item.path[len(location)] for item in layout.fields if _leads(item.path, location)]
+    return list(dict.fromkeys([*envelope, *steps]))
+
+
+def _leads(path: tuple[str, ...], location: Location) -> bool:
+    return len(path) > len(location) and path[: len(location)] == tuple(location)
+
+
+def _class_in(hint: Any) -> Any:
+    """The declaration that a type of a field speaks of, None when there is none."""
+    bare, _ = parts_of(hint)
+    if isinstance(bare, type) and is_dataclass(bare):
+        return bare
+    if get_origin(bare) in (Union, types.UnionType, tuple):
+        return next((found for part in get_args(bare) if (found := _class_in(part)) is not None), None)
+    return None
