@@ -10,29 +10,26 @@ from typing import Any
 
 import click
 
+from gitfleet.formats.canonical_json import json_text
+from gitfleet.formats.yaml_writer import yaml_text
+
 _NARROWEST = 20
 
 
 def print_json(document: Any) -> None:
     """One JSON document, stable and complete."""
-    import orjson
-
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+    click.echo(json_text(document, indent=True))
 
 
 def print_json_line(document: Any) -> None:
     """One JSON object on a line of its own, at once."""
-    import orjson
-
-    click.echo(orjson.dumps(document).decode())
+    click.echo(json_text(document))
     sys.stdout.flush()
 
 
 def print_yaml(document: Any) -> None:
     """One YAML document."""
-    import yaml
-
-    click.echo(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True).rstrip())
+    click.echo(yaml_text(document, sort_keys=False, blocks=True).rstrip("\n"))
 
 
 def printable(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
-from gitfleet.formats.yaml_nodes import LineFault
+from gitfleet.formats.yaml_reader import LineFault
 
 IGNORE_FILE: Final = ".gitfleetignore"
 """At the top of the repo, in gitignore's syntax: what gitfleet must not read."""

@@ -1,12 +1,18 @@
-"""One canonical form of a JSON value, so that equal content has equal bytes and equal hashes on every machine."""
+"""JSON text: one canonical form, so that equal content has equal bytes and equal hashes on every machine, and the plain
+form for programs and people."""
 
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Any
 
 import orjson
 
 from gitfleet.formats.json_values import JsonValue
+
+
+class NotJson(ValueError):
+    """The bytes are not JSON."""
 
 
 def canonical_json(value: JsonValue) -> bytes:
@@ -18,3 +24,21 @@ def canonical_json(value: JsonValue) -> bytes:
 def digest_of(value: JsonValue) -> str:
     """SHA-256, in hexadecimal, of the canonical JSON."""
     return sha256(canonical_json(value)).hexdigest()
+
+
+def json_bytes(value: JsonValue) -> bytes:
+    """UTF-8 JSON with the keys in the value's own order, as requests to other programs carry it."""
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+
+
+def json_text(value: JsonValue, *, indent: bool = False) -> str:
+    """The same as text; with `indent` over many lines, for people."""
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)).decode()
+
+
+def parse_json(content: bytes | str) -> Any:
+    """The value of one JSON text that another program wrote (an API server, a cache). NotJson for anything else."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise NotJson("is not JSON") from error

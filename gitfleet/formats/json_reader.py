@@ -12,8 +12,8 @@ from typing import Any, Final
 import orjson
 
 from gitfleet.formats.json_values import JsonValue
-from gitfleet.formats.yaml_nodes import MAX_DEPTH, LineFault
 from gitfleet.formats.yaml_scalars import BadScalar, finite, number_of_digits
+from gitfleet.formats.yaml_values import MAX_DEPTH, TOO_DEEP, LineFault
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
@@ -38,11 +38,11 @@ def read_json(text: str) -> tuple[list[tuple[int, JsonValue]], list[LineFault]] 
         except BadScalar as bad:
             return documents, [(line, str(bad))]
         except RecursionError:
-            return documents, [(line, _TOO_DEEP)]
+            return documents, [(line, TOO_DEEP)]
         except ValueError:
             return None
         if _too_deep(value, text.count("{", position, end) + text.count("[", position, end)):
-            return documents, [(line, _TOO_DEEP)]
+            return documents, [(line, TOO_DEEP)]
         if not _is_text(value, text[position:end]):
             return documents, [(line, "a \\u escape names half of a surrogate pair; write the whole character")]
         documents.append((line, value))
@@ -71,7 +71,6 @@ def _no_constant(_name: str) -> None:
     raise BadScalar("infinity and not-a-number cannot be written in JSON; quote the value if a string is meant")
 
 
-_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep; flatten it"
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_once, parse_int=number_of_digits, parse_float=finite, parse_constant=_no_constant
 )

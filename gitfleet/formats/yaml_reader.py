@@ -1,7 +1,9 @@
-"""Reading files: bytes of a YAML or JSON file become plain JSON values with lines, or faults. Safe for any bytes.
+"""Reading YAML and JSON: bytes become plain JSON values with lines, or faults. Safe for any bytes.
 
-The meaning is that of sigs.k8s.io/yaml, which kubectl and the API server use (see `scalars`), with two differences that
-only refuse more: a key given twice is always a fault, and limits hold for size, nesting, aliases and documents.
+`parse_documents` is for files that people wrote and reports every fault; `read_documents` is for whoever needs all or
+nothing. The meaning of profile KUBERNETES is that of sigs.k8s.io/yaml, which kubectl and the API server use (see
+`yaml_scalars`), with two differences that only refuse more: a key given twice is always a fault, and limits hold for
+size, nesting, aliases and documents. Profile STATE is for what gitfleet wrote (see `yaml_values`).
 A parsed file depends on its bytes alone, so callers keep it by blob id: `encode_parsed` and `decode_parsed`.
 """
 
@@ -12,15 +14,31 @@ from dataclasses import dataclass
 from typing import Final
 
 import orjson
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gitfleet.formats.json_reader import looks_like_json, read_json, yaml_lines_of
 from gitfleet.formats.json_values import JsonValue
-from gitfleet.formats.yaml_nodes import PLAIN, TEXT, LineFault, Unreadable, line_of_node, value_of
-from gitfleet.formats.yaml_scalars import BadScalar, key_text, resolve_plain, resolve_tagged
-from gitfleet.formats.yaml_streams import compose_stream
+from gitfleet.formats.yaml_streams import read_stream
+from gitfleet.formats.yaml_values import MAX_DEPTH, LineFault, Marks, Profile, UnreadableText
 
-PARSER_VERSION: Final = 1
+__all__ = [
+    "MAX_DEPTH",
+    "PARSER_VERSION",
+    "Document",
+    "LineFault",
+    "ParsedFile",
+    "Profile",
+    "UnreadableText",
+    "decode_parsed",
+    "encode_parsed",
+    "line_of",
+    "lines_of",
+    "parse_documents",
+    "read_documents",
+]
+
+MAX_STATE_BYTES: Final = 64 * 1024 * 1024
+"""Largest file of gitfleet's own."""
+PARSER_VERSION: Final = 2
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""
 
 
@@ -44,10 +62,10 @@ class ParsedFile:
 def parse_documents(content: bytes, *, max_bytes: int) -> ParsedFile:
     """Read a YAML or JSON file. Never raises, whatever the bytes; a fault never repeats a value of the file."""
     if len(content) > max_bytes:
-        return _refused(1, f"has {len(content)} bytes, more than the {max_bytes} that are read; split the file")
+        return _refused(1, _too_large(content, max_bytes))
     try:
         text = _decode(content)
-    except Unreadable as unreadable:
+    except UnreadableText as unreadable:
         return _refused(unreadable.line, unreadable.message)
     if looks_like_json(text):
         read = read_json(text)
@@ -58,31 +76,42 @@ def parse_documents(content: bytes, *, max_bytes: int) -> ParsedFile:
     return _parse_yaml(text)
 
 
+def read_documents(content: bytes, profile: Profile, *, max_bytes: int = MAX_STATE_BYTES) -> list[JsonValue]:
+    """The values of all documents that are not empty. UnreadableText with the first fault, and nothing else, for
+    whatever the bytes are."""
+    if profile is Profile.KUBERNETES:
+        parsed = parse_documents(content, max_bytes=max_bytes)
+        if parsed.faults:
+            raise UnreadableText(*parsed.faults[0])
+        return [document.value for document in parsed.documents]
+    if len(content) > max_bytes:
+        raise UnreadableText(1, _too_large(content, max_bytes))
+    built = read_stream(_decode(content), profile)
+    if built.faults:
+        raise UnreadableText(*built.faults[0])
+    return [value for _, _, value in built.documents]
+
+
 def line_of(content: bytes, document_index: int, location: Sequence[str | int]) -> int:
     """The 1-based line of a field, or of its nearest ancestor that is there; 1 when even the document is not found.
 
-    It composes the file anew, so it is for faults only. A field's line is its key's, an item's is its first.
+    It reads the file anew, so it is for faults only. A field's line is its key's, an item's is its first.
     """
     return lines_of(content, [(document_index, location)])[0]
 
 
 def lines_of(content: bytes, places: Sequence[tuple[int, Sequence[str | int]]]) -> list[int]:
-    """`line_of` for many (document index, location) of one file, which is composed once."""
+    """`line_of` for many (document index, location) of one file, which is read once."""
     try:
         text = _decode(content)
-    except Unreadable:
+    except UnreadableText:
         return [1] * len(places)
     if looks_like_json(text):
         text = yaml_lines_of(text)
-    composed = {document.index: document for document in compose_stream(text).documents}
-    lines: list[int] = []
-    for index, location in places:
-        document = composed.get(index)
-        if document is None or document.node is None:
-            lines.append(1)
-            continue
-        lines.append(_line_below(document.node, location, document.line - document.offset) + document.offset)
-    return lines
+    marks: Marks = {}
+    built = read_stream(text, Profile.KUBERNETES, marks)
+    found = {index: (line, value) for index, line, value in built.documents}
+    return [_line_below(*found.get(index, (1, None)), location, marks) for index, location in places]
 
 
 def encode_parsed(parsed: ParsedFile) -> bytes:
@@ -111,57 +140,42 @@ def decode_parsed(encoded: bytes) -> ParsedFile | None:
 
 
 def _parse_yaml(text: str) -> ParsedFile:
-    stream = compose_stream(text)
-    aliased = "*" in text and "&" in text
-    documents: list[Document] = []
-    faults = list(stream.faults)
-    for composed in stream.documents:
-        if composed.node is None:
-            continue
-        value, troubles = value_of(composed.node, size=len(text), aliased=aliased)
-        if troubles:
-            faults += [(line + composed.offset, message) for line, message in troubles]
-        elif value is not None:
-            documents.append(Document(composed.index, composed.line, value))
-    return ParsedFile(tuple(documents), tuple(sorted(set(faults))))
+    built = read_stream(text, Profile.KUBERNETES)
+    documents = tuple(Document(index, line, value) for index, line, value in built.documents)
+    return ParsedFile(documents, tuple(sorted(set(built.faults))))
 
 
 def _decode(content: bytes) -> str:
     """Strict UTF-8, less a byte order mark; other encodings would slip past the guards. Unreadable with the line."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise Unreadable(1, "is UTF-16, not UTF-8; save the file as UTF-8")
+        raise UnreadableText(1, "is UTF-16, not UTF-8; save the file as UTF-8")
     try:
         return content.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Unreadable(line, "is not UTF-8 text; save the file as UTF-8 or ignore it in .gitfleetignore") from None
+        raise UnreadableText(
+            line, "is not UTF-8 text; save the file as UTF-8 or ignore it in .gitfleetignore"
+        ) from None
+
+
+def _too_large(content: bytes, limit: int) -> str:
+    return f"has {len(content)} bytes, more than the {limit} that are read; split the file"
 
 
 def _refused(line: int, message: str) -> ParsedFile:
     return ParsedFile(faults=((line, message),))
 
 
-def _line_below(node: Node, location: Sequence[str | int], line: int) -> int:
+def _line_below(line: int, value: JsonValue, location: Sequence[str | int], marks: Marks) -> int:
     for step in location:
-        if isinstance(node, MappingNode):
-            pair = next(((key, value) for key, value in node.value if _key_of(key) == str(step)), None)
-            if pair is None:
-                return line
-            line, node = line_of_node(pair[0]), pair[1]
-        elif isinstance(node, SequenceNode) and isinstance(step, int) and 0 <= step < len(node.value):
-            node = node.value[step]
-            line = line_of_node(node)
+        if isinstance(value, list):
+            found = marks[id(value)].get(step) if isinstance(step, int) else None
+        elif isinstance(value, dict):
+            step = str(step)
+            found = marks[id(value)].get(step)
         else:
             return line
+        if found is None:
+            return line
+        line, value = found, value[step]
     return line
-
-
-def _key_of(node: Node) -> str | None:
-    if not isinstance(node, ScalarNode):
-        return None
-    if node.tag == TEXT:
-        return str(node.value)
-    try:
-        return key_text(resolve_plain(node.value) if node.tag == PLAIN else resolve_tagged(node.tag, node.value))
-    except BadScalar:
-        return None

@@ -26,6 +26,13 @@ _WORDS: Final[dict[str, Scalar]] = {
 _NOT_FINITE: Final = frozenset(
     [sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")] + [".nan", ".NaN", ".NAN"]
 )
+_STATE_WORDS: Final[dict[str, Scalar]] = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(_NULL, None),
+}
+_STATE_NUMBER: Final = re.compile(r"[-+]?\d+(?P<fraction>(?:\.\d*)?(?:[eE][-+]?\d+)?)", re.ASCII)
+_TOO_LARGE: Final = "the number is larger than 64-bit floating point can hold; quote it if a string is meant"
 _MAY_BE_NUMBER: Final = frozenset("0123456789+-.")
 _INTEGER: Final = re.compile(
     r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
@@ -60,6 +67,23 @@ def resolve_plain(text: str) -> Scalar:
         return integer
     number = _decimal(plain)
     return text if number is None else number
+
+
+@lru_cache(maxsize=8192)
+def resolve_state(text: str) -> Scalar:
+    """The value of an unquoted scalar in gitfleet's own files, whose writer quotes all that YAML 1.1 reads otherwise:
+    only YAML 1.2's nulls, booleans and decimal numbers are no texts, and `1.0` stays a float. BadScalar."""
+    if text in _STATE_WORDS:
+        return _STATE_WORDS[text]
+    found = _STATE_NUMBER.fullmatch(text)
+    if found is None:
+        return text
+    if not found["fraction"]:
+        return number_of_digits(text)
+    number = float(text)
+    if not math.isfinite(number):
+        raise BadScalar(_TOO_LARGE)
+    return number
 
 
 def resolve_tagged(tag: str, text: str) -> Scalar:
@@ -102,7 +126,7 @@ def finite(text: str) -> int | float:
     """A float that JSON can say, as `number_of_float` has it; BadScalar when it is too large."""
     number = float(text)
     if not math.isfinite(number):
-        raise BadScalar("the number is larger than 64-bit floating point can hold; quote it if a string is meant")
+        raise BadScalar(_TOO_LARGE)
     return number_of_float(number)
 
 

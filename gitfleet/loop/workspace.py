@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import yaml
-
 from gitfleet import rollout
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster, ResourceUsage
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
+from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.whatif import WhatIf
@@ -146,8 +145,7 @@ class Workspace:
                     path = (
                         f"{folder}/{number:03d}-{manifest.key.kind.lower()}-{manifest.key.name.replace(':', '-')}.yaml"
                     )
-                    text = yaml.dump(dict(manifest.body), Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
-                    files[path] = text.encode()
+                    files[path] = write_documents([manifest.body], sort_keys=False, blocks=True)
         return dict(sorted(files.items()))
 
     def runner(self, listen: Listener) -> Runner:

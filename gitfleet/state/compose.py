@@ -15,7 +15,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
-from gitfleet.formats.yaml_writer import yaml_bytes
+from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import binding_object
@@ -84,7 +84,7 @@ def compose_state(
     if not files.any and before.observed_commit == after.observed_commit:
         return StateChange()
     last_changed = time_text(now) if now else None
-    files.write[paths.FLEET] = yaml_bytes(
+    files.write[paths.FLEET] = write_documents(
         [fleet_object(after.observed_commit, version=version, last_changed=last_changed)]
     )
     return StateChange(
@@ -100,7 +100,9 @@ def _clusters(files: _Files, before: FleetState, after: FleetState) -> None:
         if new is None:
             files.remove.append(path)
         elif new != old:
-            files.put(path, yaml_bytes([cluster_object(old)]) if old else None, yaml_bytes([cluster_object(new)]))
+            files.put(
+                path, write_documents([cluster_object(old)]) if old else None, write_documents([cluster_object(new)])
+            )
 
 
 def _placement(files: _Files, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord | None) -> None:
@@ -118,7 +120,7 @@ def _placement(files: _Files, key: PlacementKey, old: PlacementRecord | None, ne
         paths.sharded(paths.bindings_folder(key), record.bindings if record else (), _cluster_of)
         for record in (old, new)
     )
-    _shards(files, was, now, _bindings_in_order, lambda bindings: yaml_bytes(map(binding_object, bindings)))
+    _shards(files, was, now, _bindings_in_order, lambda bindings: write_documents(map(binding_object, bindings)))
 
 
 def _drop_placement(files: _Files, key: PlacementKey, old: PlacementRecord) -> None:
@@ -133,7 +135,7 @@ def _drop_placement(files: _Files, key: PlacementKey, old: PlacementRecord) -> N
 
 
 def _placement_bytes(record: PlacementRecord) -> bytes:
-    return yaml_bytes([placement_file_object(record)])
+    return write_documents([placement_file_object(record)])
 
 
 def _cluster_of(binding: Binding) -> str:
@@ -171,7 +173,7 @@ def _resource_snapshots(
         if before.get(index) == wanted:
             continue
         folder = paths.resource_snapshot_folder(key, index)
-        files.write[f"{folder}/{paths.SNAPSHOT_FILE}"] = yaml_bytes([wanted])
+        files.write[f"{folder}/{paths.SNAPSHOT_FILE}"] = write_documents([wanted])
         if index not in before or before[index]["spec"] != wanted["spec"]:
             if index in before:
                 files.remove.append(folder)
@@ -187,7 +189,7 @@ def _documents(files: _Files, snapshot: ResourceSnapshot) -> None:
     bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
     for ref, path in zip(snapshot.documents, paths.document_paths(snapshot), strict=True):
         if paths.is_rendered(ref) and ref.key in bodies:
-            files.write[path] = yaml_bytes([bodies[ref.key]])
+            files.write[path] = write_documents([bodies[ref.key]])
         elif ref.rendered == paths.is_rendered(ref) and ref.blob:
             files.link[path] = ref.blob
         else:
@@ -199,7 +201,7 @@ def _policy_snapshots(files: _Files, key: PlacementKey, old: PlacementRecord | N
     files.remove.extend(path for path in before if path not in after)
     for path, wanted in after.items():
         if before.get(path) != wanted:
-            files.write[path] = yaml_bytes([wanted])
+            files.write[path] = write_documents([wanted])
 
 
 def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonObject]:
@@ -227,7 +229,7 @@ def _overrides(
     files.remove.extend(path for path in before if path not in after)
     for path, wanted in after.items():
         if before.get(path) != wanted:
-            files.write[path] = yaml_bytes([wanted])
+            files.write[path] = write_documents([wanted])
 
 
 def _inventory(files: _Files, cluster: str, old: Inventory, new: Inventory) -> None:
@@ -252,7 +254,7 @@ def _faults(files: _Files, before: FleetState, after: FleetState) -> None:
     if (before.faults, before.last_good) == (after.faults, after.last_good):
         return
     if after.faults or after.last_good:
-        files.write[paths.FAULTS] = yaml_bytes([faults_object(after.faults, after.last_good)])
+        files.write[paths.FAULTS] = write_documents([faults_object(after.faults, after.last_good)])
     else:
         files.remove.append(paths.FAULTS)
     was, now = (

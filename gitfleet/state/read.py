@@ -20,7 +20,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import Placement
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
-from gitfleet.formats.state_yaml import UnreadableText, read_documents
+from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import read_binding
 from gitfleet.state.shapes.clusters import read_cluster
@@ -151,7 +151,9 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
         case "inventory":
             return InventoryFile(*read_inventory(content))
         case "bindings":
-            return BindingsFile(tuple(read_binding(_mapping(document)) for document in read_documents(content)))
+            return BindingsFile(
+                tuple(read_binding(_mapping(document)) for document in read_documents(content, Profile.STATE))
+            )
         case "placements":
             return PlacementFile(*read_placement(_only(content)))
         case "clusters":
@@ -169,7 +171,7 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
 
 
 def _only(content: bytes) -> JsonObject:
-    documents = read_documents(content)
+    documents = read_documents(content, Profile.STATE)
     if len(documents) != 1:
         raise Misshapen(f"it must hold one document and holds {len(documents)}")
     return _mapping(documents[0])

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import unified_diff
 from typing import Any
 
-import yaml
-
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
@@ -120,10 +119,10 @@ def diff_of(operation: Operation) -> str:
     sides."""
     match operation:
         case Create(manifest=manifest):
-            old, new = "", _yaml(_masked(manifest.body))
+            old, new = "", _shown(_masked(manifest.body))
         case Update(manifest=manifest, live=live):
             there = _only("", manifest.body, live.body, owned_fields(live.body))
-            old, new = _yaml(_masked(there)), _yaml(_masked(manifest.body, live.body))
+            old, new = _shown(_masked(there)), _shown(_masked(manifest.body, live.body))
         case _:
             return ""
     lines = list(unified_diff(old.splitlines(), new.splitlines(), "live", "desired", lineterm="", n=3))
@@ -248,5 +247,5 @@ def _masked(body: JsonObject, other: JsonObject | None = None) -> JsonObject:
     return masked
 
 
-def _yaml(value: Any) -> str:
-    return str(yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=True, allow_unicode=True, width=10_000))
+def _shown(value: JsonObject) -> str:
+    return yaml_text(value, blocks=True)

@@ -7,13 +7,16 @@ ResourceEnvelope. A snapshot keeps them whole; on the way to a cluster they are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from gitfleet.api.objects import Manifest, key_of
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.works.yamltext import UnreadableText, read_documents
+from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 
+MAX_ENTRY_BYTES: Final = 1024 * 1024
+"""Largest text of a ConfigMap that is read as an envelope."""
 _ANNOTATION: Final = "kubernetes-fleet.io/envelope-configmap"
 _KINDS: Final = frozenset({"ClusterResourceEnvelope", "ResourceEnvelope"})
 
@@ -54,13 +57,19 @@ def _entries(envelope: Manifest) -> Iterator[tuple[str, Any]]:
             yield entry, data[entry]
             continue
         try:
-            documents = read_documents(str(data[entry]))
+            documents = _documents(str(data[entry]))
         except UnreadableText as error:
             raise EnvelopeError(
                 f"{envelope.key.kind} {_place(envelope)} cannot be unwrapped: {entry}: {error}"
             ) from None
         for document in documents:
             yield entry, document
+
+
+@lru_cache(maxsize=256)
+def _documents(text: str) -> tuple[Any, ...]:
+    """A text's documents, for the many clusters that get the same envelope; nobody changes them. UnreadableText."""
+    return tuple(read_documents(text.encode(), Profile.KUBERNETES, max_bytes=MAX_ENTRY_BYTES))
 
 
 def _check_scope(envelope: Manifest, entry: str, namespace: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from gitfleet.cli.init import layout_files
+from gitfleet.formats.yaml_reader import Profile, read_documents
 from tests.cli.conftest import Shell, commit
 
 
@@ -60,6 +61,16 @@ def test_render(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     )
     assert there["data"] == {"greeting": "Howdy from us-east-1"}
     assert here["data"] == {"greeting": "Hello from gitfleet"}
+
+
+def test_rendered_texts_are_texts_to_kubernetes_too(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    texts = {"exponent": "1234e5", "yes": "y", "octal": "08", "n": "1_000", "script": "#!/bin/sh\nexit 0\n"}
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "texts", "namespace": "web"}}
+    commit(fleet, {"resources/web/texts.yaml": json.dumps({**document, "data": texts})})
+    assert gitfleet("render", fleet, "--out", out).code == 0
+    (written,) = read_documents(next(out.glob("eu-west-1/web/*-texts.yaml")).read_bytes(), Profile.KUBERNETES)
+    assert written["data"] == texts
 
 
 def test_render_twice_gives_the_same_bytes_and_needs_an_empty_folder(

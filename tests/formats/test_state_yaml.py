@@ -1,4 +1,4 @@
-"""Texts go into YAML and come out equal, for us and for other readers; hostile bytes are refused."""
+"""Values go into YAML and come out equal, for us and for other readers; hostile bytes are refused."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gitfleet.formats.state_yaml import MAX_DEPTH, UnreadableText, read_documents
-from gitfleet.formats.yaml_writer import yaml_bytes, yaml_text
+from gitfleet.formats.yaml_reader import MAX_DEPTH, Profile, UnreadableText, read_documents
+from gitfleet.formats.yaml_writer import write_documents, yaml_text
 from tests.state.fleets import json_values
 
 AMBIGUOUS = [
@@ -33,17 +33,17 @@ AMBIGUOUS = [
 def test_a_text_stays_a_text_for_every_reader(text: str) -> None:
     for value in ({"key": text}, [text], {text: "value"}, {"a": [{text: [text]}]}):
         written = yaml_text(value)
-        assert read_documents(written.encode()) == [value]
+        assert read_documents(written.encode(), Profile.STATE) == [value]
         assert yaml.load(written, Loader=yaml.CSafeLoader) == value
         assert YAML(typ="safe", pure=True).load(StringIO(written)) == value
 
 
 @given(st.lists(json_values.filter(lambda value: value is not None), max_size=3))
 def test_any_json_value_is_read_back(documents: list[Any]) -> None:
-    written = yaml_bytes(documents)
+    written = write_documents(documents)
 
-    assert read_documents(written) == documents
-    assert repr(read_documents(written)) == repr([_plain(document) for document in documents])
+    assert read_documents(written, Profile.STATE) == documents
+    assert repr(read_documents(written, Profile.STATE)) == repr([_plain(document) for document in documents])
 
 
 def _plain(value: Any) -> Any:
@@ -91,36 +91,72 @@ def test_what_json_cannot_say_is_not_written(value: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"\xff\xfe", "is not UTF-8 text"),
-        (b"a: [1\n", "is not valid YAML at line 2"),
-        (b"a: 1\na: 2\n", "gives a key twice at line 2"),
-        (b"a: &x 1\nb: *x\n", "has an anchor or a tag at line 1"),
-        (b"a: *x\n", "has an alias at line 1"),
-        (b"a: !!python/object:os.system x\n", "has an anchor or a tag at line 1"),
-        (b"{[a]: b}", "has a key that is not text at line 1"),
-        (b"[" * (MAX_DEPTH + 1), "nests deeper than 200 levels at line 1"),
-        (b"a: \x00\n", "is not valid YAML"),
+        (b"\xff\xfe", "line 1: is UTF-16"),
+        (b"a: \xff", "line 1: is not UTF-8 text"),
+        (b"a: [1\n", "line 1: the YAML cannot be read: did not find"),
+        (b"a: 1\na: 2\n", 'line 2: the key "a" is given twice'),
+        (b"a: &x 1\nb: *x\n", "line 1: has an anchor or a tag"),
+        (b"a: &x {}\n", "line 1: has an anchor or a tag"),
+        (b"a: *x\n", "line 1: has an alias"),
+        (b"a: !!python/object:os.system x\n", "line 1: has an anchor or a tag"),
+        (b"a: !x {}\n", "line 1: has an anchor or a tag"),
+        (b"{[a]: b}", "line 1: a list or mapping stands as a key"),
+        (b"a: 1e999\n", "line 1: the number is larger"),
+        (b"[" * (MAX_DEPTH + 1), "line 1: nested more than 200 levels deep"),
+        (b"a: \x00\n", "line 1: a control character"),
     ],
 )
 def test_what_gitfleet_never_writes_is_refused(content: bytes, sentence: str) -> None:
     with pytest.raises(UnreadableText, match=f"^{sentence}"):
-        read_documents(content)
+        read_documents(content, Profile.STATE)
+
+
+@given(st.lists(json_values, max_size=3), st.booleans(), st.booleans())
+def test_what_is_written_is_what_kubernetes_reads(documents: list[Any], sort_keys: bool, blocks: bool) -> None:
+    written = write_documents(documents, sort_keys=sort_keys, blocks=blocks)
+
+    assert read_documents(written, Profile.KUBERNETES) == [value for value in documents if value is not None]
+
+
+@given(st.text(alphabet="0123456789eExXoObBynYNtf._+-:kMGiun%", min_size=1, max_size=8))
+def test_a_text_that_looks_like_something_stays_a_text(text: str) -> None:
+    written = write_documents([{"key": text, "list": [text]}])
+
+    assert read_documents(written, Profile.KUBERNETES) == [{"key": text, "list": [text]}]
+
+
+@given(st.lists(st.sampled_from(["a", " ", "\n", "\t", "#", "---", ": ", "- ", "é", "\r", "%", "\u2028"])).map("".join))
+def test_texts_of_many_lines(text: str) -> None:
+    value = {"a": [text, {"b": text}], "c": text}
+    written = write_documents([value, value], blocks=True)
+
+    assert read_documents(written, Profile.KUBERNETES) == [value, value]
+    assert read_documents(written, Profile.STATE) == [value, value]
+
+
+def test_people_read_texts_of_many_lines_line_by_line() -> None:
+    value = {"data": {"run.sh": "#!/bin/sh\n\n  exit 0\n", "note": "one\ntwo", "rest": "one\n\n"}}
+
+    assert yaml_text(value, sort_keys=False, blocks=True) == (
+        "data:\n  run.sh: |\n    #!/bin/sh\n\n      exit 0\n  note: |-\n    one\n    two\n  rest: |+\n    one\n\n"
+    )
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     try:
-        read_documents(content)
+        read_documents(content, Profile.STATE)
     except UnreadableText as refused:
         assert str(refused)
 
 
+@pytest.mark.parametrize("profile", Profile)
 @pytest.mark.parametrize("nest", ["'[' * 40000", "'- ' * 40000 + 'x'", "'{a: ' * 40000"])
-def test_deep_nesting_does_not_kill_the_process(nest: str) -> None:
-    """In a process of its own, because libyaml's composer would end it without an exception (libs.md §2)."""
+def test_deep_nesting_does_not_kill_the_process(nest: str, profile: Profile) -> None:
+    """In a process of its own, because libyaml's composer would end it without an exception."""
     program = (
-        "from gitfleet.formats.state_yaml import read_documents, UnreadableText\n"
-        f"try: read_documents(({nest}).encode())\n"
+        "from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents\n"
+        f"try: read_documents(({nest}).encode(), Profile.{profile.name})\n"
         "except UnreadableText: print('refused')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.formats.state_yaml import read_documents
-from gitfleet.formats.yaml_writer import yaml_bytes
+from gitfleet.formats.yaml_reader import Profile, read_documents
+from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import compose_state, document_paths, is_state_file, read_state
 from gitfleet.state.paths import is_rendered
@@ -31,7 +31,7 @@ def as_read(state: FleetState) -> FleetState:
     def unloaded(snapshot: ResourceSnapshot) -> ResourceSnapshot:
         bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
         refs = (
-            replace(ref, blob=blob_of(yaml_bytes([bodies[ref.key]])), document=0, rendered=True)
+            replace(ref, blob=blob_of(write_documents([bodies[ref.key]])), document=0, rendered=True)
             if is_rendered(ref)
             else ref
             for ref in snapshot.documents
@@ -79,7 +79,7 @@ def test_every_written_file_says_the_same_to_other_yaml_readers(state: FleetStat
     for path, content in compose_state(FleetState(), state, now=T0).write.items():
         if path.endswith(".yaml") and is_state_file(path) and not path.startswith("inventory/"):
             theirs = [document for document in yaml.load_all(content, Loader=yaml.CSafeLoader) if document is not None]
-            assert theirs == read_documents(content)
+            assert theirs == read_documents(content, Profile.STATE)
 
 
 @_few

@@ -8,7 +8,9 @@ import pytest
 
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch
+from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.works import overrides_for
+from gitfleet.works.envelopes import MAX_ENTRY_BYTES
 from tests.works.builders import EAST, NAMESPACE, SETTINGS, WEB, bodies, obj, override, render, rule, snapshot
 
 FLEET = "placement.kubernetes-fleet.io/v1beta1"
@@ -34,6 +36,14 @@ def test_an_annotated_config_map_is_unwrapped_in_its_place() -> None:
     assert work.manifests[3].body["failing"] is False
     assert work.manifests[2].origin.path == "ConfigMap/web/wrapper.yaml"
     assert work.manifests[0] is NAMESPACE
+
+
+def test_an_entry_means_what_the_same_text_means_in_a_file() -> None:
+    text = "apiVersion: v1\nkind: A\nmetadata: {name: a}\nb: 1_000\nc: 08\nd: &x [y, 1e3]\ne: *x\nf: 2001-01-01\n"
+    (manifest,) = render((config(x=text),)).manifests
+    (document,) = read_documents(text.encode(), Profile.KUBERNETES)
+    assert manifest.body == document
+    assert document["b"] == 1000
 
 
 def test_an_ordinary_config_map_is_placed_as_it_is() -> None:
@@ -67,12 +77,13 @@ def inside(namespace: str = "", name: str = "n") -> dict[str, Any]:
         (envelope("ResourceEnvelope", "web", inside("other")), "x lies in namespace other, not in the envelope's own"),
         (envelope("ResourceEnvelope", "web", inside("web", "")), "x lacks apiVersion, kind or name"),
         (envelope("ResourceEnvelope", "web", "text"), "x is not an object"),
-        (config(x="a: ["), "x: line 2 is not YAML"),
-        (config(x="a: &top {}\nb: *top"), "x: line 1 uses an anchor or alias"),
-        (config(x="a: 1\na: 2"), "x: line 2 has a key that is not a string or given twice"),
-        (config(x="a: !!set {}"), "x: line 1 uses a tag"),
+        (config(x="a: ["), "x: line 1: the YAML cannot be read"),
+        (config(x="a: &top [*top]"), "x: line 1: an anchor contains an alias of itself"),
+        (config(x="a: 1\na: 2"), 'x: line 2: the key "a" is given twice'),
+        (config(x="a: .inf"), "x: line 1: infinity and not-a-number cannot be written in JSON"),
+        (config(x="x" * (MAX_ENTRY_BYTES + 1)), "x: line 1: has 1048577 bytes"),
         (config(x=QUOTA.replace("namespace: web", "namespace: other")), "x lies in namespace other"),
-        (config(x="[" * 200), "x: line 1 nests deeper than 100 levels"),
+        (config(x="[" * 40_000), "x: line 1: nested more than 200 levels deep"),
         (config(x="hunter2"), "x is not an object"),
     ],
 )

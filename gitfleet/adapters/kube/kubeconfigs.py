@@ -16,8 +16,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from gitfleet.adapters.kube.logins import (
     Endpoint,
     ExecLogin,
@@ -28,6 +26,7 @@ from gitfleet.adapters.kube.logins import (
     basic_header,
 )
 from gitfleet.errors import BadInput, MissingPart
+from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 
 LARGEST_KUBECONFIG: Final = 1024 * 1024
 _EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -181,12 +180,11 @@ class Kubeconfig:
 
 def parse_kubeconfig(content: bytes, source: str, folder: Path | None = None) -> Kubeconfig:
     """A kubeconfig from its YAML or JSON text; BadInput when it is none."""
-    if len(content) > LARGEST_KUBECONFIG:
-        raise BadInput(f"{source} is larger than {LARGEST_KUBECONFIG} bytes")
     try:
-        body = yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, ValueError) as error:
-        raise BadInput(f"{source} is not YAML") from error
+        documents = read_documents(content, Profile.KUBERNETES, max_bytes=LARGEST_KUBECONFIG)
+    except UnreadableText as error:
+        raise BadInput(f"{source} cannot be read: {error}") from error
+    body = documents[0] if len(documents) == 1 else None
     if not isinstance(body, Mapping) or not isinstance(body.get("clusters"), Sequence):
         raise BadInput(f"{source} is not a kubeconfig")
     return Kubeconfig(source, body, folder)

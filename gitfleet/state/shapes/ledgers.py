@@ -16,7 +16,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.canonical_json import canonical_json
-from gitfleet.formats.state_yaml import read_documents
+from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state.shapes.fields import (
     Misshapen,
@@ -124,7 +124,7 @@ def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...]]:
     """The cluster and its entries; UnreadableText or Misshapen."""
     source = _quickly(content)
     if source is None:
-        documents = read_documents(content)
+        documents = read_documents(content, Profile.STATE)
         source = documents[0] if len(documents) == 1 else None
     if not isinstance(source, dict):
         raise Misshapen("it must hold one inventory")
@@ -140,7 +140,7 @@ def _quickly(content: bytes) -> dict[str, Any] | None:
         items = orjson.loads(b"[" + b",".join(rest[:-1].split(b"\n- ")) + b"]")
     except orjson.JSONDecodeError:
         return None
-    documents = read_documents(head)
+    documents = read_documents(head, Profile.STATE)
     return {**documents[0], "items": items} if len(documents) == 1 and isinstance(documents[0], dict) else None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import stat
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -167,6 +169,18 @@ def test_what_a_kubeconfig_given_to_the_process_may_do(tmp_path: Path) -> None:
 def test_what_is_no_kubeconfig(content: bytes) -> None:
     with pytest.raises(BadInput):
         parse_kubeconfig(content, "k")
+
+
+def test_a_deeply_nested_kubeconfig_is_refused_and_ends_no_process() -> None:
+    program = (
+        "from gitfleet.adapters.kube.kubeconfigs import parse_kubeconfig\n"
+        "from gitfleet.errors import BadInput\n"
+        "try: parse_kubeconfig(b'[' * 40000, 'the kubeconfig k')\n"
+        "except BadInput as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    sentence = "the kubeconfig k cannot be read: line 1: nested more than 200 levels deep; flatten it\n"
+    assert (done.returncode, done.stdout) == (0, sentence)
 
 
 def plugin(folder: Path, script: str) -> Path:
