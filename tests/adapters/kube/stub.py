@@ -13,11 +13,12 @@ Reply = tuple[int, str, dict[str, str]]
 
 @dataclass
 class Stub:
-    """`replies` are given in order, the last one again and again; `seen` is what was asked for."""
+    """`replies` are given in order, the last one again and again; `seen` is what was asked for, `bodies` with what."""
 
     url: str = ""
     replies: list[Reply] = field(default_factory=list)
     seen: list[tuple[str, str, str]] = field(default_factory=list)
+    bodies: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def serving() -> Iterator[Stub]:
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            stub.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
             stub.seen.append((self.command, self.path, self.headers.get("Authorization", "")))
             status, body, headers = stub.replies.pop(0) if len(stub.replies) > 1 else stub.replies[0]
             self.send_response(status)

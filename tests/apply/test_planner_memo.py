@@ -1,0 +1,89 @@
+"""What a Planner remembers saves work and nothing else: whatever one part of the question changes alone counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from gitfleet.apply import ApplyRequest, Planner, plan_apply
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.objects import Manifest, ObjectKey
+from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.operations import Operation, Update
+from gitfleet.model.placements import DeletePropagation, PlacementKey
+from gitfleet.model.shapes import shape_digest
+from gitfleet.model.state import Inventory
+from gitfleet.model.works import Work
+from tests.apply.model_cluster import config_map
+from tests.apply.test_plan_apply import WEB, live, owned, work
+
+NEW, OLD = config_map("new", a="1"), config_map("old", a="1")
+THERE = live(OLD)
+Question = tuple[tuple[Work, ...], dict[PlacementKey, DeletePropagation], Inventory, ClusterObservation]
+
+
+NAMESPACES = {"ns": "uid-of-ns"}
+LIVE: dict[ObjectKey, LiveObject | None] = {NEW.key: None, OLD.key: THERE}
+SEEN = ClusterObservation(cluster="c1", reachable=True, live=LIVE, namespaces=NAMESPACES)
+FIRST: Question = ((work(NEW),), {}, {OLD.key: owned(OLD, THERE)}, SEEN)
+CHANGES: dict[str, Callable[[], Question]] = {
+    "works": lambda: ((work(NEW, OLD),), *FIRST[1:]),
+    "removing": lambda: (FIRST[0], {WEB: DeletePropagation.ABANDON}, *FIRST[2:]),
+    "inventory": lambda: (*FIRST[:2], {}, FIRST[3]),
+    "live": lambda: (*FIRST[:3], replace(SEEN, live={**LIVE, OLD.key: None})),
+    "unreadable": lambda: (*FIRST[:3], replace(SEEN, unreadable={NEW.key: "403"})),
+    "namespaces": lambda: (*FIRST[:3], replace(SEEN, namespaces={})),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changed_alone_is_planned_anew(change: str) -> None:
+    planner, then = Planner(), CHANGES[change]()
+    before = planner.plan("c1", *FIRST)
+    assert before == Planner().plan("c1", *FIRST)
+    assert planner.plan("c1", *then) == Planner().plan("c1", *then)
+    assert Planner().plan("c1", *then) != before, "the change must be one that is to be seen"
+    assert planner.plan("c1", *FIRST) == before
+
+
+def test_clusters_are_remembered_apart_and_the_same_question_has_the_same_answer() -> None:
+    planner = Planner()
+    one, other = planner.plan("c1", *FIRST), planner.plan("c2", *FIRST)
+    assert {o.cluster for o in one} == {"c1"}
+    assert {o.cluster for o in other if not isinstance(o, Update)} >= {"c2"}
+    assert planner.plan("c1", *FIRST) is one
+
+
+def reapplied(
+    wanted: Manifest, there: LiveObject, entry: InventoryEntry, shapes: dict[tuple[str, str, str], str]
+) -> Operation:
+    """The operation for one manifest of ours."""
+    asked = ApplyRequest(
+        cluster="c1", works=(work(wanted),), live={wanted.key: there}, inventory={wanted.key: entry}, shapes=shapes
+    )
+    (operation,) = plan_apply(asked)
+    return operation
+
+
+DRIFTED = config_map("old", a="9")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "uid", "version"),
+    [(OLD, "u2", "7"), (OLD, "u1", "8"), (config_map("old", a="1", b="2"), "u1", "7")],
+    ids=["uid", "resourceVersion", "manifest"],
+)
+def test_a_shape_is_that_of_one_version_of_one_object_and_one_manifest(
+    manifest: Manifest, uid: str, version: str
+) -> None:
+    """Each part of the key of the shape cache counts: without it drift would pass for what was applied."""
+    shapes: dict[tuple[str, str, str], str] = {}
+    assert not isinstance(reapplied(OLD, THERE, owned(OLD, THERE), shapes), Update)
+    drifted = LiveObject(
+        OLD.key, {**DRIFTED.body, "metadata": {**DRIFTED.body["metadata"], "uid": uid, "resourceVersion": version}}
+    )
+    applied = replace(owned(manifest, drifted), shape_digest=shape_digest(OLD.body, THERE.body))
+    assert reapplied(manifest, drifted, applied, shapes) == reapplied(manifest, drifted, applied, {})
+    assert isinstance(reapplied(manifest, drifted, applied, shapes), Update)

@@ -1,0 +1,90 @@
+"""What an outcome does to the inventory: an entry leaves only for the very object that was deleted or released."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitfleet.apply import record_intended, settle_inventory
+from gitfleet.model.inventory import InventoryEntry
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Create, Delete, Outcome, Release, Update
+from gitfleet.model.placements import PlacementKey
+from tests.apply.model_cluster import config_map
+from tests.apply.test_plan_apply import OTHER, WEB, live, owned
+
+CM = config_map("cm", a="1")
+THERE = live(CM, "u1")
+ENTRY = owned(CM, THERE)
+
+
+def delete(uid: str = "u1", placement: PlacementKey = WEB) -> Delete:
+    """The deletion of the object with this uid."""
+    return Delete(cluster="c1", placement=placement, key=CM.key, uid=uid, wave=1, reason="")
+
+
+def release(placement: PlacementKey = WEB) -> Release:
+    """The release of the object."""
+    return Release(cluster="c1", placement=placement, key=CM.key, reason="")
+
+
+@pytest.mark.parametrize(
+    ("operation", "ok", "still_there", "entry", "stays"),
+    [
+        (delete(), True, None, ENTRY, False),
+        (delete(), False, None, ENTRY, True),
+        (delete(), True, THERE, ENTRY, True),
+        (delete("of-another-object"), True, None, ENTRY, True),
+        (delete(), True, None, replace(ENTRY, uid=None), False),
+        (delete(placement=OTHER), True, None, ENTRY, True),
+    ],
+    ids=["gone", "refused", "under way", "another uid", "unconfirmed", "of another placement"],
+)
+def test_a_deletion_takes_the_entry_of_that_very_object_alone(
+    operation: Delete, ok: bool, still_there: LiveObject | None, entry: InventoryEntry, stays: bool
+) -> None:
+    before = {CM.key: entry}
+    after = settle_inventory(before, [Outcome(operation=operation, ok=ok, code="", live=still_there)], [operation])
+    assert after == (before if stays else {})
+    assert (after is before) == stays
+
+
+@pytest.mark.parametrize(("operation", "stays"), [(release(), False), (release(OTHER), True)])
+def test_a_release_takes_the_entry_of_its_own_placement_alone(operation: Release, stays: bool) -> None:
+    before = {CM.key: ENTRY}
+    assert settle_inventory(before, [], [operation]) == (before if stays else {})
+
+
+def test_nothing_is_learnt_from_what_failed_or_from_an_answer_without_the_object() -> None:
+    before = {CM.key: replace(ENTRY, applied_digest="old")}
+    update = Update(cluster="c1", placement=WEB, manifest=CM, live=THERE, wave=1, reason="")
+    for ok, found in ((False, THERE), (True, None)):
+        assert settle_inventory(before, [Outcome(operation=update, ok=ok, code="", live=found)]) is before
+    assert settle_inventory(before, [Outcome(operation=update, ok=True, code="", live=THERE)]) == {CM.key: ENTRY}
+
+
+@pytest.mark.parametrize(
+    ("entry", "uid", "intended"),
+    [
+        (ENTRY, "u1", ENTRY),
+        (ENTRY, "u2", replace(ENTRY, uid=None, applied_digest=None, shape_digest=None)),
+        (replace(ENTRY, uid=None), "u2", replace(ENTRY, uid=None)),
+        (None, "u2", InventoryEntry(key=CM.key, placement=WEB)),
+    ],
+    ids=["the same object", "another object", "unconfirmed", "no entry"],
+)
+def test_what_is_about_to_be_written_is_recorded_before_it_is(
+    entry: InventoryEntry | None, uid: str, intended: InventoryEntry
+) -> None:
+    update = Update(cluster="c1", placement=WEB, manifest=CM, live=live(CM, uid), wave=1, reason="")
+    before = {} if entry is None else {CM.key: entry}
+    assert record_intended(before, [update]) == {CM.key: intended}
+
+
+def test_what_is_made_anew_forgets_the_uid_of_what_is_gone() -> None:
+    create = Create(cluster="c1", placement=WEB, manifest=CM, wave=1, reason="")
+    (entry,) = record_intended({CM.key: ENTRY}, [create]).values()
+    assert entry == replace(ENTRY, uid=None, applied_digest=None, shape_digest=None)
+    unchanged = {CM.key: entry}
+    assert record_intended(unchanged, [create]) is unchanged

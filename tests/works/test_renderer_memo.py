@@ -1,0 +1,67 @@
+"""What a Renderer remembers saves work and nothing else: whatever one part of a work changes alone, it is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from gitfleet.model.bindings import Binding
+from gitfleet.model.clusters import MemberCluster
+from gitfleet.model.overrides import JsonPatch
+from gitfleet.model.placements import ApplyStrategy, Placement
+from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.works import Renderer
+from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, binding_of, override, rule, snapshot
+
+FEW = override("few", NAMESPACE, rule(JsonPatch("add", "/metadata/labels", {"region": "eu"}, True), region="eu"))
+OTHER = override("few", NAMESPACE, rule(delete=True))
+RESOURCES = snapshot(NAMESPACE, SETTINGS)
+BINDING = replace(binding_of(EAST), resource_snapshot=RESOURCES.name, cluster_resource_overrides=(FEW.reference,))
+
+
+def state_of(
+    *,
+    binding: Binding = BINDING,
+    resources: ResourceSnapshot = RESOURCES,
+    few: OverrideSnapshot | None = FEW,
+    cluster: MemberCluster = EAST,
+) -> FleetState:
+    """A fleet of one cluster with one placement and one override."""
+    record = PlacementRecord(
+        placement=Placement(key=WEB, selectors=()), bindings=(binding,), resource_snapshots=(resources,)
+    )
+    overrides = {} if few is None else {few.override.key: (few,)}
+    return FleetState(placements={WEB: record}, overrides=overrides, clusters={EAST.name: cluster})
+
+
+CHANGES: dict[str, Callable[[], FleetState]] = {
+    "generation": lambda: state_of(binding=replace(BINDING, generation=8)),
+    "snapshot": lambda: state_of(resources=snapshot(NAMESPACE, ROLE)),
+    "apply strategy": lambda: state_of(binding=replace(BINDING, apply_strategy=ApplyStrategy(force_conflicts=True))),
+    "override that is not there": lambda: state_of(few=None),
+    "override that says something else": lambda: state_of(few=OTHER),
+    "other references": lambda: state_of(binding=replace(BINDING, cluster_resource_overrides=())),
+    "other references in the namespace": lambda: state_of(binding=replace(BINDING, resource_overrides=("web/few-0",))),
+    "labels of the cluster": lambda: state_of(cluster=replace(EAST, labels={"region": "us"})),
+    "labels that the rollout pinned": lambda: state_of(binding=replace(BINDING, override_labels=(("region", "us"),))),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changed_alone_is_rendered_anew(change: str) -> None:
+    first, then = state_of(), CHANGES[change]()
+    renderer = Renderer()
+    assert renderer.works_of(first) == Renderer().works_of(first)
+    assert renderer.works_of(then) == Renderer().works_of(then)
+    assert renderer.works_of(then) != Renderer().works_of(first), "the change must be one that is to be seen"
+    assert renderer.works_of(first) == Renderer().works_of(first)
+
+
+def test_what_did_not_change_is_the_very_same_work() -> None:
+    renderer = Renderer()
+    (first,) = renderer.works_of(state_of())[EAST.name]
+    (again,) = renderer.works_of(state_of())[EAST.name]
+    assert again is first
