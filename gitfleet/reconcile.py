@@ -95,7 +95,8 @@ class Decider:
         operations = self._planner.plan_fleet(after, decision.works, observations, leaving)
         inventory = apply.record_all_intended(decision.after.inventory, operations)
         recorded = replace(decision.after, inventory=inventory)
-        return replace(decision, after=recorded, inputs=replace(decision.inputs, observations=observations)), operations
+        inputs = replace(decision.inputs, observations=observations)
+        return replace(decision, after=recorded, inputs=inputs, observed_again=frozenset(closer)), operations
 
     def settle(
         self, decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime

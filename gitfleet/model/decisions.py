@@ -31,7 +31,8 @@ class Inputs:
 class Decision:
     """The state to be published as intent, the works of each cluster behind it, and the rollout plans that explain it.
 
-    `seen_works` are the works that the clusters' answers were judged by. `wake_at` is the first moment at which time
+    `seen_works` are the works that the clusters' answers were judged by, `observed_again` the clusters that were
+    observed a second time, for objects that nobody owns yet. `wake_at` is the first moment at which time
     alone may change the decision, None when time changes nothing.
     """
 
@@ -41,10 +42,12 @@ class Decision:
     seen_works: Mapping[str, tuple[Work, ...]] = field(default_factory=dict)
     plans: Mapping[PlacementKey, RolloutPlan] = field(default_factory=dict)
     wake_at: datetime | None = None
+    observed_again: frozenset[str] = frozenset()
 
     def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterObservation]:
-        """The answers of clusters on which something was done or is wanted otherwise than when they were judged."""
-        names = {outcome.operation.cluster for outcome in outcomes}
+        """The answers of clusters on which something was done or is wanted otherwise than when they were judged, and of
+        those where objects were seen that were not there to be judged before."""
+        names = {outcome.operation.cluster for outcome in outcomes} | self.observed_again
         names |= {name for name in self.inputs.observations if self.works.get(name) != self.seen_works.get(name)}
         return {name: answer for name, answer in self.inputs.observations.items() if name in names}
 

@@ -48,6 +48,7 @@ class ClusterRule:
     object: ObjectPattern = ObjectPattern()
     available: Delay = DEFAULT_DELAY
     apply_fails: bool = False
+    delete_fails: bool = False
 
     def matches_cluster(self, name: str, labels: Mapping[str, str]) -> bool:
         """Whether the rule speaks about the cluster."""

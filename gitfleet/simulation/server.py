@@ -176,6 +176,9 @@ class MemoryServer:
             raise Refused("Conflict", f"{key} on {self.cluster} is another object by now: its UID has changed")
         if key.group_kind == kinds.NAMESPACE and key.name in BIRTH_NAMESPACES:
             raise Refused("Forbidden", f"{key} is a namespace that no cluster can be without", retry=False)
+        rule = rule_for(self.rules, key, stored.live.body)
+        if rule is not None and rule.delete_fails:
+            raise Refused("Forbidden", f"the API server of {self.cluster} refuses to delete {key}", retry=False)
         held = self._held_by(stored.live)
         if not held and not stored.live.body["metadata"].get("finalizers"):
             self._drop(key.identity)

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from gitfleet.adapters.kube.client import KubeClient
-from gitfleet.adapters.kube.logins import FixedLogin, Login
-from gitfleet.adapters.kube.wire import Endpoint, Wire
 from gitfleet.model.objects import ObjectKey
 from gitfleet.model.operations import Delete
 from gitfleet.model.placements import PlacementKey
 from tests.adapters.kube.stub import Stub, serving
+from tests.adapters.kube.test_wire import wire
 
 KEY = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
 KINDS = json.dumps({"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]})
@@ -41,7 +40,7 @@ def test_only_the_object_that_was_seen_is_deleted(
     stub: Stub, status: int, body: str, expected: tuple[bool, str, bool]
 ) -> None:
     stub.replies = [(200, KINDS, {}), (status, body, {})]
-    client = KubeClient("c1", Wire("c1", Endpoint(server=stub.url), FixedLogin(Login())))
+    client = KubeClient("c1", wire(stub))
     delete = Delete(
         cluster="c1", placement=PlacementKey("", "web"), key=KEY, uid="u1", wave=1, reason="", propagation="Background"
     )
