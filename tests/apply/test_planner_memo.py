@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.apply import ApplyRequest, Planner, plan_apply
-from gitfleet.model.inventory import InventoryEntry
-from gitfleet.model.objects import Manifest, ObjectKey
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Operation, Update
-from gitfleet.model.placements import DeletePropagation, PlacementKey
 from gitfleet.model.shapes import shape_digest
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work

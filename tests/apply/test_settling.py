@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import record_intended, settle_inventory
-from gitfleet.model.inventory import InventoryEntry
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Release, Update
-from gitfleet.model.placements import PlacementKey
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned
 

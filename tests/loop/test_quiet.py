@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage
+from gitfleet.api.conditions import Status
 from gitfleet.loop.quiet import quiet_after
-from gitfleet.model.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage
-from gitfleet.model.conditions import Status
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation, LiveObject, ReportedCondition

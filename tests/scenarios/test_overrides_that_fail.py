@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitfleet.model.conditions import find_condition
-from gitfleet.model.objects import JsonObject
+from gitfleet.api.conditions import find_condition
+from gitfleet.formats.json_values import JsonObject
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, begin
 from tests.scenarios.world import World

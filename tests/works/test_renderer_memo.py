@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from gitfleet.model.bindings import Binding
-from gitfleet.model.clusters import MemberCluster
-from gitfleet.model.overrides import JsonPatch
-from gitfleet.model.placements import ApplyStrategy, Placement
-from gitfleet.model.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.overrides import JsonPatch
+from gitfleet.api.placements import ApplyStrategy, Placement
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.works import Renderer
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, binding_of, override, rule, snapshot

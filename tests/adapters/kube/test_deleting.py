@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from gitfleet.adapters.kube.client import KubeClient
-from gitfleet.model.objects import ObjectKey
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.operations import Delete
-from gitfleet.model.placements import PlacementKey
 from tests.adapters.kube.stub import Stub, serving
 from tests.adapters.kube.test_wire import wire
 
