@@ -1,7 +1,7 @@
 """libyaml's events become plain JSON values: one builder for both profiles, flat in memory, with every limit in it.
 
 libyaml's own composer recurses in C, so that some 20,000 nested brackets end the process without an exception
-(docs/decisions/0010-text-formats.md). Its parser does not, and neither does this builder, which keeps a stack of its
+(docs/decisions/0007-text-formats.md). Its parser does not, and neither does this builder, which keeps a stack of its
 own and stops at MAX_DEPTH.
 
 Profile KUBERNETES is what people write, with the meaning of sigs.k8s.io/yaml: every fault of a document is collected.
