@@ -12,12 +12,11 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Final
 
-import orjson
-
 from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.formats.canonical_json import json_text
+from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 from gitfleet.model.operations import DifferenceDetails
 from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
 
@@ -31,17 +30,6 @@ _IDENTITY: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _QUANTITY_FIELDS: Final = re.compile(
     r"/(limits|requests|hard|capacity|default|defaultRequest|min|max|sizeLimit|averageValue|storage|divisor)(/|$)"
 )
-_QUANTITY: Final = re.compile(
-    r"([+-]?[0-9]+(?:\.[0-9]*)?|[+-]?\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?[0-9]+)?"
-)
-_FACTORS: Final[Mapping[str, Decimal]] = {
-    "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
-    "k": Decimal(10**3), "M": Decimal(10**6), "G": Decimal(10**9),
-    "T": Decimal(10**12), "P": Decimal(10**15), "E": Decimal(10**18),
-    "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30),
-    "Ti": Decimal(2**40), "Pi": Decimal(2**50), "Ei": Decimal(2**60),
-}  # fmt: skip
-
 _Found = Iterator[tuple[str, JsonValue, JsonValue]]
 
 
@@ -117,14 +105,11 @@ def _same(path: str, want: JsonValue, have: JsonValue) -> bool:
     return False
 
 
-def _quantity(value: JsonValue) -> Decimal | None:
-    found = _QUANTITY.fullmatch(str(value))
-    if found is None:
+def _quantity(value: JsonValue) -> Quantity | None:
+    try:
+        return parse_quantity(str(value))
+    except InvalidQuantity:
         return None
-    number, suffix = found.group(1), found.group(2) or ""
-    if suffix[:1] in ("e", "E") and len(suffix) > 1 and suffix != "Ei":
-        return Decimal(number + suffix) if len(suffix) < 6 else None
-    return Decimal(number) * _FACTORS[suffix]
 
 
 def _without_ignored(entries: JsonObject) -> JsonObject:
@@ -150,7 +135,7 @@ def _shown(value: JsonValue, masked: bool) -> str | None:
         return None
     if masked:
         return _MASKED
-    text = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    text = value if isinstance(value, str) else json_text(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 

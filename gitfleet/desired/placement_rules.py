@@ -6,7 +6,6 @@ Each function takes a shape whose own fields are sound and gives every break, lo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Final
 
 from gitfleet.desired.breaks import Break, Location, below
@@ -16,8 +15,8 @@ from gitfleet.desired.placement_shapes import (
     PropertyRequirementShape,
     TolerationShape,
 )
-from gitfleet.desired.quantities import parse_quantity
 from gitfleet.desired.shapes import is_qualified_name, selector_breaks
+from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 
 RESOURCE_PROPERTY_PREFIX: Final = "resources.kubernetes-fleet.io/"
 _CAPACITIES: Final = ("total", "allocatable", "available")
@@ -57,7 +56,7 @@ def _term_breaks(term: ClusterSelectorTermShape) -> list[Break]:
 def property_breaks(expressions: Sequence[PropertyRequirementShape]) -> list[Break]:
     """Names, quantities, and contradictions between the requirements on one property."""
     breaks: list[Break] = []
-    sound: dict[str, list[tuple[int, str, Fraction]]] = {}
+    sound: dict[str, list[tuple[int, str, Quantity]]] = {}
     for index, expression in enumerate(expressions):
         if sentence := _property_name_break(expression.name):
             breaks.append(((index, "name"), sentence))
@@ -65,9 +64,10 @@ def property_breaks(expressions: Sequence[PropertyRequirementShape]) -> list[Bre
             sentence = f"{expression.operator} takes exactly one value; give one quantity"
             breaks.append(((index, "values"), sentence))
             continue
-        quantity = parse_quantity(expression.values[0])
-        if quantity is None:
-            breaks.append(((index, "values", 0), "is not a Kubernetes quantity; write one such as 2, 1.5 or 800Mi"))
+        try:
+            quantity = parse_quantity(expression.values[0])
+        except InvalidQuantity as error:
+            breaks.append(((index, "values", 0), f"{error.reason}; write one such as 2, 1.5 or 800Mi"))
             continue
         sound.setdefault(expression.name, []).append((index, expression.operator, quantity))
     for name, requirements in sound.items():
@@ -75,7 +75,7 @@ def property_breaks(expressions: Sequence[PropertyRequirementShape]) -> list[Bre
     return breaks
 
 
-def _contradictions(name: str, requirements: Sequence[tuple[int, str, Fraction]]) -> list[Break]:
+def _contradictions(name: str, requirements: Sequence[tuple[int, str, Quantity]]) -> list[Break]:
     """The first requirement, in order, that no value can satisfy together with those before it."""
     for position in range(1, len(requirements)):
         if not _satisfiable([(operator, value) for _, operator, value in requirements[: position + 1]]):
@@ -84,7 +84,7 @@ def _contradictions(name: str, requirements: Sequence[tuple[int, str, Fraction]]
     return []
 
 
-def _satisfiable(requirements: Sequence[tuple[str, Fraction]]) -> bool:
+def _satisfiable(requirements: Sequence[tuple[str, Quantity]]) -> bool:
     equal = {value for operator, value in requirements if operator == "Eq"}
     if len(equal) > 1:
         return False

@@ -20,10 +20,15 @@ _EXACT_DIGITS = 18
 _LARGEST = 2**63 - 1
 _MAX_LENGTH = 256
 _MAX_EXPONENT = 300
+"""A value of more digits would not be finite as the float that scores are made of; Kubernetes reads it all the same."""
 
 
 class InvalidQuantity(ValueError):
-    """The text is not a Kubernetes quantity; the sentence shows it."""
+    """The text is not a Kubernetes quantity; the sentence shows it, `reason` says what is wrong without it."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(f'"{text[:64]}" {reason}')
+        self.reason = reason
 
 
 @total_ordering
@@ -77,7 +82,7 @@ def parse_quantity(text: str) -> Quantity:
     """The quantity that a text means; InvalidQuantity when it means none."""
     found = _GRAMMAR.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if found is None or not (found[2] or found[3]):
-        raise InvalidQuantity(f'"{text[:64]}" is not a Kubernetes quantity')
+        raise InvalidQuantity(text, "is not a Kubernetes quantity")
     sign, whole, fraction, suffix = found[1], found[2].lstrip("0"), found[3] or "", found[4]
     digits = int((whole or "0") + fraction)
     if suffix in _BINARY:
@@ -85,8 +90,8 @@ def parse_quantity(text: str) -> Quantity:
         exact = not fraction and len(whole) + _BINARY[suffix] * 3 // 10 < _EXACT_DIGITS - 3
     else:
         power = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
-        if abs(power) > _MAX_EXPONENT:
-            raise InvalidQuantity(f'the exponent of "{text[:64]}" is beyond what a quantity can hold')
+        if power < -_MAX_EXPONENT or power + len(whole) > _MAX_EXPONENT:
+            raise InvalidQuantity(text, f"has more than {_MAX_EXPONENT} digits, which cannot be compared")
         unscaled, exponent = digits, power - len(fraction)
         exact = len(whole) + len(fraction) <= _EXACT_DIGITS and exponent >= _NANO
     if not exact:

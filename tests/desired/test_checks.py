@@ -70,6 +70,12 @@ def test_what_is_no_quantity(quantity: str) -> None:
     assert len(check_policy(requirements(("Ge", quantity)))) == 1
 
 
+@pytest.mark.parametrize("quantity", ["1e400", "9e400", "-1e301"])
+def test_a_quantity_that_the_scheduler_could_not_weigh_is_refused(quantity: str) -> None:
+    ((_, sentence),) = check_policy(requirements(("Ge", quantity)))
+    assert sentence == "has more than 300 digits, which cannot be compared; write one such as 2, 1.5 or 800Mi"
+
+
 @pytest.mark.parametrize(
     ("policy", "breaks"),
     [

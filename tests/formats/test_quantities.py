@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -37,13 +38,38 @@ VALUES = [
 ]
 
 
+HUGE = ["1e999", "9e400", "1e400", "1e300", "99e299", "1e-301"]
+
+
 @pytest.mark.parametrize(("text", "value"), VALUES)
 def test_values(text: str, value: Fraction | int) -> None:
     assert parse_quantity(text).value == value
 
 
 @pytest.mark.parametrize(
-    "text", ["", "+", ".", "1e", "1mi", "1i", "a", "1 ", " 1", "0x1", "1.1.1", "--1", "1e999", "1" * 300, "١"]
+    "text",
+    [
+        "",
+        "+",
+        ".",
+        "1e",
+        "1mi",
+        "1i",
+        "a",
+        "1 ",
+        " 1",
+        "0x1",
+        "1.1.1",
+        "--1",
+        "1e999",
+        "9e400",
+        "1e400",
+        "1e300",
+        "99e299",
+        "1e-301",
+        "1" * 300,
+        "١",
+    ],
 )
 def test_what_is_no_quantity(text: str) -> None:
     with pytest.raises(InvalidQuantity):
@@ -58,6 +84,17 @@ def test_spellings_of_one_value_are_equal() -> None:
 
 def test_floats_are_those_of_kubernetes() -> None:
     assert [float(parse_quantity(text)) for text in ("250m", "0.1", "3Gi", "1e3")] == [0.25, 0.1, 3 * 2.0**30, 1000.0]
+
+
+@given(st.from_regex(r"[+-]?[0-9]{1,40}(\.[0-9]{0,20})?([KMG]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?", fullmatch=True))
+def test_every_quantity_is_a_finite_float_and_an_ordered_value(text: str) -> None:
+    try:
+        quantity = parse_quantity(text)
+    except InvalidQuantity as refused:
+        assert refused.reason.startswith("has more than 300 digits")
+        return
+    assert math.isfinite(float(quantity))
+    assert quantity == parse_quantity(str(quantity))
 
 
 @given(st.integers(-(10**12), 10**12), st.sampled_from(["", "m", "k", "Ki", "Mi", "e3"]))
