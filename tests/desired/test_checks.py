@@ -72,8 +72,8 @@ def test_what_is_no_quantity(quantity: str) -> None:
 
 @pytest.mark.parametrize("quantity", ["1e400", "9e400", "-1e301"])
 def test_a_quantity_that_the_scheduler_could_not_weigh_is_refused(quantity: str) -> None:
-    ((_, sentence),) = check_policy(requirements(("Ge", quantity)))
-    assert sentence == "has more than 300 digits, which cannot be compared; write one such as 2, 1.5 or 800Mi"
+    (sentence,) = check_policy(requirements(("Ge", quantity)))
+    assert sentence.endswith(": has more than 300 digits, which cannot be compared; write one such as 2, 1.5 or 800Mi")
 
 
 @pytest.mark.parametrize(
