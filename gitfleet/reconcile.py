@@ -41,7 +41,7 @@ class Decider:
         wanted, before, now = inputs.desired, inputs.before, inputs.now
         accepted = desired.accept(wanted, before, now)
         clusters = observe.observe_clusters(accepted.clusters, inputs.observations, now)
-        known = replace(before, clusters=clusters, left_behind={})
+        known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset())
         rendered = self._renderer.works_of(known)
         leaving = rollout.removals(clusters, before.placements, before.inventory)
         seen_operations = self._planner.plan_fleet(known, rendered, inputs.observations, leaving)

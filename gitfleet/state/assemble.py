@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gitfleet.api.bindings import Binding
@@ -28,6 +28,7 @@ from gitfleet.state.read import (
     parse_state_file,
     wanted_files,
 )
+from gitfleet.state.shards import cluster_address, inventory_address, shards
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,9 @@ class _Parts:
     resources: dict[PlacementKey, list[ResourceSnapshot]] = field(default_factory=dict)
     policies: dict[PlacementKey, list[PolicyFile]] = field(default_factory=dict)
     overrides: dict[OverrideKey, list[OverrideSnapshot]] = field(default_factory=dict)
-    bindings: dict[PlacementKey, list[tuple[str, Binding]]] = field(default_factory=dict)
-    inventory: dict[str, list[tuple[str, InventoryEntry]]] = field(default_factory=dict)
+    bindings: dict[PlacementKey, list[tuple[str, BindingsFile]]] = field(default_factory=dict)
+    inventory: dict[str, list[tuple[str, InventoryFile]]] = field(default_factory=dict)
+    misplaced: set[str] = field(default_factory=set)
 
 
 def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateFile]) -> FleetState:
@@ -59,22 +61,26 @@ def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateF
     path.
 
     Manifests of snapshots are not loaded. Files that are not gitfleet's are left alone. Raises BadInput when files
-    contradict each other, as they can only after an edit by hand: a part without its placement, an entry given twice
-    or standing in a file where it would not be rewritten.
+    contradict each other, as they can only after an edit by hand: a part without its placement, an entry given twice.
+    Entries may be spread over a folder's files in any way; where it is not the way of this version, the folder is noted
+    as misplaced.
     """
     parts = _Parts()
     for path in sorted(parsed):
         _file(parts, path, parsed[path])
     _refuse_orphans(parts)
+    placements = {key: _found_in(listing, _record(parts, key)) for key in sorted(parts.placements)}
+    inventory = {cluster: _inventory(cluster, parts) for cluster in sorted(parts.inventory)}
     return FleetState(
         observed_commit=parts.observed_commit,
         clusters=parts.clusters,
-        placements={key: _found_in(listing, _record(parts, key)) for key in sorted(parts.placements)},
+        placements=placements,
         overrides={
             key: tuple(sorted(found, key=lambda snapshot: snapshot.index))
             for key, found in sorted(parts.overrides.items())
         },
-        inventory={cluster: _inventory(cluster, found) for cluster, found in sorted(parts.inventory.items())},
+        inventory=inventory,
+        misplaced=frozenset(parts.misplaced),
         faults=parts.faults,
         last_good=parts.last_good,
     )
@@ -120,10 +126,9 @@ def _file(parts: _Parts, path: str, file: ParsedStateFile) -> None:
         case OverrideSnapshot():
             parts.overrides.setdefault(file.override.key, []).append(file)
         case BindingsFile():
-            for binding in file.bindings:
-                parts.bindings.setdefault(binding.placement, []).append((path, binding))
+            parts.bindings.setdefault(file.placement, []).append((path, file))
         case InventoryFile():
-            parts.inventory.setdefault(file.cluster, []).extend((path, entry) for entry in file.entries)
+            parts.inventory.setdefault(file.cluster, []).append((path, file))
 
 
 def _refuse_orphans(parts: _Parts) -> None:
@@ -141,32 +146,33 @@ def _record(parts: _Parts, key: PlacementKey) -> PlacementRecord:
         placement=file.placement,
         resource_snapshots=tuple(sorted(parts.resources.get(key, ()), key=lambda snapshot: snapshot.index)),
         policy_snapshots=tuple(policy.snapshot for policy in policies),
-        bindings=_bindings(key, parts.bindings.get(key, [])),
+        bindings=_bindings(key, parts),
         decisions=policies[-1].decisions if policies else (),
         conditions=file.conditions,
         schedule_key=file.schedule_key,
     )
 
 
-def _bindings(key: PlacementKey, found: list[tuple[str, Binding]]) -> tuple[Binding, ...]:
-    by_cluster = {binding.cluster: (path, binding) for path, binding in found}
-    ordered = [by_cluster[cluster] for cluster in sorted(by_cluster)]
-    _check_places(paths.bindings_folder(key), found, len(ordered), [binding.cluster for _, binding in found])
-    return tuple(binding for _, binding in ordered)
-
-
-def _inventory(cluster: str, found: list[tuple[str, InventoryEntry]]) -> dict[ObjectKey, InventoryEntry]:
-    entries = {entry.key: entry for _, entry in found}
-    owners = [str(entry.placement) for _, entry in found]
-    _check_places(paths.inventory_folder(cluster), found, len(entries), owners)
-    return entries
-
-
-def _check_places(folder: str, found: Sequence[tuple[str, object]], distinct: int, names: list[str]) -> None:
-    """Every entry must stand once, in the very file where the next change will look for it."""
-    if distinct != len(found):
+def _bindings(key: PlacementKey, parts: _Parts) -> tuple[Binding, ...]:
+    files = dict(parts.bindings.get(key, ()))
+    found = sorted((b for file in files.values() for b in file.bindings), key=lambda binding: binding.cluster)
+    folder = paths.bindings_folder(key)
+    if len({binding.cluster for binding in found}) != len(found):
         raise BadInput(f"the state branch's folder {folder} gives an entry twice", hint=HINT)
-    for (path, _), name in zip(found, names, strict=True):
-        expected = paths.shard_path(folder, name, len(found))
-        if path != expected:
-            raise BadInput(f"the state branch's file {path} holds what belongs in {expected}", hint=HINT)
+    wanted = shards(folder, found, lambda binding: cluster_address(binding.cluster))
+    if wanted != {path: list(file.bindings) for path, file in files.items() if file.ours}:
+        parts.misplaced.add(folder)
+    return tuple(found)
+
+
+def _inventory(cluster: str, parts: _Parts) -> dict[ObjectKey, InventoryEntry]:
+    files = dict(parts.inventory[cluster])
+    found = [entry for file in files.values() for entry in file.entries]
+    entries = {entry.key: entry for entry in found}
+    folder = paths.inventory_folder(cluster)
+    if len(entries) != len(found):
+        raise BadInput(f"the state branch's folder {folder} gives an entry twice", hint=HINT)
+    wanted = shards(folder, found, inventory_address)
+    if wanted != {path: list(file.entries) for path, file in files.items() if file.ours}:
+        parts.misplaced.add(folder)
+    return entries

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from gitfleet import __version__
 from gitfleet.api.bindings import Binding
-from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
@@ -18,15 +17,18 @@ from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
 from gitfleet.state import paths
-from gitfleet.state.shapes.bindings import binding_object
+from gitfleet.state.shapes.bindings import binding_line, bindings_bytes
 from gitfleet.state.shapes.clusters import cluster_object
 from gitfleet.state.shapes.fields import time_text
-from gitfleet.state.shapes.ledgers import faults_object, fleet_object, inventory_bytes
+from gitfleet.state.shapes.ledgers import faults_object, fleet_object, inventory_bytes, inventory_line
 from gitfleet.state.shapes.overrides import override_object
 from gitfleet.state.shapes.placements import placement_file_object
-from gitfleet.state.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
+from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapshot_object, resource_snapshot_object
+from gitfleet.state.shards import cluster_address, inventory_address, shards
 
 Entry = TypeVar("Entry")
+K = TypeVar("K", bound=object)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +48,15 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
+    misplaced: frozenset[str] = frozenset()
     write: dict[str, bytes] = field(default_factory=dict)
     link: dict[str, str] = field(default_factory=dict)
     remove: list[str] = field(default_factory=list)
 
-    def put(self, path: str, old: bytes | None, new: bytes) -> None:
-        """Write a file unless it has these bytes already."""
+    def put(self, path: str, old: JsonObject | None, new: JsonObject) -> None:
+        """Write an object's file unless it says this already."""
         if old != new:
-            self.write[path] = new
+            self.write[path] = write_documents([new])
 
     @property
     def any(self) -> bool:
@@ -64,21 +67,21 @@ def compose_state(
     before: FleetState, after: FleetState, *, now: datetime | None = None, version: str = __version__
 ) -> StateChange:
     """The change of the state branch that leads from `before`, which it holds, to `after`; empty when they say the
-    same.
+    same and every file of `before` lies where it belongs.
 
     Values that are the same object in both cost nothing, equal ones next to nothing. The same arguments give the same
     bytes. `now` is shown as the time of the last change. Raises BadInput for a name that can be no file of the
     branch.
     """
-    if before is after:
+    if before is after and not before.misplaced:
         return StateChange()
-    files = _Files()
+    files = _Files(misplaced=before.misplaced)
     _clusters(files, before, after)
-    for key, old, new in changed(before.placements, after.placements):
+    for key, old, new in _changed(before.placements, after.placements, before.misplaced, paths.bindings_folder):
         _placement(files, key, old, new)
     for override_key, olds, news in changed(before.overrides, after.overrides):
         _overrides(files, override_key, olds or (), news or ())
-    for cluster, had, has in changed(before.inventory, after.inventory):
+    for cluster, had, has in _changed(before.inventory, after.inventory, before.misplaced, paths.inventory_folder):
         _inventory(files, cluster, had or {}, has or {})
     _faults(files, before, after)
     if not files.any and before.observed_commit == after.observed_commit:
@@ -94,15 +97,25 @@ def compose_state(
     )
 
 
+def _changed(
+    before: Mapping[K, V], after: Mapping[K, V], misplaced: frozenset[str], folder_of: Callable[[K], str]
+) -> Iterator[tuple[K, V | None, V | None]]:
+    """What changed, and what stays and yet has to be written anew because its files lie elsewhere."""
+    if not misplaced:
+        yield from changed(before, after)
+        return
+    for key in sorted({*before, *after}):  # type: ignore[type-var]  # every key of the state has an order
+        if before.get(key) is not after.get(key) or folder_of(key) in misplaced:
+            yield key, before.get(key), after.get(key)
+
+
 def _clusters(files: _Files, before: FleetState, after: FleetState) -> None:
     for name, old, new in changed(before.clusters, after.clusters):
         path = paths.cluster_path(name)
         if new is None:
             files.remove.append(path)
         elif new != old:
-            files.put(
-                path, write_documents([cluster_object(old)]) if old else None, write_documents([cluster_object(new)])
-            )
+            files.put(path, cluster_object(old) if old else None, cluster_object(new))
 
 
 def _placement(files: _Files, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord | None) -> None:
@@ -110,17 +123,21 @@ def _placement(files: _Files, key: PlacementKey, old: PlacementRecord | None, ne
         if old is not None:
             _drop_placement(files, key, old)
         return
-    path = paths.placement_path(key)
     if len({binding.cluster for binding in new.bindings}) != len(new.bindings):
         raise ValueError(f"{key} was given two bindings to one cluster")
-    files.put(path, _placement_bytes(old) if old else None, _placement_bytes(new))
+    files.put(paths.placement_path(key), placement_file_object(old) if old else None, placement_file_object(new))
     _resource_snapshots(files, key, old.resource_snapshots if old else (), new.resource_snapshots)
     _policy_snapshots(files, key, old, new)
-    was, now = (
-        paths.sharded(paths.bindings_folder(key), record.bindings if record else (), _cluster_of)
-        for record in (old, new)
-    )
-    _shards(files, was, now, _bindings_in_order, lambda bindings: write_documents(map(binding_object, bindings)))
+    was, now = (record.bindings if record else () for record in (old, new))
+    folder = paths.bindings_folder(key)
+    if was is not now or folder in files.misplaced:
+        kind: _Shards[Binding] = _Shards(
+            folder=folder,
+            address=lambda binding: cluster_address(binding.cluster),
+            order=lambda binding: binding.cluster,
+            render=lambda bindings: bindings_bytes(key, map(binding_line, bindings)),
+        )
+        _rewrite(files, kind, was, now)
 
 
 def _drop_placement(files: _Files, key: PlacementKey, old: PlacementRecord) -> None:
@@ -134,30 +151,33 @@ def _drop_placement(files: _Files, key: PlacementKey, old: PlacementRecord) -> N
             files.remove.append(folder)
 
 
-def _placement_bytes(record: PlacementRecord) -> bytes:
-    return write_documents([placement_file_object(record)])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shards(Generic[Entry]):
+    """A folder of many entries: how they are spread over its files, their order inside one, and the file's bytes."""
+
+    folder: str
+    address: Callable[[Entry], int]
+    order: Callable[[Entry], Any]
+    render: Callable[[Sequence[Entry]], bytes]
+
+    def files(self, entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+        return shards(self.folder, entries, self.address)
 
 
-def _cluster_of(binding: Binding) -> str:
-    return binding.cluster
-
-
-def _shards(
-    files: _Files,
-    was: Mapping[str, Sequence[Entry]],
-    now: Mapping[str, Sequence[Entry]],
-    in_order: Callable[[Iterable[Entry]], list[Entry]],
-    render: Callable[[Sequence[Entry]], bytes],
-) -> None:
+def _rewrite(files: _Files, kind: _Shards[Entry], before: Iterable[Entry], after: Iterable[Entry]) -> None:
     """Rewrite the files whose entries differ. Sorting is for those alone: entries that did not change stand as they
     did."""
+    was, now = kind.files(before), kind.files(after)
+    if kind.folder in files.misplaced:
+        files.remove.append(kind.folder)
+        was = {}
     files.remove.extend(path for path in was if path not in now)
     for path, entries in now.items():
         old = was.get(path)
         if entries != old:
-            ordered = in_order(entries)
-            if old is None or in_order(old) != ordered:
-                files.write[path] = render(ordered)
+            ordered = sorted(entries, key=kind.order)
+            if old is None or sorted(old, key=kind.order) != ordered:
+                files.write[path] = kind.render(ordered)
 
 
 def _resource_snapshots(
@@ -197,11 +217,18 @@ def _documents(files: _Files, snapshot: ResourceSnapshot) -> None:
 
 
 def _policy_snapshots(files: _Files, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord) -> None:
+    if (
+        old is not None
+        and old.policy_snapshots is new.policy_snapshots
+        and old.decisions is new.decisions
+        and old.scheduled == new.scheduled
+    ):
+        return
     before, after = (_policy_files(key, record) if record else {} for record in (old, new))
     files.remove.extend(path for path in before if path not in after)
     for path, wanted in after.items():
         if before.get(path) != wanted:
-            files.write[path] = write_documents([wanted])
+            files.write[path] = policy_snapshot_bytes(wanted)
 
 
 def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonObject]:
@@ -233,21 +260,13 @@ def _overrides(
 
 
 def _inventory(files: _Files, cluster: str, old: Inventory, new: Inventory) -> None:
-    folder = paths.inventory_folder(cluster)
-    was, now = (paths.sharded(folder, inventory.values(), _owner_of) for inventory in (old, new))
-    _shards(files, was, now, _entries_in_order, lambda entries: inventory_bytes(cluster, entries))
-
-
-def _bindings_in_order(bindings: Iterable[Binding]) -> list[Binding]:
-    return sorted(bindings, key=_cluster_of)
-
-
-def _entries_in_order(entries: Iterable[InventoryEntry]) -> list[InventoryEntry]:
-    return sorted(entries, key=lambda entry: (entry.placement, entry.key))
-
-
-def _owner_of(entry: InventoryEntry) -> str:
-    return str(entry.placement)
+    kind = _Shards(
+        folder=paths.inventory_folder(cluster),
+        address=inventory_address,
+        order=lambda entry: (entry.placement, entry.key),
+        render=lambda entries: inventory_bytes(cluster, map(inventory_line, entries)),
+    )
+    _rewrite(files, kind, old.values(), new.values())
 
 
 def _faults(files: _Files, before: FleetState, after: FleetState) -> None:

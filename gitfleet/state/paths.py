@@ -8,10 +8,8 @@ so that no namespaced object can lie where a cluster-scoped one does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
 from functools import lru_cache
-from hashlib import sha256
-from typing import Final, TypeVar
+from typing import Final
 
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
@@ -27,16 +25,10 @@ SNAPSHOT_FILE: Final = "snapshot.yaml"
 RENDERED: Final = "rendered"
 VERSIONS: Final = "versions"
 
-SHARD_LIMIT: Final = 64
-"""Up to so many entries stand in one file `all.yaml`; more are spread over 256 files by the first byte of a
-SHA-256."""
-
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_PATH_BYTES: Final = 3000
-"""Package is left for the folder's own names below git's limit of 4096."""
-
-T = TypeVar("T")
+"""Room is left for the folder's own names below git's limit of 4096."""
 
 
 @lru_cache(maxsize=65536)
@@ -167,27 +159,3 @@ def is_rendered(ref: DocumentRef) -> bool:
 def _beside_ours(path: str) -> str:
     first = path.split("/", 1)[0]
     return f"_{path}" if first.lstrip("_") in (SNAPSHOT_FILE, RENDERED, VERSIONS) else path
-
-
-@lru_cache(maxsize=131072)
-def _first_byte(text: str) -> str:
-    return sha256(text.encode()).hexdigest()[:2]
-
-
-def sharded(folder: str, entries: Iterable[T], name_of: Callable[[T], str]) -> dict[str, list[T]]:
-    """Entries by the file they belong to, in the order given; the file follows from the name and the number of
-    entries."""
-    every = list(entries)
-    if not every:
-        return {}
-    if len(every) <= SHARD_LIMIT:
-        return {f"{folder}/all.yaml": every}
-    files: dict[str, list[T]] = {}
-    for entry in every:
-        files.setdefault(shard_path(folder, name_of(entry), len(every)), []).append(entry)
-    return files
-
-
-def shard_path(folder: str, name: str, count: int) -> str:
-    """The file of an entry with a name among `count` entries of the folder."""
-    return f"{folder}/all.yaml" if count <= SHARD_LIMIT else f"{folder}/{_first_byte(name)}.yaml"

@@ -17,18 +17,18 @@ from gitfleet.api.conditions import Conditions
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject
-from gitfleet.api.placements import Placement
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 from gitfleet.state import paths
-from gitfleet.state.shapes.bindings import read_binding
+from gitfleet.state.shapes.bindings import read_bindings
 from gitfleet.state.shapes.clusters import read_cluster
 from gitfleet.state.shapes.fields import Misshapen
 from gitfleet.state.shapes.ledgers import read_faults, read_fleet, read_inventory
 from gitfleet.state.shapes.overrides import read_override
 from gitfleet.state.shapes.placements import read_placement
-from gitfleet.state.shapes.snapshots import read_policy_snapshot, read_resource_snapshot
+from gitfleet.state.shapes.snapshots import read_policy_file, read_policy_snapshot, read_resource_snapshot
 
 HINT: Final = (
     "gitfleet alone writes this branch; bring the file back with `git revert` of the commit that edited it, or ask for "
@@ -62,9 +62,11 @@ class PolicyFile:
 
 @dataclass(frozen=True, slots=True)
 class BindingsFile:
-    """bindings/..."""
+    """bindings/...; `ours` says whether it is written as this version writes it."""
 
+    placement: PlacementKey
     bindings: tuple[Binding, ...]
+    ours: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class InventoryFile:
 
     cluster: str
     entries: tuple[InventoryEntry, ...]
+    ours: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +107,8 @@ _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "resources": re.compile(r"snapshots/resources/[^/]+/[0-9]+/snapshot\.yaml"),
     "policies": re.compile(r"snapshots/policies/[^/]+/[0-9]+\.yaml"),
     "overrides": re.compile(r"snapshots/overrides/[^/]+/[0-9]+\.yaml"),
-    "bindings": re.compile(r"bindings/[^/]+/(?:all|[0-9a-f]{2})\.yaml"),
-    "inventory": re.compile(r"inventory/[^/]+/(?:all|[0-9a-f]{2})\.yaml"),
+    "bindings": re.compile(r"bindings/[^/]+/(?:all|[0-9a-f]+)\.yaml"),
+    "inventory": re.compile(r"inventory/[^/]+/(?:all|[0-9a-f]+)\.yaml"),
 }
 
 
@@ -138,7 +141,7 @@ def parse_state_file(path: str, content: bytes) -> ParsedStateFile:
         raise ValueError(f"{path} is no file that the state is read from")
     try:
         parsed = _parse(kind, content)
-        expected = _expected_path(parsed)
+        expected = _expected_path(parsed, path)
     except (UnreadableText, Misshapen, BadInput) as error:
         raise BadInput(f"the state branch's file {path} cannot be used: {error}", hint=HINT) from error
     if expected is not None and expected != path:
@@ -151,9 +154,11 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
         case "inventory":
             return InventoryFile(*read_inventory(content))
         case "bindings":
-            return BindingsFile(
-                tuple(read_binding(_mapping(document)) for document in read_documents(content, Profile.STATE))
-            )
+            bindings, ours = read_bindings(content)
+            owners = {binding.placement for binding in bindings}
+            if len(owners) != 1:
+                raise Misshapen(f"it must hold the bindings of one placement and holds those of {len(owners)}")
+            return BindingsFile(owners.pop(), bindings, ours)
         case "placements":
             return PlacementFile(*read_placement(_only(content)))
         case "clusters":
@@ -161,7 +166,7 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
         case "resources":
             return read_resource_snapshot(_only(content))
         case "policies":
-            return PolicyFile(*read_policy_snapshot(_only(content)))
+            return PolicyFile(*read_policy_snapshot(read_policy_file(content) or _only(content)))
         case "overrides":
             return read_override(_only(content))
         case "faults":
@@ -183,8 +188,9 @@ def _mapping(document: Any) -> JsonObject:
     return document
 
 
-def _expected_path(parsed: ParsedStateFile) -> str | None:
-    """Where the content belongs, None where only the whole tree can tell."""
+def _expected_path(parsed: ParsedStateFile, path: str) -> str | None:
+    """Where the content belongs, None for the two files of the whole fleet. Any file of a folder of many entries will
+    do."""
     match parsed:
         case PlacementFile():
             return paths.placement_path(parsed.placement.key)
@@ -196,5 +202,9 @@ def _expected_path(parsed: ParsedStateFile) -> str | None:
             return paths.policy_path(parsed.snapshot.placement, parsed.snapshot.index)
         case OverrideSnapshot():
             return paths.override_path(parsed.override.key, parsed.index)
+        case BindingsFile():
+            return f"{paths.bindings_folder(parsed.placement)}/{path.rpartition('/')[2]}"
+        case InventoryFile():
+            return f"{paths.inventory_folder(parsed.cluster)}/{path.rpartition('/')[2]}"
         case _:
             return None

@@ -5,21 +5,28 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import LastGood
-from gitfleet.api.objects import Origin
+from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef
 from gitfleet.errors import BadInput
+from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState
-from gitfleet.state import compose_state, document_paths, read_state
+from gitfleet.state import StateFile, compose_state, document_paths, read_state
 from gitfleet.state.paths import is_safe_path
+from gitfleet.state.shapes.bindings import binding_object
+from gitfleet.state.shapes.ledgers import inventory_bytes, inventory_line
+from gitfleet.state.shards import cluster_address, shards
 from tests.state.builders import (
     CONFIG,
     NAMESPACE,
     T0,
     binding,
+    blob_of,
     entry,
     manifest,
     put,
@@ -157,9 +164,71 @@ def test_many_bindings_are_spread_so_that_one_change_rewrites_little() -> None:
     change = compose_state(before, after, now=T0)
 
     [shard] = [path for path in change.write if path.startswith("bindings/")]
-    assert sum(path.startswith("bindings/") for path in tree) > 100
-    assert change.write[shard].count(b"kind: ClusterResourceBinding\n") < 8
+    assert sum(path.startswith("bindings/") for path in tree) == 4
+    assert change.write[shard].count(b"\n- ") <= 64
     assert read_state(put(tree, change)) == after
+    old, new = ((tree[shard].content or b"").splitlines(), change.write[shard].splitlines())
+    assert [line for line in new if line not in old] == [line for line in new if b'"c-042"' in line]
+
+
+@pytest.mark.parametrize(("count", "files"), [(1, 1), (64, 1), (65, 2), (100, 2), (1000, 24)])
+def test_a_file_holds_about_64_entries(count: int, files: int) -> None:
+    written = compose_state(FleetState(), many(count)).write
+
+    assert sum(path.startswith("bindings/") for path in written) == files
+    assert sum(path.startswith("inventory/") for path in written) == pytest.approx(files, abs=3)
+
+
+@given(st.sets(st.integers(0, 400), max_size=300), st.integers(0, 400))
+def test_one_entry_more_splits_at_most_one_file(numbers: set[int], extra: int) -> None:
+    few, more = ({f"c-{n:03d}" for n in found} for found in (numbers, numbers | {extra}))
+    before, after = (shards("b", sorted(names), cluster_address) for names in (few, more))
+
+    assert sorted(name for names in after.values() for name in names) == sorted(more)
+    assert all(len(names) <= 64 for names in after.values())
+    assert sum(names != before.get(path) for path, names in after.items()) <= 2
+    assert sum(path not in after for path in before) <= 1
+
+
+def earlier_layout(state: FleetState) -> dict[str, StateFile]:
+    """The tree as gitfleet 0.1 wrote it: bindings as streams of YAML objects, in up to 256 files by a hash."""
+    tree = put({}, compose_state(FleetState(), state))
+    kept = {path: file for path, file in tree.items() if not path.startswith(("bindings/", "inventory/"))}
+    bound: dict[str, list[JsonObject]] = {}
+    for found in state.placements[WEB].bindings:
+        bound.setdefault(blob_of(found.cluster.encode())[:2], []).append(binding_object(found))
+    owned: dict[str, list[bytes]] = {}
+    for item in state.inventory["c-000"].values():
+        owned.setdefault(blob_of(item.key.name.encode())[:2], []).append(inventory_line(item))
+    files = {f"bindings/web/{name}.yaml": write_documents(objects) for name, objects in bound.items()}
+    files |= {f"inventory/c-000/{name}.yaml": inventory_bytes("c-000", lines) for name, lines in owned.items()}
+    return kept | {path: StateFile(blob_of(content), content) for path, content in files.items()}
+
+
+def test_a_branch_of_an_earlier_layout_is_read_and_rewritten_at_once() -> None:
+    state = many(100)
+    tree = earlier_layout(state)
+
+    found = read_state(tree)
+    change = compose_state(found, found)
+
+    assert found == state
+    assert found.misplaced == {"bindings/web", "inventory/c-000"}
+    assert put(tree, change) == put({}, compose_state(FleetState(), state))
+    assert read_state(put(tree, change)).misplaced == frozenset()
+
+
+def test_any_split_is_read_and_mended_with_the_next_change() -> None:
+    before, after = many(100), many(101, broken="c-042")
+    tree = put({}, compose_state(FleetState(), before))
+    tree["bindings/web/0101.yaml"] = tree.pop("bindings/web/0.yaml")
+    found = read_state(tree)
+
+    mended = put(tree, compose_state(found, after))
+
+    assert found == before
+    assert found.misplaced == {"bindings/web"}
+    assert mended == put({}, compose_state(FleetState(), after))
 
 
 @pytest.mark.parametrize(("first", "second"), [(64, 65), (65, 64), (300, 1), (1, 300)])

@@ -68,15 +68,15 @@ def test_other_files_are_left_alone(path: str) -> None:
 @pytest.mark.parametrize(
     ("files", "path", "sentence"),
     [
-        (edited("bindings/web/all.yaml", "state: Bound", "state: Bind"), "bindings/web/all.yaml",
+        (edited("bindings/web/all.yaml", '"state":"Bound"', '"state":"Bind"'), "bindings/web/all.yaml",
          "`state` must be one of Scheduled, Bound, Unscheduled"),
-        (edited("bindings/web/all.yaml", "  generation: 1", "  generation: one"), "bindings/web/all.yaml",
+        (edited("bindings/web/all.yaml", '"generation":1', '"generation":"one"'), "bindings/web/all.yaml",
          "`generation` must be a whole number"),
-        (edited("bindings/web/all.yaml", "generation: 1", "generation: [1"), "bindings/web/all.yaml",
+        (edited("bindings/web/all.yaml", '"generation":1', '"generation":[1'), "bindings/web/all.yaml",
          "the YAML cannot be read"),
-        (edited("bindings/web/all.yaml", "  targetCluster: eu-1\n", ""), "bindings/web/all.yaml",
+        (edited("bindings/web/all.yaml", ',"targetCluster":"eu-1"', ""), "bindings/web/all.yaml",
          "`targetCluster` must be text"),
-        (edited("bindings/web/all.yaml", "  conditions:\n", "  conditions: 1\n  others:\n"), "bindings/web/all.yaml",
+        (edited("bindings/web/all.yaml", '"conditions":[', '"conditions":1,"others":['), "bindings/web/all.yaml",
          "`conditions` must be a list of mappings"),
         (edited("clusters/eu-1.yaml", '"2026-01-01T00:00:00Z"', "yesterday"), "clusters/eu-1.yaml",
          "must be a time such as 2026-01-01T00:00:00Z"),
@@ -109,8 +109,10 @@ def test_other_files_are_left_alone(path: str) -> None:
          "holds what belongs in snapshots/policies/web/0.yaml"),
         (moved("bindings/web/all.yaml", "bindings/other/all.yaml"), "bindings/other/all.yaml",
          "holds what belongs in bindings/web/all.yaml"),
-        (moved("bindings/web/all.yaml", "bindings/web/0a.yaml"), "bindings/web/0a.yaml",
-         "holds what belongs in bindings/web/all.yaml"),
+        (edited("bindings/web/all.yaml", "placement: web", "placement: shop"), "bindings/web/all.yaml",
+         "holds what belongs in bindings/shop/all.yaml"),
+        (edited("bindings/web/all.yaml", '- {"metadata"', '- 1\n- {"metadata"'), "bindings/web/all.yaml",
+         "`items` must be a list of mappings"),
         (moved("inventory/eu-1/all.yaml", "inventory/eu-3/all.yaml"), "inventory/eu-3/all.yaml",
          "holds what belongs in inventory/eu-1/all.yaml"),
         ({name: file for name, file in tree().items() if name != "placements/web.yaml"}, "placements/web.yaml",
@@ -142,7 +144,9 @@ def test_an_inventory_may_be_written_in_block_style() -> None:
     entry = tree()["inventory/eu-1/all.yaml"].content or b""
     block = entry.replace(b'- {"appliedDigest":"aaaaaaaa",', b"# by hand\n- {appliedDigest: aaaaaaaa, ")
 
-    assert parse_state_file("inventory/eu-1/all.yaml", block) == parse_state_file("inventory/eu-1/all.yaml", entry)
+    edited_by_hand = {**tree(), "inventory/eu-1/all.yaml": StateFile(blob_of(block), block)}
+    assert read_state(edited_by_hand) == read_state(tree())
+    assert read_state(edited_by_hand).misplaced == {"inventory/eu-1"}
 
 
 def test_parsed_files_put_together_are_the_state() -> None:

@@ -1,15 +1,18 @@
-"""ClusterResourceBinding and ResourceBinding, as the seed shows them (003, "Placement Decisions")."""
+"""ClusterResourceBinding and ResourceBinding, as the seed shows them (003, "Placement Decisions"): one object, and the
+files that hold a placement's, an object a line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from gitfleet.api.bindings import Binding, BindingState, DivergedObject, FailedObject
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, ApplyStrategy, PlacementKey
+from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.state.shapes.fields import (
     PLACEMENT_LABEL,
+    Misshapen,
     choice_at,
     condition_objects,
     int_at,
@@ -21,69 +24,121 @@ from gitfleet.state.shapes.fields import (
     optional_mapping,
     optional_text,
     optional_time,
-    present,
     read_conditions,
     read_key,
     text_at,
     texts_at,
     time_text,
 )
+from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
 from gitfleet.state.shapes.snapshots import decision_object, read_decision
 from gitfleet.state.shapes.strategies import apply_strategy_object, read_apply_strategy
 
 PREVIOUS_STATE = "kubernetes-fleet.io/previous-binding-state"
 API_VERSION = f"{PLACEMENT_GROUP}/v1beta1"
+_DEFAULT_STRATEGY: Final = ApplyStrategy()
 
 
 def binding_object(binding: Binding) -> JsonObject:
     """The object as `kubectl get -o yaml` would show it; the default apply strategy is left out."""
-    key = binding.placement
-    previous = binding.previous_state
-    strategy = binding.apply_strategy
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ResourceBinding" if key.namespace else "ClusterResourceBinding",
-        "metadata": {
-            "name": binding.name,
-            "generation": binding.generation,
-            "labels": {PLACEMENT_LABEL: key.name},
-            **present(
-                namespace=key.namespace,
-                annotations=previous and {PREVIOUS_STATE: previous.value},
-                deletionTimestamp=binding.deleting and time_text(binding.deleting),
-            ),
-        },
-        "spec": {
-            "state": binding.state.value,
-            "targetCluster": binding.cluster,
-            "schedulingPolicySnapshotName": binding.policy_snapshot,
-            **_absent_or(resourceSnapshotName=binding.resource_snapshot),
-            **present(
-                clusterDecision=binding.decision and decision_object(binding.decision),
-                clusterResourceOverrideSnapshots=list(binding.cluster_resource_overrides),
-                resourceOverrideSnapshots=references_object(binding.resource_overrides),
-                overrideLabels=[{"key": key, **_absent_or(value=value)} for key, value in binding.override_labels],
-                applyStrategy=None if strategy == ApplyStrategy() else apply_strategy_object(strategy),
-            ),
-        },
-        **present(status=_status(binding)),
+    key, item = binding.placement, _item(binding)
+    labelled = {**item["metadata"], "labels": {PLACEMENT_LABEL: key.name}}
+    metadata = {**labelled, "namespace": key.namespace} if key.namespace else labelled
+    return {"apiVersion": API_VERSION, "kind": _kind(key), **item, "metadata": metadata}
+
+
+def binding_line(binding: Binding) -> bytes:
+    """One line of a bindings file: the object without what the file's head says for all."""
+    return entry_line(_item(binding))
+
+
+def bindings_bytes(key: PlacementKey, lines: Iterable[bytes]) -> bytes:
+    """One file of a placement's bindings: a typed list."""
+    head: JsonObject = {"apiVersion": API_VERSION, "kind": f"{_kind(key)}List", "placement": str(key)}
+    return lines_bytes(head, "items", lines)
+
+
+def read_bindings(content: bytes) -> tuple[tuple[Binding, ...], bool]:
+    """The bindings of one file, and whether it was written as this version writes it. UnreadableText or Misshapen.
+
+    A stream of whole objects, as earlier versions wrote it, is read too.
+    """
+    found = read_lines(content, "items")
+    if found is not None:
+        head, items = found
+        return _listed({**head, "items": items}), True
+    bindings: list[Binding] = []
+    for document in read_documents(content, Profile.STATE):
+        if not isinstance(document, dict):
+            raise Misshapen("it must hold bindings")
+        whole = "items" not in document
+        bindings += [read_binding(document, _labelled_placement(document))] if whole else _listed(document)
+    return tuple(bindings), False
+
+
+def _listed(source: Mapping[str, Any]) -> tuple[Binding, ...]:
+    key = _read_placement(source)
+    return tuple(read_binding(item, key) for item in mappings_at(source, "items"))
+
+
+def _read_placement(head: Mapping[str, Any]) -> PlacementKey:
+    namespace, _, name = need_text(head, "placement").rpartition("/")
+    return PlacementKey(namespace, name)
+
+
+def _labelled_placement(source: Mapping[str, Any]) -> PlacementKey:
+    metadata = mapping_at(source, "metadata")
+    return PlacementKey(text_at(metadata, "namespace"), need_text(mapping_at(metadata, "labels"), PLACEMENT_LABEL))
+
+
+def _kind(key: PlacementKey) -> str:
+    return "ResourceBinding" if key.namespace else "ClusterResourceBinding"
+
+
+def _item(binding: Binding) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": binding.name, "generation": binding.generation}
+    if binding.previous_state is not None:
+        metadata["annotations"] = {PREVIOUS_STATE: binding.previous_state.value}
+    if binding.deleting is not None:
+        metadata["deletionTimestamp"] = time_text(binding.deleting)
+    spec: dict[str, Any] = {
+        "state": binding.state.value,
+        "targetCluster": binding.cluster,
+        "schedulingPolicySnapshotName": binding.policy_snapshot,
     }
+    if binding.resource_snapshot is not None:
+        spec["resourceSnapshotName"] = binding.resource_snapshot
+    if binding.decision is not None:
+        spec["clusterDecision"] = decision_object(binding.decision)
+    if binding.cluster_resource_overrides:
+        spec["clusterResourceOverrideSnapshots"] = list(binding.cluster_resource_overrides)
+    if binding.resource_overrides:
+        spec["resourceOverrideSnapshots"] = references_object(binding.resource_overrides)
+    if binding.override_labels:
+        spec["overrideLabels"] = [{"key": key, **_absent_or(value=value)} for key, value in binding.override_labels]
+    if binding.apply_strategy is not _DEFAULT_STRATEGY and binding.apply_strategy != _DEFAULT_STRATEGY:
+        spec["applyStrategy"] = apply_strategy_object(binding.apply_strategy)
+    status = _status(binding)
+    return {"metadata": metadata, "spec": spec, "status": status} if status else {"metadata": metadata, "spec": spec}
 
 
 def _absent_or(**fields: str | None) -> dict[str, str]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _status(binding: Binding) -> JsonObject:
-    return {
-        **present(
-            conditions=condition_objects(binding.conditions),
-            failedPlacements=failed_objects(binding.failed),
-            driftedPlacements=diverged_objects(binding.drifted, "Drift"),
-            diffedPlacements=diverged_objects(binding.diffed, "Diff"),
-        ),
-        **_absent_or(appliedResourceSnapshotName=binding.applied_snapshot),
-    }
+def _status(binding: Binding) -> dict[str, Any]:
+    status: dict[str, Any] = {}
+    if binding.conditions:
+        status["conditions"] = condition_objects(binding.conditions)
+    if binding.failed:
+        status["failedPlacements"] = failed_objects(binding.failed)
+    if binding.drifted:
+        status["driftedPlacements"] = diverged_objects(binding.drifted, "Drift")
+    if binding.diffed:
+        status["diffedPlacements"] = diverged_objects(binding.diffed, "Diff")
+    if binding.applied_snapshot is not None:
+        status["appliedResourceSnapshotName"] = binding.applied_snapshot
+    return status
 
 
 def references_object(references: tuple[str, ...]) -> list[JsonObject]:
@@ -156,15 +211,13 @@ def _read_diverged(source: Mapping[str, Any], word: str) -> DivergedObject:
     )
 
 
-def read_binding(source: Mapping[str, Any]) -> Binding:
-    """The binding back."""
+def read_binding(source: Mapping[str, Any], placement: PlacementKey) -> Binding:
+    """A binding of a placement back."""
     metadata, spec, status = (mapping_at(source, part) for part in ("metadata", "spec", "status"))
     annotations = mapping_at(metadata, "annotations")
-    decision = optional_mapping(spec, "clusterDecision")
+    decision, strategy = optional_mapping(spec, "clusterDecision"), optional_mapping(spec, "applyStrategy")
     return Binding(
-        placement=PlacementKey(
-            text_at(metadata, "namespace"), need_text(mapping_at(metadata, "labels"), PLACEMENT_LABEL)
-        ),
+        placement=placement,
         cluster=need_text(spec, "targetCluster"),
         state=choice_at(spec, "state", BindingState),
         policy_snapshot=text_at(spec, "schedulingPolicySnapshotName"),
@@ -172,7 +225,7 @@ def read_binding(source: Mapping[str, Any]) -> Binding:
         resource_snapshot=optional_text(spec, "resourceSnapshotName"),
         cluster_resource_overrides=texts_at(spec, "clusterResourceOverrideSnapshots"),
         resource_overrides=_read_references(spec, "resourceOverrideSnapshots"),
-        apply_strategy=read_apply_strategy(mapping_at(spec, "applyStrategy")),
+        apply_strategy=_DEFAULT_STRATEGY if strategy is None else read_apply_strategy(strategy),
         decision=None if decision is None else read_decision(decision),
         generation=int_at(metadata, "generation", 1),
         conditions=read_conditions(status),

@@ -1,23 +1,15 @@
-"""The files that are gitfleet's own: the fleet's head line, the inventory, the faults.
-
-An inventory file has a head in YAML and then one JSON object a line, which is YAML too: a diff shows entries, and
-reading takes a tenth of what block style takes.
-"""
+"""The files that are gitfleet's own: the fleet's head line, the inventory, the faults."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import orjson
-
 from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
-from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.yaml_reader import Profile, read_documents
-from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state.shapes.fields import (
     Misshapen,
     choice_at,
@@ -32,9 +24,9 @@ from gitfleet.state.shapes.fields import (
     read_key,
     text_at,
 )
+from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
 
 API_VERSION: Final = "gitfleet.dev/v1alpha1"
-_ITEMS: Final = b"items:\n- "
 
 
 def fleet_object(observed_commit: str | None, *, version: str, last_changed: str | None) -> JsonObject:
@@ -98,10 +90,14 @@ def read_faults(source: Mapping[str, Any]) -> tuple[tuple[Fault, ...], dict[str,
     return faults, last_good
 
 
-def inventory_bytes(cluster: str, entries: Iterable[InventoryEntry]) -> bytes:
+def inventory_bytes(cluster: str, lines: Iterable[bytes]) -> bytes:
     """One file of a cluster's inventory."""
-    head = yaml_text({"apiVersion": API_VERSION, "cluster": cluster, "kind": "Inventory"}).encode()
-    return head + _ITEMS + b"\n- ".join(canonical_json(_entry(entry)) for entry in entries) + b"\n"
+    return lines_bytes({"apiVersion": API_VERSION, "cluster": cluster, "kind": "Inventory"}, "items", lines)
+
+
+def inventory_line(entry: InventoryEntry) -> bytes:
+    """One line of an inventory file."""
+    return entry_line(_entry(entry))
 
 
 def _entry(entry: InventoryEntry) -> JsonObject:
@@ -120,28 +116,18 @@ def _entry(entry: InventoryEntry) -> JsonObject:
     }
 
 
-def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...]]:
-    """The cluster and its entries; UnreadableText or Misshapen."""
-    source = _quickly(content)
-    if source is None:
+def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...], bool]:
+    """The cluster, its entries, and whether the file was written as this version writes it; UnreadableText or
+    Misshapen."""
+    found = read_lines(content, "items")
+    if found is not None:
+        source: Any = {**found[0], "items": found[1]}
+    else:
         documents = read_documents(content, Profile.STATE)
         source = documents[0] if len(documents) == 1 else None
     if not isinstance(source, dict):
         raise Misshapen("it must hold one inventory")
-    return need_text(source, "cluster"), tuple(map(_read_entry, mappings_at(source, "items")))
-
-
-def _quickly(content: bytes) -> dict[str, Any] | None:
-    """The file as this version writes it, read as JSON; None when it was written otherwise."""
-    head, found, rest = content.partition(_ITEMS)
-    if not found or not rest.endswith(b"\n") or len(head) > 1000:
-        return None
-    try:
-        items = orjson.loads(b"[" + b",".join(rest[:-1].split(b"\n- ")) + b"]")
-    except orjson.JSONDecodeError:
-        return None
-    documents = read_documents(head, Profile.STATE)
-    return {**documents[0], "items": items} if len(documents) == 1 and isinstance(documents[0], dict) else None
+    return need_text(source, "cluster"), tuple(map(_read_entry, mappings_at(source, "items"))), found is not None
 
 
 def _read_entry(source: Mapping[str, Any]) -> InventoryEntry:

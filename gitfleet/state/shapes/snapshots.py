@@ -11,6 +11,7 @@ from gitfleet.api.conditions import Condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
+from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.state.paths import is_rendered
 from gitfleet.state.shapes.fields import (
     LATEST_LABEL,
@@ -33,6 +34,7 @@ from gitfleet.state.shapes.fields import (
     time_text,
 )
 from gitfleet.state.shapes.fields import bytes_text as hash_text
+from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
 from gitfleet.state.shapes.placements import api_version_of
 from gitfleet.state.shapes.policies import policy_object, read_policy
 
@@ -42,6 +44,8 @@ SNAPSHOT_COUNT = "kubernetes-fleet.io/number-of-resource-snapshots"
 POLICY_INDEX = "kubernetes-fleet.io/policy-index"
 GENERATION = "kubernetes-fleet.io/CRP-generation"
 CLUSTER_COUNT = "kubernetes-fleet.io/number-of-clusters"
+_DECISIONS = "targetClusters"
+"""The last field of a policy snapshot's file."""
 
 
 def resource_snapshot_object(snapshot: ResourceSnapshot, *, latest: bool) -> JsonObject:
@@ -154,6 +158,25 @@ def policy_snapshot_object(
         "spec": {"policy": policy_object(snapshot.policy), "policyHash": hash_text(snapshot.hash)},
         "status": status,
     }
+
+
+def policy_snapshot_bytes(body: JsonObject) -> bytes:
+    """The file of a policy snapshot: the object with a decision a line."""
+    status = body["status"]
+    decisions = status.get(_DECISIONS)
+    if not decisions:
+        return write_documents([body])
+    head = {**body, "status": {name: value for name, value in status.items() if name != _DECISIONS}}
+    return lines_bytes(head, _DECISIONS, map(entry_line, decisions), indent="  ")
+
+
+def read_policy_file(content: bytes) -> JsonObject | None:
+    """The object back; None for a file that this version did not write or that has no decisions."""
+    found = read_lines(content, _DECISIONS, indent="  ")
+    if found is None:
+        return None
+    head, decisions = found
+    return {**head, "status": {**mapping_at(head, "status"), _DECISIONS: decisions}}
 
 
 def read_policy_snapshot(source: Mapping[str, Any]) -> tuple[PolicySnapshot, tuple[ClusterDecision, ...]]:
