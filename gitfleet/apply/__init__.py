@@ -6,7 +6,6 @@
     Planner, merge_observations, record_all_intended, settle_all               the same for every cluster at once
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
-    wave_of(group kind) -> int                                 in which wave a kind is applied
 
 Nothing here talks to a cluster, and nothing is ever deleted that the inventory does not name with the very uid it has.
 Source: kubefleet.md §6; decisions D7, D15.
@@ -24,7 +23,6 @@ from gitfleet.apply.fleet import (
 from gitfleet.apply.ledgers import record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
-from gitfleet.apply.waves import wave_of
 
 __all__ = [
     "ApplyRequest",
@@ -39,5 +37,4 @@ __all__ = [
     "record_intended",
     "settle_all",
     "settle_inventory",
-    "wave_of",
 ]

@@ -9,7 +9,7 @@ from gitfleet.apply.ledgers import Identity
 from gitfleet.apply.pruning import prune
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.apply.wanted import decide
-from gitfleet.apply.waves import wave_of
+from gitfleet.formats.kinds import wave_of
 from gitfleet.model.operations import Delete, Operation, Refuse, Release
 
 
@@ -48,7 +48,7 @@ def plan_apply(request: ApplyRequest) -> tuple[Operation, ...]:
 
 
 def _order(operation: Operation) -> tuple[int, int, ObjectKey, PlacementKey]:
-    wave = wave_of(operation.key.group_kind)
+    wave = wave_of(operation.key.group, operation.key.kind)
     if isinstance(operation, Delete):
         return (1, -wave, operation.key, operation.placement)
     if isinstance(operation, Release):

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind, is_terminating
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
-from gitfleet.apply.waves import propagation_of, wave_of
+from gitfleet.formats.kinds import wave_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, Operation, Release
+
+_HAVE_DEPENDENTS: Final = frozenset(
+    {"Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim"}
+)
 
 
 def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
@@ -48,10 +54,17 @@ def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:
         placement=entry.placement,
         key=entry.key,
         uid=live.uid,
-        wave=wave_of(entry.key.group_kind),
+        wave=wave_of(entry.key.group, entry.key.kind),
         reason=why,
-        propagation=propagation_of(entry.key.group_kind),
+        propagation=_propagation_of(entry.key.group_kind),
     )
+
+
+def _propagation_of(kind: GroupKind) -> str:
+    """How to delete: Foreground, as KubeFleet does, so that what an object made goes before it; Background for plain
+    data, which makes nothing and is then gone with the answer to the request."""
+    plain = wave_of(kind.group, kind.kind) < 4 and kind.kind not in _HAVE_DEPENDENTS
+    return "Background" if plain else "Foreground"
 
 
 def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:

@@ -8,7 +8,7 @@ from gitfleet.api.placements import ApplyStrategyType, ComparisonOption, WhenToA
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
-from gitfleet.apply.waves import wave_of
+from gitfleet.formats.kinds import wave_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, Operation, Refuse, Update
 from gitfleet.model.shapes import FIELD_MANAGER, shape_digest
@@ -41,7 +41,7 @@ def decide(manifest: Manifest, work: Work, claims: Claims) -> Operation:
             cluster=work.cluster,
             placement=work.placement,
             manifest=manifest,
-            wave=wave_of(key.group_kind),
+            wave=wave_of(key.group, key.kind),
             reason=why,
             needs=needs_of(manifest, claims),
             force=_forces(work, None),
@@ -150,7 +150,7 @@ def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, re
         cluster=work.cluster,
         placement=work.placement,
         manifest=manifest,
-        wave=wave_of(manifest.key.group_kind),
+        wave=wave_of(manifest.key.group, manifest.key.kind),
         reason=reason,
         live=live,
         needs=needs_of(manifest, claims),

@@ -10,9 +10,9 @@ from typing import Any
 
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 from gitfleet.desired.breaks import Break
-from gitfleet.desired.scopes import BUILT_IN
 from gitfleet.desired.shapes import is_dns_subdomain
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.kinds import BUILT_IN_KINDS
 
 
 def read_manifest(body: JsonObject, origin: Origin) -> tuple[Manifest | None, list[Break]]:
@@ -23,7 +23,7 @@ def read_manifest(body: JsonObject, origin: Origin) -> tuple[Manifest | None, li
     if breaks:
         return None, breaks
     key = key_of(body)
-    if sentence := scope_break(BUILT_IN.get(key.group_kind), key.kind, key.namespace):
+    if sentence := scope_break(known_scope(key.group_kind, {}), key.kind, key.namespace):
         return None, [(("metadata", "namespace"), sentence)]
     return Manifest(key=key, body=body, digest=digest_of(body), origin=origin), []
 
@@ -39,8 +39,8 @@ def scope_break(namespaced: bool | None, kind: str, namespace: str) -> str | Non
 
 def known_scope(kind: GroupKind, declared: Mapping[GroupKind, bool]) -> bool | None:
     """Whether a kind is namespaced: by the built-in table, else by the repo's CRDs, else not known."""
-    built_in = BUILT_IN.get(kind)
-    return declared.get(kind) if built_in is None else built_in
+    row = BUILT_IN_KINDS.get((kind.group, kind.kind))
+    return declared.get(kind) if row is None else row.namespaced
 
 
 def _metadata_breaks(metadata: Any) -> list[Break]:

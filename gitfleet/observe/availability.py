@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe.customs import custom_availability
 from gitfleet.observe.fields import (
@@ -30,35 +31,14 @@ from gitfleet.observe.workloads import (
     stateful_set_availability,
 )
 
-_RBAC: Final = "rbac.authorization.k8s.io"
-_STORAGE: Final = "storage.k8s.io"
-_AT_ONCE: Final = frozenset(
-    {
-        *(GroupKind("", kind) for kind in ("Namespace", "Secret", "ConfigMap", "ServiceAccount")),
-        *(GroupKind("", kind) for kind in ("LimitRange", "ResourceQuota")),
-        *(GroupKind(_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),
-        *(GroupKind(_STORAGE, kind) for kind in ("CSIDriver", "CSINode", "StorageClass", "CSIStorageCapacity")),
-        GroupKind("networking.k8s.io", "NetworkPolicy"),
-        GroupKind("networking.k8s.io", "IngressClass"),
-        GroupKind("apps", "ControllerRevision"),
-        GroupKind("scheduling.k8s.io", "PriorityClass"),
-    }
-)
-_BUILT_IN_GROUPS: Final = frozenset({
-    "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
-    "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io",
-    "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "extensions", "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy", _RBAC, "resource.k8s.io",
-    "scheduling.k8s.io", _STORAGE, "storagemigration.k8s.io",
-})  # fmt: skip
-
 
 def availability_of(body: JsonObject) -> Verdict:
     """The verdict on an object as its API server shows it; `reason` is half a sentence about it. Never raises."""
     if is_custom(body):
         return custom_availability(body)
     kind = GroupKind(_group(body), str(body.get("kind") or ""))
-    if kind in _AT_ONCE:
+    row = BUILT_IN_KINDS.get((kind.group, kind.kind))
+    if row is not None and row.data:
         return Verdict(Availability.AVAILABLE)
     rule = _RULES.get(kind)
     return rule(body) if rule is not None else untracked(f"the availability of a {kind.kind} is not trackable")
@@ -66,7 +46,7 @@ def availability_of(body: JsonObject) -> Verdict:
 
 def is_custom(body: JsonObject) -> bool:
     """Whether an object is of a kind that Kubernetes itself does not have."""
-    return _group(body) not in _BUILT_IN_GROUPS
+    return _group(body) not in KUBERNETES_GROUPS
 
 
 def _group(body: JsonObject) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,53 +24,22 @@ class Kind:
     reports: bool = True
 
 
-_V1 = "v1"
-_BUILT_IN: Final[Mapping[str, tuple[str, str]]] = {  # group -> namespaced kinds, cluster-scoped kinds
-    "": (
-        """ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController
-        ResourceQuota Secret Service ServiceAccount""",
-        "Namespace Node PersistentVolume",
-    ),
-    "apps": ("ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet", ""),
-    "autoscaling": ("HorizontalPodAutoscaler", ""),
-    "batch": ("CronJob Job", ""),
-    "policy": ("PodDisruptionBudget", ""),
-    "networking.k8s.io": ("Ingress NetworkPolicy", "IngressClass IPAddress ServiceCIDR"),
-    "rbac.authorization.k8s.io": ("Role RoleBinding", "ClusterRole ClusterRoleBinding"),
-    "storage.k8s.io": ("CSIStorageCapacity", "CSIDriver CSINode StorageClass VolumeAttachment"),
-    "scheduling.k8s.io": ("", "PriorityClass"),
-    "coordination.k8s.io": ("Lease", ""),
-    "discovery.k8s.io": ("EndpointSlice", ""),
-    "events.k8s.io": ("Event", ""),
-    "node.k8s.io": ("", "RuntimeClass"),
-    "certificates.k8s.io": ("", "CertificateSigningRequest"),
-    "apiregistration.k8s.io": ("", "APIService"),
-    "apiextensions.k8s.io": ("", "CustomResourceDefinition"),
-    "flowcontrol.apiserver.k8s.io": ("", "FlowSchema PriorityLevelConfiguration"),
-    "admissionregistration.k8s.io": (
-        "",
-        """MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding
-        ValidatingWebhookConfiguration""",
-    ),
-}
-_VERSIONS: Final = {GroupKind("autoscaling", "HorizontalPodAutoscaler"): frozenset({"v1", "v2"})}
 _NO_GENERATIONS: Final = frozenset(
     {"", "autoscaling", "rbac.authorization.k8s.io", "storage.k8s.io", "coordination.k8s.io", "events.k8s.io"}
 )
 
 BUILT_IN: Final[Mapping[GroupKind, Kind]] = {
-    GroupKind(group, kind): Kind(
-        namespaced=scope == 0,
-        versions=_VERSIONS.get(GroupKind(group, kind), frozenset({_V1})),
-        generations=group not in _NO_GENERATIONS,
+    GroupKind(row.group, row.kind): Kind(
+        namespaced=row.namespaced,
+        versions=frozenset(row.versions),
+        generations=row.group not in _NO_GENERATIONS,
     )
-    for group, scopes in _BUILT_IN.items()
-    for scope, names in enumerate(scopes)
-    for kind in names.split()
+    for row in BUILT_IN_KINDS.values()
+    if row.versions and row.group in KUBERNETES_GROUPS
 }
 """Every kind that needs no CRD."""
 
-BUILT_IN_GROUPS: Final = frozenset(_BUILT_IN)
+BUILT_IN_GROUPS: Final = frozenset(kind.group for kind in BUILT_IN)
 
 NAMESPACE: Final = GroupKind("", "Namespace")
 SERVICE: Final = GroupKind("", "Service")

@@ -9,7 +9,7 @@
     take_override_snapshots(overrides, known, *, in_use) -> {key: snapshots}
     current_overrides(overrides, snapshots) -> tuple[OverrideSnapshot, ...]
     references_of(records) -> the override snapshots that any binding names
-    is_propagated, kind_disabled, strip, snapshot_order, split_by_size: the rules one by one
+    is_propagated, strip, snapshot_order, split_by_size: the rules one by one
 
 Forbidden here: choosing clusters, patching manifests, reading files. Same inputs, same snapshots.
 
@@ -21,7 +21,7 @@ from gitfleet.snapshots.index import PayloadIndex, index_payload
 from gitfleet.snapshots.memo import PayloadMemo
 from gitfleet.snapshots.order import snapshot_order
 from gitfleet.snapshots.override_snapshots import current_overrides, references_of, take_override_snapshots
-from gitfleet.snapshots.propagation import is_propagated, is_reserved_namespace, kind_disabled
+from gitfleet.snapshots.propagation import is_propagated, is_reserved_namespace
 from gitfleet.snapshots.selection import Selection, UserError, select, selection_key
 from gitfleet.snapshots.strip import strip
 from gitfleet.snapshots.take import SnapshotResult, restore_snapshot, split_by_size, take_snapshots
@@ -36,7 +36,6 @@ __all__ = [
     "index_payload",
     "is_propagated",
     "is_reserved_namespace",
-    "kind_disabled",
     "references_of",
     "restore_snapshot",
     "select",

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.formats.kinds import is_selectable
 from gitfleet.snapshots.order import order_of
-from gitfleet.snapshots.propagation import is_propagated, kind_disabled
+from gitfleet.snapshots.propagation import is_propagated
 
 Kind = tuple[str, str, str]
 """(group, version, kind)"""
@@ -66,7 +67,7 @@ def index_payload(
         key = manifest.key
         kind = (key.group, key.version, key.kind)
         if kind not in enabled:
-            enabled[kind] = not kind_disabled(*kind)
+            enabled[kind] = is_selectable(kind[0], kind[2])
         if not enabled[kind] or not is_propagated(key, manifest.body, services=services):
             continue
         kinds.setdefault(kind, []).append(manifest)

@@ -3,45 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
 
 from gitfleet.api.objects import Manifest, ObjectKey
-
-_KINDS: Final = (
-    "PriorityClass",
-    "Namespace",
-    "NetworkPolicy",
-    "ResourceQuota",
-    "LimitRange",
-    "PodDisruptionBudget",
-    "ServiceAccount",
-    "Secret",
-    "ConfigMap",
-    "StorageClass",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "CustomResourceDefinition",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "Role",
-    "RoleBinding",
-    "Service",
-    "DaemonSet",
-    "Pod",
-    "ReplicationController",
-    "ReplicaSet",
-    "Deployment",
-    "HorizontalPodAutoscaler",
-    "StatefulSet",
-    "Job",
-    "CronJob",
-    "IngressClass",
-    "Ingress",
-    "APIService",
-    "MutatingWebhookConfiguration",
-    "ValidatingWebhookConfiguration",
-)
-_RANKS: Final = {kind: rank for rank, kind in enumerate(_KINDS)}
+from gitfleet.formats.kinds import LAST_RANK, snapshot_rank
 
 OrderKey = tuple[int, str, str]
 
@@ -60,7 +24,7 @@ def order_of(manifest: Manifest) -> OrderKey:
 
 @lru_cache(maxsize=4096)
 def _kind_order(group: str, version: str, kind: str) -> tuple[int, str]:
-    rank = _RANKS.get(kind)
-    if rank is None:
-        return (len(_RANKS), f"{group}/{version}, Kind={kind}")
+    rank = snapshot_rank(kind)
+    if rank == LAST_RANK:
+        return (rank, f"{group}/{version}, Kind={kind}")
     return (rank, f"{group}/{version}" if group else version)

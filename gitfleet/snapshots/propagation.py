@@ -5,28 +5,10 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
-from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.api.placements import PLACEMENT_GROUP
 
-_GROUPS: Final = frozenset({"events.k8s.io", "coordination.k8s.io", "metrics.k8s.io", CLUSTER_GROUP})
-_GROUP_KINDS: Final = frozenset(
-    ("networking.fleet.azure.com", kind) for kind in ("ServiceImport", "TrafficManagerProfile", "TrafficManagerBackend")
-)
-_ENVELOPES: Final = frozenset({"ClusterResourceEnvelope", "ResourceEnvelope"})
-_CORE_KINDS: Final = frozenset({("v1", "Pod"), ("v1", "Node")})
 _GENERATED_WHEN_OWNED: Final = frozenset({("apps", "ReplicaSet"), ("apps", "ControllerRevision"), ("batch", "Job")})
 _MANAGED_SLICE: Final = "endpointslice.kubernetes.io/managed-by"
-
-
-def kind_disabled(group: str, version: str, kind: str) -> bool:
-    """Whether objects of a kind are never selected: gitfleet's own kinds but the envelopes, leases, events of the newer
-    group, metrics, Pods and Nodes (KubeFleet pkg/utils/apiresources.go)."""
-    if group in _GROUPS or (group, kind) in _GROUP_KINDS:
-        return True
-    if group == PLACEMENT_GROUP:
-        return kind not in _ENVELOPES
-    return group == "" and (version, kind) in _CORE_KINDS
 
 
 def is_reserved_namespace(name: str) -> bool:

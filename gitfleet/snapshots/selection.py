@@ -9,9 +9,10 @@ from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.kinds import is_selectable
 from gitfleet.snapshots.index import Kind, PayloadIndex
 from gitfleet.snapshots.order import order_of
-from gitfleet.snapshots.propagation import is_reserved_namespace, kind_disabled
+from gitfleet.snapshots.propagation import is_reserved_namespace
 
 _NAMESPACE: Kind = ("", "v1", "Namespace")
 
@@ -89,7 +90,7 @@ def _picked_by(
     selector: ResourceSelector, placement: Placement, indexes: Sequence[PayloadIndex], home: str
 ) -> Iterator[Manifest]:
     kind = _kind(selector)
-    if kind_disabled(*kind):
+    if not is_selectable(kind[0], kind[2]):
         return
     if kind == _NAMESPACE:
         if placement.key.namespace:

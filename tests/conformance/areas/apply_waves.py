@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gitfleet.api.objects import GroupKind
-from gitfleet.apply import wave_of
+from gitfleet.formats.kinds import wave_of
 
 KINDS = [
     "Namespace",
@@ -72,7 +71,7 @@ def run_waves(case: dict[str, Any]) -> str | None:
     waves: dict[int, list[str]] = {}
     for name in case["in"]["manifests"]:
         group, _, resource = name.split("/")
-        waves.setdefault(wave_of(GroupKind(group, KIND_OF.get(resource, resource))), []).append(name)
+        waves.setdefault(wave_of(group, KIND_OF.get(resource, resource)), []).append(name)
     got = [{"manifests": waves[wave], "wave": wave} for wave in sorted(waves)]
     return None if got == case["out"]["waves"] else f"expected {case['out']['waves']}, got {got}"
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.snapshots import is_propagated, kind_disabled, snapshot_order, split_by_size, strip
+from gitfleet.formats.kinds import is_selectable
+from gitfleet.snapshots import is_propagated, snapshot_order, split_by_size, strip
 
 
 def manifest_of(body: Mapping[str, Any]) -> Manifest:
@@ -41,7 +42,7 @@ def run_selection(case: dict[str, Any]) -> str | None:
                 hub_runs_workloads=given.get("enableWorkload", False),
             )
         case "kind_disabled":
-            got["disabled"] = {kind: kind_disabled(*kind.split("/")) for kind in given["kinds"]}
+            got["disabled"] = {kind: not _selectable(*kind.split("/")) for kind in given["kinds"]}
         case "sort":
             objects = next(value for value in given.values() if isinstance(value, list))
             got["sorted"] = sorted(objects, key=lambda text: snapshot_order(key_of_text(text)))
@@ -59,3 +60,7 @@ def run_selection(case: dict[str, Any]) -> str | None:
 
 
 AREAS: dict[str, Callable[[dict[str, Any]], str | None]] = {"selection": run_selection}
+
+
+def _selectable(group: str, _version: str, kind: str) -> bool:
+    return is_selectable(group, kind)
