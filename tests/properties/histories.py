@@ -10,6 +10,7 @@ from typing import Final
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.driver import Driver
+from gitfleet.model.state import FleetState
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests.properties.invariants import Invariants
@@ -22,6 +23,8 @@ BAD: Final = ClusterRule(object=ObjectPattern(kind="Deployment", image="*:bad"),
 REFUSED: Final = (
     ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply_fails=True),
     ClusterRule(object=ObjectPattern(kind="Deployment"), apply_fails=True),
+    ClusterRule(object=ObjectPattern(kind="ConfigMap"), delete_fails=True),
+    ClusterRule(delete_fails=True),
 )
 
 
@@ -40,13 +43,20 @@ class History:
             available=timedelta(seconds=self.dice.choice(DELAYS)),
         )  # fmt: skip
         self.world = World((BAD, self.slow), start_with=self._observed)
-        self.invariants = Invariants(self.world.fleet)
+        # The invariants read what was pushed as somebody does who knows nothing else.
+        self.state_trees = self.world.state_trees()
+        self.invariants = Invariants(self.world.fleet, self._read_branch)
         self.world.watch = self.invariants.happened
         self.other: Driver | None = None
         self.version = 1
         self.kinds: dict[str, str] = {}
         self._killed_at: int | None = None
         self._other_at: int | None = None
+        self._silent_at: tuple[str, str] | None = None
+
+    def _read_branch(self) -> tuple[str | None, FleetState]:
+        head = self.world.repo.fetch().get(STATE)
+        return head, self.state_trees.at(head)
 
     # The process under the invariants
 
@@ -55,7 +65,13 @@ class History:
 
     def _step(self, driver: Driver, step: str) -> None:
         if step in ("intent published", "reported"):
-            self.invariants.pushed(driver.load_state(self.world.repo.fetch().get(STATE)))
+            self.invariants.pushed()
+        if self._silent_at is not None and self._silent_at[0] == step:
+            name = self._silent_at[1]
+            if self.world.fleet.cluster(name).reachable:
+                self.invariants.just_silent.add(name)
+                self.world.fleet.switch(name, reachable=False)
+            self._silent_at = None
         self.invariants.by_gitfleet(step == "intent published")
         if self._killed_at is not None:
             self._killed_at -= 1
@@ -73,6 +89,7 @@ class History:
         """One reconcile; whether anything may still change at this moment."""
         result = self.world.reconcile()
         self.invariants.by_gitfleet(False)
+        self.invariants.just_silent.clear()
         assert not self.invariants.broken, self.invariants.broken[0]
         return result is None or result.changed or result.lost_race
 
@@ -129,7 +146,8 @@ class History:
             self._remove_object, self._change_policy, self._scale, self._scale, self._budget, self._drop_placement,
             self._join, self._leave, self._relabel, self._relabel, self._taint, self._override, self._break_file,
             self._unreachable, self._unreachable, self._reachable, self._refuse, self._crash, self._crash, self._crash,
-            self._second_process, self._drift, self._delete_by_hand, self._several,
+            self._second_process, self._silent_between, self._silent_between, self._fail_override, self._fail_override,
+            self._untrackable, self._abandon, self._refuse, self._drift, self._delete_by_hand, self._several,
         ]  # fmt: skip
         self.dice.choice(names)()
 
@@ -253,6 +271,24 @@ class History:
             self.written.overrides[space] = (self.dice.choice(ZONES), self.dice.randint(1, 4))
         self._commit(f"override of {space}: {self.written.overrides.get(space)}")
 
+    def _fail_override(self) -> None:
+        space = self.dice.choice(self.namespaces)
+        self.written.overrides[space] = (self.dice.choice(ZONES), 0)
+        self._commit(f"override of {space} that cannot be applied: {self.written.overrides[space]}")
+
+    def _untrackable(self) -> None:
+        space = self.dice.choice(self.namespaces)
+        if space in self.written.untrackable and self.dice.random() < 0.3:
+            del self.written.untrackable[space]
+        else:
+            self.written.untrackable[space] = self.dice.randint(1, 3)
+        self._commit(f"Ingress of {space}: {self.written.untrackable.get(space)}")
+
+    def _abandon(self) -> None:
+        placed = self._placement()
+        if placed is not None:
+            self._put(replace(placed, abandon=not placed.abandon), "deleteStrategy")
+
     def _break_file(self) -> None:
         files = sorted(self.written.files(self.namespaces))
         self.written.broken = self.dice.choice([*files, "resources/web/new.yaml"])
@@ -276,6 +312,11 @@ class History:
         self.log.append(f"{self.world.clock.now():%H:%M:%S} {name} is silent")
         self.world.fleet.switch(name, reachable=False)
 
+    def _silent_between(self) -> None:
+        name, step = self._some_cluster(), self.dice.choice(("gathered", "decided", "intent published"))
+        self.log.append(f"{name} falls silent in the next reconcile, when it has {step}")
+        self._silent_at = (step, name)
+
     def _reachable(self) -> None:
         for name in sorted(self.world.fleet.clusters):
             self.world.fleet.switch(name, reachable=True)
@@ -284,7 +325,7 @@ class History:
     def _refuse(self) -> None:
         name = self._some_cluster()
         rule = self.dice.choice((*REFUSED, None))
-        self.log.append(f"{name} refuses: {rule.object if rule else None}")
+        self.log.append(f"{name} refuses: {rule}")
         self.world.fleet.cluster(name).behave((rule, BAD, self.slow) if rule else (BAD, self.slow))
 
     def _crash(self) -> None:
@@ -318,6 +359,7 @@ class History:
         for name in sorted(self.world.fleet.clusters):
             self.world.fleet.cluster(name).behave((BAD, self.slow))
         self.world.fleet.crash_after(None)
-        self._killed_at = self._other_at = None
+        self._killed_at = self._other_at = self._silent_at = None
+        self.written.overrides = {space: (zone, n or 1) for space, (zone, n) in self.written.overrides.items()}
         self.written.broken = None
         self._good()

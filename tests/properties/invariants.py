@@ -6,17 +6,23 @@ then on the cluster counts as taken down, although its server is only told a lit
 
 1. An intent that takes clusters down leaves at least `T - U` of those that were up (kubefleet.md §3: T the target
    number of clusters, U maxUnavailable of T, rounded up). Clusters that are down for other reasons are taken as given:
-   then there is less, or nothing, to take.
+   then there is less, or nothing, to take. One that falls silent while a reconcile goes on counts as it was observed.
 2. No operation takes down a cluster that is up for the intent in force: nothing happens on a cluster that was not asked
    for by a pushed intent.
 3. Nothing is applied that the pushed inventory does not name, and nothing deleted that it does not name.
+4. An intent that gives clusters a binding leaves at most `T + S` clusters with the resources: those that were up, or
+   are being cleared, and the new ones (S maxSurge of T, rounded up).
+5. Nothing is deleted unless somebody asked for it: its placement holds the cluster no longer and deletes what it
+   leaves, or its work was rendered without the object. A work that could not be rendered asks for nothing.
+
+All of it is read from the state branch and from the clusters; nothing that a process remembers counts.
 
 Placements that are deleted and clusters that leave the fleet are given up as a whole: no budget speaks for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gitfleet.api.bindings import BindingState
@@ -35,13 +41,17 @@ Identity = tuple[str, str, str, str]
 
 @dataclass(slots=True)
 class Invariants:
-    """Watches one fleet. `intent` is the state in force: the one pushed last; `broken` tells what should not have been
-    (kept, not raised: what watches a cluster must not be able to stop it)."""
+    """Watches one fleet. `read` gives the head of the state branch and the state there; `intent` is the state in force:
+    the one pushed last; `broken` tells what should not have been (kept, not raised: what watches a cluster must not be
+    able to stop it)."""
 
     fleet: SimulatedFleet
+    read: Callable[[], tuple[str | None, FleetState]]
+    head: str | None = None
     intent: FleetState = field(default_factory=FleetState)
     broken: list[str] = field(default_factory=list)
     checked: int = 0
+    just_silent: set[str] = field(default_factory=set)
     _works: Mapping[str, Mapping[PlacementKey, Work]] = field(default_factory=dict)
     _renderer: Renderer = field(default_factory=Renderer)
     _up: Up = field(default_factory=dict)
@@ -49,11 +59,13 @@ class Invariants:
     _same: dict[tuple[str, str, str, str], bool] = field(default_factory=dict)
     _there: dict[str, frozenset[Identity]] = field(default_factory=dict)
 
-    def pushed(self, state: FleetState) -> None:
-        """A new intent or report is on the state branch (invariant 1)."""
-        if state is self.intent:
+    def pushed(self) -> None:
+        """A new intent or report may be on the state branch (invariants 1 and 4)."""
+        head, state = self.read()
+        if head == self.head:
             self._up = self._up_now()
             return
+        self.head = head
         up_before = self._up_now()
         before, self.intent = self.intent, state
         self._works = {
@@ -63,6 +75,7 @@ class Invariants:
         for key, record in state.placements.items():
             if record.placement.deleting is None and key in before.placements:
                 self._check_budget(record, up_before.get(key, frozenset()), self._up.get(key, frozenset()))
+                self._check_surge(before.placements[key], record, up_before.get(key, frozenset()))
 
     def happened(self, happening: Happening) -> None:
         """Something happened on a cluster (invariants 2 and 3). What people do by hand is none of ours."""
@@ -74,6 +87,8 @@ class Invariants:
         self._there[name] = self._identities(name)
         if key not in self.intent.inventory.get(name, {}) and (happening.what == "apply" or was_there):
             self.broken.append(f"{happening.what} of {key} on {name}, which no pushed inventory names")
+        if happening.what == "delete" and was_there:
+            self._check_deletion(name, key)
         for placement, clusters in self._up.items():
             if name in clusters and not self._is_up(name, placement):
                 self.broken.append(
@@ -106,6 +121,42 @@ class Invariants:
                 f"and {floor} must stay"
             )
 
+    def _check_surge(self, old: PlacementRecord, new: PlacementRecord, up: frozenset[str]) -> None:
+        had = {binding.cluster for binding in old.bindings if binding.resource_snapshot is not None}
+        bound = {
+            b.cluster for b in new.bindings if b.resource_snapshot is not None and b.deleting is None
+        } - had  # fmt: skip
+        if not bound:
+            return
+        self.checked += 1
+        ceiling, holding = ceiling_of(new), bound | {name for name in up if self._stays(name)}
+        if len(holding) > ceiling:
+            self.broken.append(
+                f"{new.placement.key}: binding {sorted(bound)} makes {len(holding)} clusters with the resources "
+                f"({sorted(holding)}), and {ceiling} may have them"
+            )
+
+    def _check_deletion(self, name: str, key: ObjectKey) -> None:
+        entry = next(
+            (e for k, e in self.intent.inventory.get(name, {}).items() if k.identity == key.identity), None
+        )  # fmt: skip
+        if entry is None:
+            return  # invariant 3 speaks of it
+        placement, cluster = entry.placement, self.intent.clusters.get(name)
+        record = self.intent.placements.get(placement)
+        held = record is not None and any(b.cluster == name and b.deleting is None for b in record.bindings)
+        work = self._works.get(name, {}).get(placement)
+        if held:
+            wants = work is None or work.error is not None or key.identity in {m.key.identity for m in work.manifests}
+            why = "whose placement holds the cluster and did not give it up" if wants else ""
+        elif cluster is not None and cluster.deleting is not None:
+            why = "" if cluster.delete_propagation_policy == "Delete" else "on a cluster that leaves and abandons"
+        else:
+            policy = record.placement.strategy.delete_propagation_policy if record is not None else "nobody"
+            why = "" if policy == "Delete" else f"of a placement whose deleteStrategy is {policy}"
+        if why:
+            self.broken.append(f"{key} on {name} was deleted, {why}")
+
     def _stays(self, name: str) -> bool:
         cluster = self.intent.clusters.get(name)
         return cluster is not None and cluster.deleting is None
@@ -121,7 +172,7 @@ class Invariants:
     def _is_up(self, name: str, placement: PlacementKey) -> bool:
         work = self._works.get(name, {}).get(placement)
         cluster = self.fleet.cluster(name)
-        if work is None or work.error is not None or not cluster.reachable:
+        if work is None or work.error is not None or not (cluster.reachable or name in self.just_silent):
             return False
         down = {key.identity for key in cluster.unavailable()}
         for manifest in work.manifests:
@@ -138,6 +189,23 @@ class Invariants:
 
 def floor_of(record: PlacementRecord) -> int:
     """How many clusters must stay up: T - U, reckoned anew from what people wrote."""
+    target = _target_of(record)
+    return target - _part_of(target, record.placement.strategy.rolling_update.max_unavailable)
+
+
+def ceiling_of(record: PlacementRecord) -> int:
+    """How many clusters may have the resources: T + S."""
+    target = _target_of(record)
+    return target + _part_of(target, record.placement.strategy.rolling_update.max_surge)
+
+
+def _part_of(target: int, limit: int | str) -> int:
+    if isinstance(limit, str) and limit.endswith("%"):
+        return (int(limit[:-1]) * target + 99) // 100
+    return int(limit)
+
+
+def _target_of(record: PlacementRecord) -> int:
     policy = record.placement.effective_policy
     if policy.placement_type is PlacementType.PICK_N:
         target = policy.number_of_clusters or 0
@@ -145,10 +213,7 @@ def floor_of(record: PlacementRecord) -> int:
         target = len(policy.cluster_names)
     else:
         target = sum(binding.state is not BindingState.UNSCHEDULED for binding in record.bindings)
-    limit = record.placement.strategy.rolling_update.max_unavailable
-    if isinstance(limit, str) and limit.endswith("%"):
-        return target - (int(limit[:-1]) * target + 99) // 100
-    return target - int(limit)
+    return target
 
 
 def owned(state: FleetState, cluster: str) -> set[ObjectKey]:

@@ -12,9 +12,12 @@ from tests.builders import to_yaml
 
 @cache
 def cluster_text(name: str, zone: str, tainted: bool) -> str:
-    """A MemberCluster file."""
+    """A MemberCluster file; every third one takes placed objects away when it leaves."""
     taints = [{"key": "busy", "value": "yes", "effect": "NoSchedule"}] if tainted else []
-    return to_yaml(builders.member_cluster(name, labels={"zone": zone}, taints=taints))
+    body = builders.member_cluster(name, labels={"zone": zone}, taints=taints)
+    if int(name[1:]) % 3 == 2:
+        body["spec"]["deleteOptions"] = {"propagationPolicy": "Delete"}
+    return to_yaml(body)
 
 
 @cache
@@ -30,6 +33,14 @@ def config_text(namespace: str, name: str, value: int) -> str:
 
 
 @cache
+def untrackable_text(namespace: str, port: int) -> str:
+    """An Ingress file: KubeFleet cannot tell whether one is available, so the unavailable period decides."""
+    service = {"service": {"name": "app", "port": {"number": port}}}
+    spec = {"defaultBackend": service}
+    return to_yaml(builders.an_object("networking.k8s.io/v1", "Ingress", "app", namespace=namespace, spec=spec))
+
+
+@cache
 def namespace_text(name: str) -> str:
     """A Namespace file."""
     return to_yaml(builders.namespace(name))
@@ -37,8 +48,10 @@ def namespace_text(name: str) -> str:
 
 @cache
 def override_text(namespace: str, zone: str, replicas: int) -> str:
-    """A ResourceOverride: the Deployment `app` has other replicas in one zone."""
-    patch = {"op": "replace", "path": "/spec/replicas", "value": replicas}
+    """A ResourceOverride: the Deployment `app` has other replicas in one zone; with 0 replicas it cannot be applied."""
+    patch: dict[str, Any] = {"op": "replace", "path": "/spec/replicas", "value": replicas}
+    if not replicas:
+        patch = {"op": "remove", "path": "/spec/not-there"}
     term = {"labelSelector": {"matchLabels": {"zone": zone}}}
     rule = {"clusterSelector": {"clusterSelectorTerms": [term]}, "jsonPatchOverrides": [patch]}
     selector = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "app"}
@@ -58,6 +71,7 @@ class Placed:
     zone: str | None = None
     max_unavailable: int | str = 1
     max_surge: int | str = 1
+    abandon: bool = False
 
     def text(self) -> str:
         """The file."""
@@ -76,6 +90,8 @@ def _placement_text(placed: Placed) -> str:
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [term]}}
         policy["affinity"] = {"clusterAffinity": required}
     strategy = builders.rolling_update(maxUnavailable=placed.max_unavailable, maxSurge=placed.max_surge)
+    if placed.abandon:
+        strategy["deleteStrategy"] = {"propagationPolicy": "Abandon"}
     return to_yaml(builders.placement(placed.name, policy=policy, strategy=strategy))
 
 
@@ -88,6 +104,7 @@ class Written:
     deployments: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     configs: dict[tuple[str, str], int] = field(default_factory=dict)
     overrides: dict[str, tuple[str, int]] = field(default_factory=dict)
+    untrackable: dict[str, int] = field(default_factory=dict)
     broken: str | None = None
 
     def files(self, namespaces: tuple[str, ...]) -> dict[str, str]:
@@ -104,6 +121,9 @@ class Written:
             for (space, name), value in self.configs.items()
         }
         files |= {f"overrides/{space}.yaml": override_text(space, *more) for space, more in self.overrides.items()}
+        files |= {
+            f"resources/{space}/ingress.yaml": untrackable_text(space, n) for space, n in self.untrackable.items()
+        }
         if self.broken is not None:
             files[self.broken] = "kind: [\n"
         return files

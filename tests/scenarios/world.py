@@ -139,10 +139,13 @@ class World:
 
     # What is to be seen
 
+    def state_trees(self) -> StateTrees:
+        """A reader of the state branch that knows nothing else."""
+        return StateTrees(self.repo, DesiredTrees(self.repo, _CACHE, Limits()), Limits())
+
     def state(self) -> FleetState:
         """The state branch, read by somebody who knows nothing."""
-        trees = DesiredTrees(self.repo, _CACHE, Limits())
-        return StateTrees(self.repo, trees, Limits()).at(self.repo.fetch().get(STATE))
+        return self.state_trees().at(self.repo.fetch().get(STATE))
 
     def state_text(self, path: str) -> str:
         """One file of the state branch, "" when it is not there."""
