@@ -108,8 +108,8 @@ def is_active(binding: Binding) -> bool:
 
 
 def is_available(binding: Binding) -> bool:
-    """Whether the cluster counts as available now: for the generation of the binding that holds (kubefleet.md
-    §13)."""
+    """Whether the cluster counts as available now: for the generation of the binding that holds (decision
+    D24)."""
     found = find_condition(binding.conditions, "Available", generation=binding.generation)
     return found is not None and found.status is Status.TRUE
 

@@ -1,4 +1,4 @@
-"""Last good wins: where the version comes from that goes on in a faulty object's stead (architecture.md, invariant
+"""Last good wins: where the version comes from that goes on in a faulty object's stead (ARCHITECTURE.md, invariant
 2)."""
 
 from __future__ import annotations

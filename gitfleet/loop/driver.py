@@ -1,4 +1,4 @@
-"""One reconcile: gather, decide, publish intent, perform, publish report (architecture.md, "One reconcile").
+"""One reconcile: gather, decide, publish intent, perform, publish report (ARCHITECTURE.md, "One reconcile").
 
 Nothing depends on memory that is not in git: whatever the driver remembers between reconciles only saves work.
 """

@@ -1,6 +1,6 @@
 """A reconcile that left nothing to do, remembered: as long as nothing that it depended on changes, the next ones
 need not
-decide again (invariants 5 and 6). What is remembered saves work and nothing else.
+decide again (invariants 6 and 7). What is remembered saves work and nothing else.
 """
 
 from __future__ import annotations

@@ -15,16 +15,21 @@ from typing import Protocol, TypeAlias
 from gitfleet.api.clusters import ResourceUsage
 from gitfleet.api.conditions import Status
 from gitfleet.api.objects import JsonObject
+from gitfleet.errors import BadInput, ClusterUnreachable, Forbidden, RetryLater
 from gitfleet.model.observations import ReportedCondition
 
 __all__ = [
+    "BadInput",
+    "ClusterUnreachable",
     "ClusterView",
     "Collected",
+    "Forbidden",
     "JsonObject",
     "PropertyProvider",
     "PropertyProviderFactory",
     "ReportedCondition",
     "ResourceUsage",
+    "RetryLater",
     "Status",
 ]
 

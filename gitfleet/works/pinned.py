@@ -1,7 +1,7 @@
 """Which labels of a cluster an override looks at: with those, the same overrides give the same manifests.
 
 A binding keeps them beside the overrides it names, so that relabelling a cluster changes what runs there only as a
-rollout does, within its budget (architecture.md, invariant 4).
+rollout does, within its budget (ARCHITECTURE.md, invariant 4).
 """
 
 from __future__ import annotations

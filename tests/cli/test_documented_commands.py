@@ -1,4 +1,5 @@
-"""Every command that README.md, examples/README.md and docs/*.md show in a fenced `sh` block is run, block after block.
+"""Every command that README.md, examples/README.md and docs/*.md show in a fenced `sh` block is run, block after block,
+and so is every `python` block; a `text` block right behind it is what it prints.
 
 A page runs in a fresh folder that holds a config repo: what `gitfleet init` lays out, reconciled, with a branch
 `my-change`. A comment in front of a block may say `<!-- exit: N -->` (the block's last command ends so), or
@@ -24,6 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MOST_NOT_RUN = 3
 _FENCE = re.compile(r"^(?:<!-- (?P<marker>[^\n]*?) -->\n)?```sh\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+_PYTHON = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<printed>.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,22 @@ def test_the_commands_of_a_page(page: Path, place: Path) -> None:
         said = f"{page.name}:{block.line}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
         assert done.returncode == block.code, said
         assert "Traceback" not in done.stderr, said
+
+
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        pytest.param(match["code"], match["printed"] or "", id=f"{page.name}-{number}")
+        for page in PAGES
+        for number, match in enumerate(_PYTHON.finditer(page.read_text(encoding="utf-8")))
+    ],
+)
+def test_the_python_examples_of_a_page(code: str, printed: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, printed), done.stderr
 
 
 def test_few_blocks_are_not_run_and_each_says_why() -> None:

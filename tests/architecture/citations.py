@@ -1,0 +1,149 @@
+"""What prose cites, and whether it exists: docstrings, comments and Markdown pages of the project."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+_SKIPPED = {".git", ".venv", "__pycache__", "build", "dist", "data", "vectors", "golden", "node_modules"}
+_SECTIONS = re.compile(r'\b(contracts|kubefleet)\.md((?:,? (?:and )?§\d+)+)((?:,? (?:and )?"[^"]+")*)')
+_DECISIONS = re.compile(r"\b[Dd]ecisions? (D\d+(?:(?:, | and |, and | to )D\d+)*)")
+_SEEDS = re.compile(r"\b(?:seeds?/| ?[Ss]eeds? )(\d{3}(?:(?:, | and )\d{3})*)")
+_INVARIANTS = re.compile(r"\binvariants? (\d+(?:(?:, | and )\d+)*)")
+_RECORDS = re.compile(r"\bdecisions/(\d{4})")
+_PAGES = re.compile(r"(?<![\w/.$-])((?:[\w-]+/)*[\w-]+\.md)\b")
+_BACKTICKED = re.compile(r"`([^`\n]+)`")
+_ENTRY_POINTS = re.compile(
+    r"gitfleet\.(dev\b.*|yaml|\w+_plugins|\w+_providers|health_checks|notifiers|deliveries|forges)"
+)
+_FOREIGN_PAGES = {"crp.md", "comment.md"}
+"""A page of a source document, and a file that a documented command writes."""
+
+
+def texts() -> Iterator[tuple[Path, str]]:
+    """Every file of prose with what people wrote into it: Markdown whole, Python's docstrings and comments."""
+    for path in sorted(ROOT.rglob("*")):
+        if _SKIPPED.intersection(path.relative_to(ROOT).parts) or "egg-info" in str(path):
+            continue
+        if path.suffix == ".md":
+            yield path, path.read_text(encoding="utf-8")
+        elif path.suffix == ".py":
+            yield path, prose_of(path.read_text(encoding="utf-8"))
+
+
+def prose_of(source: str) -> str:
+    """The docstrings and comments of a module."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        body = getattr(node, "body", None)
+        for statement in body if isinstance(body, list) else ():
+            value = getattr(statement, "value", None)
+            if isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str):
+                found.append(value.value)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            found.append(token.string.lstrip("#").strip())
+    return "\n".join(found)
+
+
+def broken_citations(text: str, folder: Path) -> list[str]:
+    """What a text cites and is not there; `folder` is where the text stands, for paths."""
+    joined = re.sub(r"\s+", " ", text)
+    return [citation for find in _FINDERS for citation in find(joined, folder)]
+
+
+def _missing_sections(text: str, _folder: Path) -> Iterator[str]:
+    for page, numbers, names in _SECTIONS.findall(text):
+        sections = _sections(page)
+        for number in re.findall(r"\d+", numbers):
+            if number not in sections:
+                yield f"{page}.md §{number}"
+        named = "".join(sections.get(number, "") for number in re.findall(r"\d+", numbers))
+        for name in re.findall(r'"([^"]+)"', names):
+            if not re.search(rf"\*\*[^*]*{re.escape(name)}", named):
+                yield f'{page}.md{numbers} "{name}"'
+
+
+@cache
+def _sections(page: str) -> dict[str, str]:
+    """The numbered sections of a reference page."""
+    text = (REFERENCE / f"{page}.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## (\d+)\. ", text, flags=re.MULTILINE)[1:]
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+def _missing_decisions(text: str, _folder: Path) -> Iterator[str]:
+    known = set(re.findall(r"^\| (D\d+) \|", (REFERENCE / "decisions.md").read_text(encoding="utf-8"), re.MULTILINE))
+    for cited in _DECISIONS.findall(text):
+        yield from (f"decision {one}" for one in re.findall(r"D\d+", cited) if one not in known)
+
+
+def _missing_seeds(text: str, _folder: Path) -> Iterator[str]:
+    known = set(re.findall(r"^\| (\d{3}) \|", (REFERENCE / "decisions.md").read_text(encoding="utf-8"), re.MULTILINE))
+    for cited in _SEEDS.findall(text):
+        yield from (f"seed {one}" for one in re.findall(r"\d{3}", cited) if one not in known)
+
+
+def _missing_invariants(text: str, _folder: Path) -> Iterator[str]:
+    known = set(re.findall(r"^(\d+)\. \*\*", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE))
+    for cited in _INVARIANTS.findall(text):
+        yield from (f"invariant {one}" for one in re.findall(r"\d+", cited) if one not in known)
+
+
+def _missing_records(text: str, _folder: Path) -> Iterator[str]:
+    for number in _RECORDS.findall(text):
+        if not list((ROOT / "docs" / "decisions").glob(f"{number}-*.md")):
+            yield f"decisions/{number}"
+
+
+def _missing_pages(text: str, folder: Path) -> Iterator[str]:
+    for page in _PAGES.findall(text):
+        places = (folder, ROOT, ROOT / "docs", REFERENCE, ROOT / "docs" / "decisions")
+        if page not in _FOREIGN_PAGES and not any((place / page).exists() for place in places):
+            yield page
+
+
+def _missing_code(text: str, folder: Path) -> Iterator[str]:
+    for quoted in _BACKTICKED.findall(text):
+        if re.fullmatch(r"(gitfleet|tests)(\.\w+)+", quoted) and not _ENTRY_POINTS.fullmatch(quoted):
+            if not _importable(quoted):
+                yield quoted
+        elif re.fullmatch(r"(?:[\w-]+/)*\w+\.py", quoted) and not _file(quoted, folder):
+            yield quoted
+
+
+def _importable(dotted: str) -> bool:
+    path = ROOT.joinpath(*dotted.split("."))
+    if path.is_dir() or path.with_suffix(".py").exists():
+        return True
+    for module in (path.parent.with_suffix(".py"), path.parent / "__init__.py"):
+        if module.exists() and re.search(rf"\b{path.name}\b", module.read_text(encoding="utf-8")):
+            return True
+    return False
+
+
+def _file(name: str, folder: Path) -> bool:
+    return (folder / name).exists() or any(str(path).endswith(f"/{name}") for path in _python_files())
+
+
+@cache
+def _python_files() -> tuple[Path, ...]:
+    return tuple(path for top in ("gitfleet", "tests", "examples", "benchmarks") for path in (ROOT / top).rglob("*.py"))
+
+
+_FINDERS: tuple[Callable[[str, Path], Iterator[str]], ...] = (
+    _missing_sections,
+    _missing_decisions,
+    _missing_seeds,
+    _missing_invariants,
+    _missing_records,
+    _missing_pages,
+    _missing_code,
+)
