@@ -1,7 +1,7 @@
-"""Every error that gitfleet raises on purpose, drawn as one tree.
+"""Every error that gitfleet raises on purpose, as one tree.
 
     GitfleetError
-    ├── RetryLater          the world was not ready; the same call may succeed on the next reconcile
+    ├── RetryLater          something was not ready; the same call may succeed on the next reconcile
     │   ├── LostRace        somebody else moved the branch first; look again before deciding anew
     │   ├── RemoteUnreachable   the git remote did not answer
     │   ├── ClusterUnreachable  a member cluster's API server did not answer

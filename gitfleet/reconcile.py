@@ -37,7 +37,7 @@ class Decider:
         self._fleet: schedule.FleetIndex | None = None
 
     def decide(self, inputs: Inputs) -> Decision:
-        """Which clusters get what from now on: the state to publish (inventory still to be pledged) and its works."""
+        """Which clusters get what from now on: the state to publish (inventory still to be extended) and its works."""
         wanted, before, now = inputs.desired, inputs.before, inputs.now
         accepted = desired.accept(wanted, before, now)
         clusters = observe.observe_clusters(accepted.clusters, inputs.observations, now)
@@ -88,7 +88,7 @@ class Decider:
     def plan_operations(
         self, decision: Decision, closer: Mapping[str, ClusterObservation]
     ) -> tuple[Decision, tuple[Operation, ...]]:
-        """The operations on every cluster that answers, and the decision with their inventory pledged: intent first."""
+        """The operations on every cluster that answers, and the decision with their inventory: intent first."""
         observations = apply.merge_observations(decision.inputs.observations, closer)
         after = decision.after
         leaving = rollout.removals(after.clusters, after.placements, after.inventory)
@@ -101,7 +101,7 @@ class Decider:
     def settle(
         self, decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime
     ) -> FleetState:
-        """The state after the deed: what the servers answered, what is gone, and the conditions that follow."""
+        """The state after performing: what the servers answered, what is gone, and the conditions that follow."""
         after, observations = decision.after, decision.inputs.observations
         inventory = apply.settle_all(after.inventory, operations, outcomes)
         inventory = rollout.release_left(inventory, after.clusters, now)

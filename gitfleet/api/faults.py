@@ -1,4 +1,4 @@
-"""What is wrong with something people wrote, with its place, and what goes on in its stead."""
+"""What is wrong with something people wrote, with its place, and what is used instead of it."""
 
 from __future__ import annotations
 

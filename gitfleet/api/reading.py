@@ -171,12 +171,12 @@ def _class_schema(layout: Layout, cls: Any, profile: Profile) -> CoreSchema:
 
 
 def _ruled(rules: Callable[[Any], Iterable[Break]]) -> Callable[[Any], Any]:
-    def obey(value: Any) -> Any:
+    def apply_rules(value: Any) -> Any:
         if breaks := list(rules(value)):
             raise Broken(breaks)
         return value
 
-    return obey
+    return apply_rules
 
 
 def _defaulted(item: Field, profile: Profile) -> CoreSchema:

@@ -158,7 +158,7 @@ def _leads(path: tuple[str, ...], location: Location) -> bool:
 
 
 def _class_in(hint: Any) -> Any:
-    """The declaration that a type of a field speaks of, None when there is none."""
+    """The declaration that a type of a field names, None when there is none."""
     bare, _ = parts_of(hint)
     if isinstance(bare, type) and is_dataclass(bare):
         return bare

@@ -1,4 +1,5 @@
-"""Who owns what on one cluster: the inventory read for a plan, pledged before the deed, settled after it."""
+"""Who owns what on one cluster: the inventory read for a plan, extended before operations are performed, settled after
+them."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ def by_identity(inventory: Inventory) -> dict[Identity, InventoryEntry]:
 
 
 def is_applied_by_gitfleet(live: LiveObject) -> bool:
-    """Whether the server remembers an apply by gitfleet: the proof of a deed whose report was lost."""
+    """Whether the server remembers an apply by gitfleet: the proof of an apply whose report was lost."""
     return any(is_own_apply(entry) for entry in (live.body.get("metadata") or {}).get("managedFields") or ())
 
 
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
-    """The inventory to publish before `operations` are performed: intent before deed.
+    """The inventory to publish before `operations` are performed: intent before action.
 
     What is about to be created, or taken over from somebody else, has an entry without uid until a server has answered:
     a process that dies in between leaves an object that the next one knows by its field manager. An entry of another
@@ -54,7 +55,7 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
 def settle_inventory(
     inventory: Inventory, outcomes: Iterable[Outcome], operations: Iterable[Operation] = ()
 ) -> Inventory:
-    """The inventory after the deed: what was applied has the uid, digest and shape that the server answered; what is
+    """The inventory after performing: what was applied has the uid, digest and shape that the server answered; what is
     gone, and what `operations` release, has no entry any more.
 
     A deletion that is only under way keeps its entry until a look finds nothing. The same inventory is given back when

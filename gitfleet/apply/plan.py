@@ -14,7 +14,7 @@ from gitfleet.model.operations import Delete, Operation, Refuse, Release
 
 
 def plan_apply(request: ApplyRequest) -> tuple[Operation, ...]:
-    """One operation for every manifest and for every inventory entry that no work speaks for.
+    """One operation for every manifest and for every inventory entry that is in no work.
 
     First what is to be there, by ascending wave; then deletions by descending wave; then releases. Nothing is deleted
     that the inventory does not name, none without the uid it was seen with, and nothing of a placement whose work has

@@ -68,7 +68,7 @@ def _propagation_of(kind: GroupKind) -> str:
 
 
 def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
-    """Why an entry stays that no work of its own placement speaks for in this plan."""
+    """Why an entry stays that is in no work of its own placement in this plan."""
     if claims.releases(entry) or entry.key.identity in claims.wanted.get(entry.placement, ()):
         return None
     work = claims.works.get(entry.placement)

@@ -26,7 +26,7 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "validate": Listed("validate", "Show every fault of a commit with path:line."),
     "plan": Listed("plan", "Show what a reconcile would do, and why."),
     "simulate": Listed("simulate", "Play a whole rollout in virtual time."),
-    "run": Listed("run", "Reconcile: once, until settled, or for good."),
+    "run": Listed("run", "Reconcile: once, until settled, or continuously."),
     "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),
     "describe": Listed("get", "Show one object with its conditions."),
     "explain": Listed("explain", "Say why each cluster was picked, refused or waits."),

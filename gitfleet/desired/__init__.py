@@ -1,6 +1,6 @@
 """desired: files at a commit become typed objects, or faults with path, line and field.
 
-Nothing past this door sees raw YAML of ours (payload bodies excepted: they are the users' own objects).
+Nothing past this package sees raw YAML of ours (payload bodies excepted: they are the users' own objects).
 
     parse_file(path, content) -> ParsedFile        one blob; keyed by blob id, so the caller may cache its encoded form
     read_file(path, blob, parsed, contents)        one file typed; keyed by path and blob id, for a caller's memory
@@ -15,7 +15,7 @@ Nothing past this door sees raw YAML of ours (payload bodies excepted: they are 
     files      {path: SourceFile(mode, blob id, size, parsed: ParsedFile | None)} of the commit (parsed None:
                unreadable, with why); `reading` of an earlier `read_file` may be given along and is then used
     before     {path: SourceFile} every file that changed since the observed commit, as it was there
-    held       {path: [HeldVersion]} what the state branch holds of older versions in the stead of faulty files
+    held       {path: [HeldVersion]} what the state branch holds of older versions instead of faulty files
     (invariant 2)
     changed    the paths that differ from the observed commit, None when that commit is gone
     accepted   FleetState: the last accepted version of each placement and cluster, for the checks on updates (D21), and

@@ -174,7 +174,7 @@ _NOT_ACTED_ON: Final = (
 
 
 def config_warnings(shape: FleetConfigShape) -> Iterator[Break]:
-    """Settings that somebody may rely on and that have no effect yet: a safety belt that does not hold must say so."""
+    """Settings that somebody may rely on and that have no effect yet: a safeguard that has no effect must say so."""
     spec = shape.spec
     for name in _NOT_ACTED_ON:
         if name in spec.model_fields_set and getattr(spec, name) != type(spec).model_fields[name].get_default(

@@ -185,15 +185,15 @@ def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
         return _read_ours(value, origin, label, version)
     if (group, str(name)) in ROLLOUT_KINDS:
         return _Found(label=label, identity=_identity_of(value), value=Rollout(value, origin))
-    stranger = next((kind for kind in KINDS.values() if kind.name == name and near_group(group, kind.group)), None)
-    if stranger is not None:
-        sentence = f"is not the group of {name}; did you mean {stranger.group}/{stranger.versions[0]}?"
+    misplaced = next((kind for kind in KINDS.values() if kind.name == name and near_group(group, kind.group)), None)
+    if misplaced is not None:
+        sentence = f"is not the group of {name}; did you mean {misplaced.group}/{misplaced.versions[0]}?"
         return _Found(label=label, breaks=[(("apiVersion",), sentence)])
     return _read_payload(value, origin, label)
 
 
 def near_group(group: str, known: str) -> bool:
-    """Whether a group is so near to a known one that it must be a slip of the pen."""
+    """Whether a group is so near to a known one that it must be misspelt."""
     return bool(get_close_matches(group, [known], n=1, cutoff=0.8))
 
 
@@ -246,7 +246,7 @@ def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
 
 
 def payload_identity(identity: Identity | None) -> Identity | None:
-    """Payload of our own kinds is set apart from objects that gitfleet itself obeys."""
+    """Payload of our own kinds is set apart from objects that gitfleet itself acts on."""
     if identity is None or identity[0] not in OUR_GROUPS:
         return identity
     return (f"payload {identity[0]}", *identity[1:])

@@ -1,4 +1,4 @@
-"""Last good wins: where the version comes from that goes on in a faulty object's stead (ARCHITECTURE.md, invariant
+"""Last good wins: where the version comes from that is used instead of a faulty object (ARCHITECTURE.md, invariant
 2)."""
 
 from __future__ import annotations

@@ -108,12 +108,12 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
     hurt: dict[str, frozenset[str] | None] = {}
     for path, reading in gathered.readings.items():
         refused = {identity for identity, _ in reading.faulty}
-        strangers = {identity for identity in sorted(refused) if not _bring_back(pool, identity, path)}
-        fresh = strangers - pool.recovery.was_faulty(path)
+        unmatched = {identity for identity in sorted(refused) if not _bring_back(pool, identity, path)}
+        fresh = unmatched - pool.recovery.was_faulty(path)
         if reading.unreadable or fresh:
             _bring_back_file(pool, path, path, refused)
             hurt[path] = None if reading.unreadable else frozenset(identity[3] for identity in fresh)
-        elif strangers:
+        elif unmatched:
             # One that was there already hides no more than it did then.
             for item in pool.recovery.held_for(path):
                 _keep(pool, item, path)

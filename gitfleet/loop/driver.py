@@ -30,7 +30,7 @@ Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
 _MOST_TURNS = 3
 _HELD_UP = timedelta(seconds=2)
-"""Longer than this between a push and its deeds, a process was suspended or starved, and asks the remote again."""
+"""Longer than this between a push and its operations, a process was suspended or starved, and asks the remote again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class Driver:
         for _ in range(_MOST_TURNS):
             watch = self.branches.watch
             if watch not in heads:
-                self._config = None  # it may be a slip of the pen: the next look begins where people mend it
+                self._config = None  # it may be a typing error: the next reconcile reads it anew
                 raise _no_such_branch(watch, heads)
             self._read_config(heads[watch], heads)
             if self.branches.watch == watch:
@@ -208,7 +208,7 @@ class Driver:
         return self._known[1]
 
     def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
-        """Plan the operations and pledge the inventory; objects that nobody has looked at are looked at first."""
+        """Plan the operations and record it in the inventory; objects that were not observed yet are observed first."""
         unseen = decision.unseen()
         closer = self.fanout.observe(decision.after.clusters, unseen, probe=False) if unseen else {}
         return self.decider.plan_operations(decision, closer)

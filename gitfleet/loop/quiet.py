@@ -16,7 +16,7 @@ from gitfleet.model.state import FleetState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quiet:
-    """What a reconcile without any news depended on. Time is not among it: only reconciles without `wake_at` are
+    """What a reconcile that changed nothing depended on. Time is not among it: only reconciles without `wake_at` are
     remembered."""
 
     desired: Desired

@@ -58,7 +58,7 @@ class Workspace:
         return heads.get(self.driver.branches.state)
 
     def _fetched(self) -> Mapping[str, str]:
-        """The remote's branches, asked for once: all answers of one command speak of the same moment."""
+        """The remote's branches, asked for once: all results of one command are of the same moment."""
         if self._heads is None:
             self._heads = self.driver.reader.fetch()
         return self._heads

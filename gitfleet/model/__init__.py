@@ -1,4 +1,4 @@
-"""The nouns: frozen values in Kubernetes' and KubeFleet's own words, and the few pure rules that belong to a noun alone
+"""Frozen values in Kubernetes' and KubeFleet's own terms, and the few pure rules that belong to one value alone
 (label selectors, quantities, conditions). No package's decision lives here, and nothing here does I/O or reads a clock.
 
 Read in this order: `objects` (what a Kubernetes object is to us), `clusters`, `placements`, `overrides`, `staged`,

@@ -1,6 +1,6 @@
 """The gate for names that reach git: branches, paths, object ids and message parts. Every fault is BadInput.
 
-Sources: git-check-ref-format, git fsck (hasDotgit and its kin), path limits of Linux.
+Sources: git-check-ref-format, git fsck (hasDotgit and the like), path limits of Linux.
 """
 
 from __future__ import annotations

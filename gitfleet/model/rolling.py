@@ -42,7 +42,7 @@ class Held:
 class RolloutRequest:
     """One placement's bindings in listing order (by name), the snapshot they should have, and the override snapshots by
     cluster (cluster-wide references, namespaced references). `labels` are those that these overrides look at, by
-    cluster; `disturbed` are clusters where drift is being healed, so that what is available there may not be in a
+    cluster; `disturbed` are clusters where drift is being corrected, so that what is available there may not be in a
     moment.
     """
 

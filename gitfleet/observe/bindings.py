@@ -87,8 +87,9 @@ def _observed(
 def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Sequence[ObjectResult], bool]:
     """What a plan that was not performed yet tells: (results to go by, whether it tells nothing new).
 
-    Where an apply is known to have failed, planning it again is no news. Where all was in place, an object that is to
-    be applied again is one that drifted: it stays Applied, and is judged as it was found, until the deed tells.
+    Where an apply is known to have failed, planning it again says nothing new. Where all was in place, an object that
+    is to be applied again is one that drifted: it stays Applied, and is judged as it was found, until the operation has
+    been performed.
     """
     applied = find_condition(binding.conditions, "Applied", generation=binding.generation)
     pending = [r for r in results if r.standing is Standing.PENDING]

@@ -1,7 +1,7 @@
 """What a look tells of a member's properties and resources, written no more often than is worth a commit.
 
 What providers measured is written when it changed, each value at most once in a heartbeat period; new values, and what
-does not change by itself (capacity, allocatable), at once. What a file says is believed at once
+does not change by itself (capacity, allocatable), at once. What a file says counts at once
 (docs/decisions/0004-property-freshness.md).
 """
 

@@ -1,4 +1,4 @@
-"""A cache that survives restarts, keyed by git object ids: losing it costs time, never truth."""
+"""A cache that survives restarts, keyed by git object ids: losing it costs time and nothing else."""
 
 from __future__ import annotations
 

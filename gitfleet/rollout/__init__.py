@@ -8,7 +8,7 @@
     request_for(record, overrides, now, labels, disturbed) -> RolloutRequest
     give_up, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
                                                           placements and clusters that go as a whole
-    waiting_for(record)                                   what a placement is still waiting for, in people's words
+    waiting_for(record)                                   what a placement is still waiting for, in a sentence
     scaled(limit, target) -> int                          "25%" of 3 = 1 (rounded up)
 
 Forbidden here: choosing clusters, looking at manifests, talking to clusters. Same request, same plan.

@@ -13,7 +13,7 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Condition, Status, find_condition
 
 STUCK_AFTER = timedelta(minutes=5)
-"""How long "still applying" or "not yet available" is progress (decision D6); after that nothing speaks for it any more
+"""How long "still applying" or "not yet available" is progress (decision D6); after that it counts as a failure
 and it counts as failed, as KubeFleet counts it from the first moment. The length is KubeFleet's own threshold for a
 stuck cluster in staged updates. Without an end, clusters that never become available could never get the fix either."""
 

@@ -1,4 +1,4 @@
-"""What a placement is still waiting for, in people's words."""
+"""What a placement is still waiting for, in a sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tup
 
     With the `plan` that held bindings back the sentences say why: the conditions alone do not carry the numbers.
 
-    A binding that failed for good (an override that cannot be applied) is waiting too: for a change by a person.
+    A binding that failed permanently (an override that cannot be applied) is waiting too: for a change by a person.
     """
     name = str(record.placement.key)
     held = {h.cluster: h.reason for h in plan.held} if plan is not None else {}

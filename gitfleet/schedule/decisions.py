@@ -1,4 +1,4 @@
-"""Decisions and conditions in KubeFleet's own words (kubefleet.md §2 "Messages")."""
+"""Decisions and conditions in KubeFleet's own sentences (kubefleet.md §2 "Messages")."""
 
 from __future__ import annotations
 

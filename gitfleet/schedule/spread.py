@@ -44,7 +44,8 @@ def special_counts(counts: Iterable[int]) -> SpecialCounts:
 def effect_of(count: int, special: SpecialCounts, max_skew: int) -> Effect:
     """What one more placement in a domain with `count` does.
 
-    A domain with the smallest count, while others have more, is never a violation: it can only heal (decision D4).
+    A domain with the smallest count, while others have more, is never a violation: it can only even the spread out
+    (decision D4).
     """
     skew = special.largest - special.smallest
     if skew == 0:

@@ -105,7 +105,7 @@ def patched(body: JsonObject, patch: Sequence[JsonObject], what: str) -> dict[st
         steps = jsonpatch.JsonPatch(cast(Any, [dict(step) for step in patch]))
         return cast(dict[str, Any], steps.apply(copy.deepcopy(dict(body))))
     except jsonpatch.JsonPatchTestFailed as error:
-        # Its own words repeat the value, which may be a Secret's.
+        # Its own message repeats the value, which may be a Secret's.
         raise BadInput(f"the patch does not fit {what}: one of its tests fails") from error
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
         raise BadInput(f"the patch does not fit {what}: {error}") from error

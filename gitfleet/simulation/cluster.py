@@ -185,7 +185,7 @@ class SimulatedCluster:
         return tuple(self._server.objects[identity].live for identity in sorted(self._server.objects))
 
     def unavailable(self) -> tuple[ObjectKey, ...]:
-        """What is not available now, whether or not anybody can look: the truth that budgets are measured by."""
+        """What is not available now, whether or not it is reachable: what budgets are measured by."""
         self._present()
         return tuple(self._server.unsettled())
 

@@ -51,7 +51,7 @@ class ClusterRule:
     delete_fails: bool = False
 
     def matches_cluster(self, name: str, labels: Mapping[str, str]) -> bool:
-        """Whether the rule speaks about the cluster."""
+        """Whether the rule applies to the cluster."""
         if self.names is not None and name not in self.names:
             return False
         return self.match_labels is None or all(labels.get(key) == value for key, value in self.match_labels.items())

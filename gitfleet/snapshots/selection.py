@@ -19,7 +19,7 @@ _NAMESPACE: Kind = ("", "v1", "Namespace")
 
 @dataclass(frozen=True, slots=True)
 class UserError:
-    """What only a change by a person can heal: the Scheduled condition's reason and its sentence."""
+    """What only a change by a person can correct: the Scheduled condition's reason and its sentence."""
 
     reason: str
     message: str

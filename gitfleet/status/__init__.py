@@ -3,7 +3,7 @@
     scheduled_condition, with_schedule, with_conditions     the record takes in what scheduling and observing said
     placement_conditions(record, scheduled, now) -> PlacementRecord     a placement's status from its bindings
     emit_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
-    commit_message(events) -> (subject, body)                           the same in people's words
+    commit_message(events) -> (subject, body)                           the same as sentences
 
 Source: contracts.md §5; kubefleet.md §9; decision D23.
 """

@@ -1,4 +1,4 @@
-"""What happened, in one line of people's words for the commit's subject, and all of it for its body."""
+"""What happened, in one line for the commit's subject, and all of it for its body."""
 
 from __future__ import annotations
 

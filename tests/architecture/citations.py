@@ -7,8 +7,11 @@ import io
 import re
 import tokenize
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+
+from gitfleet.api.fleet import Branches
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -20,9 +23,8 @@ _INVARIANTS = re.compile(r"\binvariants? (\d+(?:(?:, | and )\d+)*)")
 _RECORDS = re.compile(r"\bdecisions/(\d{4})")
 _PAGES = re.compile(r"(?<![\w/.$-])((?:[\w-]+/)*[\w-]+\.md)\b")
 _BACKTICKED = re.compile(r"`([^`\n]+)`")
-_ENTRY_POINTS = re.compile(
-    r"gitfleet\.(dev\b.*|yaml|\w+_plugins|\w+_providers|health_checks|notifiers|deliveries|forges)"
-)
+_ENTRY_POINTS = re.compile(r"gitfleet\.(dev\b.*|yaml|\w+_plugins|\w+_providers|health_checks|notifiers|forges)")
+_BRANCHES = set(asdict(Branches()).values())
 _FOREIGN_PAGES = {"crp.md", "comment.md"}
 """A page of a source document, and a file that a documented command writes."""
 
@@ -115,8 +117,11 @@ def _missing_code(text: str, folder: Path) -> Iterator[str]:
         if re.fullmatch(r"(gitfleet|tests)(\.\w+)+", quoted) and not _ENTRY_POINTS.fullmatch(quoted):
             if not _importable(quoted):
                 yield quoted
-        elif re.fullmatch(r"(?:[\w-]+/)*\w+\.py", quoted) and not _file(quoted, folder):
-            yield quoted
+        elif re.fullmatch(r"(?:[\w-]+/)*\w+\.py", quoted):
+            if not _file(quoted, folder):
+                yield quoted
+        elif re.fullmatch(r"(gitfleet|tests|docs|examples|repo-layout|benchmarks)/[\w./-]+", quoted):
+            yield from [quoted] if quoted not in _BRANCHES and not (ROOT / quoted).exists() else []
 
 
 def _importable(dotted: str) -> bool:

@@ -1,25 +1,19 @@
-"""The house measures itself: sizes of modules and functions, packages with promises, prose that names what exists."""
+"""The project measures itself: sizes of modules and functions, documented functions, short ports."""
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from gitfleet.api.fleet import Branches
-
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = sorted((ROOT / "gitfleet").rglob("*.py"))
-PROSE = sorted(p for p in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if p.name != "CHANGELOG.md")
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 80
 MAX_RECONCILE_LINES = 199
 MAX_PORT_METHODS = 8
-BRANCHES = set(asdict(Branches()).values())
-TOP_LEVEL = {path.name for path in ROOT.iterdir()}
 
 
 @pytest.mark.parametrize("path", PRODUCT, ids=lambda p: str(p.relative_to(ROOT)))
@@ -49,41 +43,6 @@ def test_public_functions_are_documented() -> None:
             if not ast.get_docstring(node):
                 missing.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
     assert not missing
-
-
-def test_prose_names_only_what_exists() -> None:
-    missing: list[str] = []
-    for page in PROSE:
-        for word in re.findall(r"`([\w./-]+)`", page.read_text(encoding="utf-8")):
-            first = word.split("/")[0]
-            a_branch = word in BRANCHES
-            if "/" in word and first in TOP_LEVEL and not a_branch and not (ROOT / word).exists():
-                missing.append(f"{page.relative_to(ROOT)}: {word}")
-            if re.fullmatch(r"gitfleet(\.\w+)+", word) and not _importable(word):
-                missing.append(f"{page.relative_to(ROOT)}: {word}")
-    assert not missing
-
-
-def _importable(dotted: str) -> bool:
-    if dotted.startswith(("gitfleet.dev", "gitfleet.yaml")) or dotted in _ENTRY_POINTS:
-        return True
-    path = ROOT.joinpath(*dotted.split("."))
-    if path.is_dir() or path.with_suffix(".py").exists():
-        return True
-    module = path.parent
-    source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
-    return source.exists() and path.name in source.read_text(encoding="utf-8")
-
-
-_ENTRY_POINTS = {
-    "gitfleet.scheduler_plugins",
-    "gitfleet.property_providers",
-    "gitfleet.health_checks",
-    "gitfleet.metric_providers",
-    "gitfleet.notifiers",
-    "gitfleet.deliveries",
-    "gitfleet.forges",
-}
 
 
 def _written_files() -> list[Path]:

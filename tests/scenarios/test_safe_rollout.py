@@ -241,12 +241,12 @@ def test_clusters_that_wait_to_be_removed_stay_available_in_the_telling() -> Non
     assert not [(at, e) for at, e in timeline if e.type == "available" and not e.fields["value"] and at >= 120]
 
 
-# The same fleet in rough weather
+# The same fleet, disturbed
 
 
-def test_rough_weather_loses_nothing_and_breaks_no_budget() -> None:
+def test_disturbances_lose_nothing_and_breaks_no_budget() -> None:
     files, _ = load("bad-image")
-    path = EXAMPLES / "bad-image" / "rough-weather.yaml"
+    path = EXAMPLES / "bad-image" / "disturbances.yaml"
     timeline: Timeline = []
     played = wiring.play_files(
         read_scenario(path.read_bytes(), path=path.name), files, lambda event, at: timeline.append((at, event))

@@ -1,8 +1,9 @@
 """git: RepoReader and RepoWriter on a real git remote, through GitPython as a hardened runner of git's plumbing.
 
-Door: `GitRemote` (with `GitCredentials`). It keeps a bare mirror of the remote in a folder of its own and talks to the
-remote by `ls-remote`, `fetch` and `push` alone. No work tree, index, hook, filter, submodule or external protocol is
-ever used, nothing of the caller's GIT_* environment reaches git, and no secret appears in an argument or a message.
+Entry point: `GitRemote` (with `GitCredentials`). It keeps a bare mirror of the remote in a folder of its own and talks
+to the remote by `ls-remote`, `fetch` and `push` alone. No work tree, index, hook, filter, submodule or external
+protocol is ever used, nothing of the caller's GIT_* environment reaches git, and no secret appears in an argument or a
+message.
 """
 
 from gitfleet.adapters.git.credentials import GitCredentials

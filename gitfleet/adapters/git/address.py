@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _EXTERNAL_HELPER = re.compile(r"[A-Za-z0-9+.-]+::")
 _SSH_SHORT = re.compile(r"(?:[\w.+-]+@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<path>.+)")
-# What git may speak for each scheme; plain http may be sent on to https but not the other way round.
+# The protocol that git may use for each scheme; plain http may be sent on to https but not the other way round.
 _PROTOCOLS = {"http": "http:https", "https": "https", "ssh": "ssh", "git": "git", "file": "file"}
 _HINT = "Give an https, http, ssh or git URL, or the path of a local repository."
 

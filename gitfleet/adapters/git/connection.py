@@ -100,7 +100,7 @@ class Connection:
         return _heads(answer.output, separator=" ", prefix=BRANCHES)
 
     def update(self) -> None:
-        """Fetch all branches into the mirror; heals stale locks, and makes a broken mirror anew."""
+        """Fetch all branches into the mirror; removes stale locks, and makes a broken mirror again."""
         with self.mirror.hold() as hold:
             if self.mirror.is_damaged():
                 self.mirror.make_anew(object_format=self._object_format(hold))

@@ -87,7 +87,7 @@ def git_environment(
     return environment
 
 
-def strangers(environment: Mapping[str, str]) -> list[str]:
+def unsafe_variables(environment: Mapping[str, str]) -> list[str]:
     """Names of GIT_* variables around us that a git of ours must not see (GIT_DIR inside a hook, GIT_TRACE, ...)."""
     return sorted(
         key

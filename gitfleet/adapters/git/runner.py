@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from gitfleet.adapters.git.hardening import strangers
+from gitfleet.adapters.git.hardening import unsafe_variables
 from gitfleet.errors import MissingPart
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class GitRunner:
         A process that runs longer than `seconds` or prints more than `output_bytes` is stopped with its children.
         """
         command: Sequence[str] = ["git", *words]
-        if names := strangers(self._environment):
+        if names := unsafe_variables(self._environment):
             # GitPython always starts from our whole environment; only `env` can take a variable out again.
             command = ["env", *(word for name in names for word in ("-u", name)), *command]
         started = self._git.execute(

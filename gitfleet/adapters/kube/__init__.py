@@ -5,7 +5,7 @@
     CoreProvider      the built-in property provider; `chosen_providers` says which ones are asked
 
 Requests go straight to the API's paths (server-side apply, discovery of our own): the package's dynamic client would
-write discovery to a predictable world-readable file and costs twice the processor time.
+write discovery to a predictable file that everybody can read and costs twice the processor time.
 """
 
 from gitfleet.adapters.kube.client import KubeClient

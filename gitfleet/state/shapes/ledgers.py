@@ -44,7 +44,7 @@ def read_fleet(source: Mapping[str, Any]) -> str | None:
 
 
 def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGood, ...]]) -> JsonObject:
-    """faults.yaml: every fault with its place, and which documents of older versions go on in the stead of what is
+    """faults.yaml: every fault with its place, and which documents of older versions are used instead of what is
     faulty."""
     return {
         "apiVersion": API_VERSION,

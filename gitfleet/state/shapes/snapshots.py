@@ -1,4 +1,4 @@
-"""ClusterResourceSnapshot and ClusterSchedulingPolicySnapshot, and their namespaced kin, as the seeds show them
+"""ClusterResourceSnapshot and ClusterSchedulingPolicySnapshot, and their namespaced forms, as the seeds show them
 (003, "Resource Selection" and "Placement Policy"; kubefleet.md §4)."""
 
 from __future__ import annotations
