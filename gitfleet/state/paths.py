@@ -28,7 +28,7 @@ VERSIONS: Final = "versions"
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _LONGEST_PATH_BYTES: Final = 3000
-"""Room is left for the folder's own names below git's limit of 4096."""
+"""Leaves space for the folder's own names below git's limit of 4096."""
 
 
 @lru_cache(maxsize=65536)
