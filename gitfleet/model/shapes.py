@@ -43,6 +43,8 @@ _LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
     "ports": (("containerPort", "protocol"), ("port", "protocol")),
 }
+_MAPPING: Final = (dict, Mapping)
+"""Asked in this order: an abstract class is slow to answer."""
 _METADATA_PARTS: Final = ("labels", "annotations")
 _UNSHAPED: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
@@ -85,7 +87,7 @@ def is_own_apply(entry: JsonObject) -> bool:
 def child_fields(owned: OwnedFields, name: str) -> OwnedFields:
     """The node below a field."""
     child = owned.get(f"f:{name}") if owned else None
-    return child if isinstance(child, Mapping) else None
+    return child if isinstance(child, _MAPPING) else None
 
 
 def unfold(body: JsonObject) -> JsonObject:
@@ -119,8 +121,13 @@ def match_item(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[st
 
 
 def _shape(field: str, want: JsonValue, have: JsonValue, owned: OwnedFields) -> JsonValue:
-    if isinstance(want, Mapping) and isinstance(have, Mapping):
-        return {k: _shape(k, v, have[k], child_fields(owned, k)) for k, v in want.items() if k in have}
+    if isinstance(want, _MAPPING) and isinstance(have, _MAPPING):
+        return {
+            # Most values are texts, and a text is its own shape.
+            k: have[k] if isinstance(v, str) else _shape(k, v, have[k], child_fields(owned, k))
+            for k, v in want.items()
+            if k in have
+        }
     if not isinstance(want, list) or not isinstance(have, list):
         return have
     keys = list_keys(field, want, owned)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api.bindings import Binding, DivergedObject, FailedObject
-from gitfleet.api.conditions import Condition, Conditions, Status, drop_conditions, find_condition
+from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
 from gitfleet.api.placements import ApplyStrategyType
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Operation, Outcome
@@ -73,11 +73,11 @@ def _observed(
     told = [*before, applied]
     if applied[1] is Status.TRUE:
         told.append(_available(results, work))
-        binding = replace(binding, applied_snapshot=work.snapshot)
     return _settled(
         binding,
         told,
         now,
+        applied_snapshot=work.snapshot if applied[1] is Status.TRUE else None,
         failed=_failed(results),
         drifted=_diverged(results, ("FoundDrifts", "InPlace"), binding.drifted, now),
         diffed=_diverged(results, ("FailedToTakeOver",), binding.diffed, now),
@@ -180,28 +180,40 @@ def _settled(
     failed: tuple[FailedObject, ...],
     drifted: tuple[DivergedObject, ...],
     diffed: tuple[DivergedObject, ...],
+    applied_snapshot: str | None = None,
 ) -> Binding:
+    """The binding with what was found; the very same one where it says all of that already."""
     conditions = _conditions(binding, told, now, keep=("RolloutStarted",))
-    return replace(binding, conditions=conditions, failed=failed, drifted=drifted, diffed=diffed)
+    applied = applied_snapshot or binding.applied_snapshot
+    said = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
+    if said == (conditions, failed, drifted, diffed, applied):
+        return binding
+    return replace(
+        binding, conditions=conditions, failed=failed, drifted=drifted, diffed=diffed, applied_snapshot=applied
+    )
 
 
 def _conditions(binding: Binding, told: Sequence[_Told], now: datetime, keep: Sequence[str]) -> Conditions:
     """The conditions in KubeFleet's order: those told, and of the others only the types to keep."""
-    dropped = [type_ for type_ in _ORDER if type_ not in keep]
-    by_type = {c.type: c for c in drop_conditions(binding.conditions, dropped)}
+    before = {c.type: c for c in reversed(binding.conditions)}
+    after = {c.type: c for c in binding.conditions if c.type in keep or c.type not in _ORDER}
     for type_, status, reason, message in told:
-        old = find_condition(binding.conditions, type_, generation=binding.generation)
-        by_type[type_] = Condition(
+        old = before.get(type_)
+        if old is None or old.observed_generation != binding.generation:
+            old = None  # a new generation starts anew: what was true of the old content says nothing of the new one
+        elif (old.status, old.reason, old.message) == (status, reason, message):
+            after[type_] = old
+            continue
+        after[type_] = Condition(
             type=type_,
             status=status,
             reason=reason,
             message=message,
-            # A new generation starts anew: what was true of the old content says nothing of the new one.
             last_transition_time=old.last_transition_time if old is not None and old.status == status else now,
             observed_generation=binding.generation,
         )
-    others = [c for type_, c in by_type.items() if type_ not in _ORDER]
-    return (*others, *(by_type[type_] for type_ in _ORDER if type_ in by_type))
+    others = [c for type_, c in after.items() if type_ not in _ORDER]
+    return (*others, *(after[type_] for type_ in _ORDER if type_ in after))
 
 
 def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
@@ -26,8 +27,7 @@ from gitfleet.status.vocabulary import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterStep:
+class ClusterStep(NamedTuple):
     """One cluster's condition of one type; `since` is the binding's own transition, None where the binding says
     nothing."""
 
@@ -38,8 +38,7 @@ class ClusterStep:
     since: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterStory:
+class ClusterStory(NamedTuple):
     """A chosen cluster with its binding (None: chosen, but not bound to yet) and its conditions up to the first that
     is not True."""
 
