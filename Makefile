@@ -1,9 +1,12 @@
-# Two commands: `make demo` runs the main job, `make test` passes the tests. Each sets up all it needs.
+# `make demo` runs the main job, `make test` passes all tests, `make check` the quick ones: lint, types, contracts and
+# what decides. Each sets up all it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+DECIDING := api apply architecture conformance desired formats observe rollout schedule snapshots state status views works
+
+.PHONY: demo test check lint bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +20,9 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q $(wildcard $(addprefix tests/,$(DECIDING)))
 
 test: lint
 	$(BIN)/pytest -n auto --dist loadfile

@@ -16,6 +16,7 @@ REAL_SECONDS = 3600
 _UNTIMED = [HealthCheck.too_slow]
 settings.register_profile("dev", deadline=None, suppress_health_check=_UNTIMED)
 settings.register_profile("ci", deadline=None, suppress_health_check=_UNTIMED, derandomize=True, print_blob=True)
+settings.register_profile("quick", parent=settings.get_profile("ci"), max_examples=20)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 

@@ -81,7 +81,7 @@ class Fanout:
                 future.cancel()
                 observations[name] = failed(name, f"{name} did not answer within {self.patience:g} s")
                 continue
-            observations[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]
+            observations[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
         return observations
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:

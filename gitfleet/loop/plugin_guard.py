@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.canonical_json import canonical_json
-from gitfleet.schedule import PluginFactory, SchedulerPlugin
-from gitfleet.schedule.plugins import stages_of, usable
+from gitfleet.schedule import PluginFactory, SchedulerPlugin, stages_of, usable
 
 PATIENCE_SECONDS: Final = 5.0
 """Longest time for one call; a whole fleet takes one call for each cluster at most."""

@@ -7,10 +7,11 @@ one, and has its public address here. `examples/scheduler-plugin/` is a whole pa
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
-from gitfleet.schedule.cluster_set import ClusterSet
-from gitfleet.schedule.fleet import EVERYTHING, Fact
-from gitfleet.schedule.plugins import (
+from gitfleet.schedule import (
+    EVERYTHING,
+    ClusterSet,
     Cycle,
+    Fact,
     FleetRefusal,
     PluginFactory,
     Refusal,

@@ -19,11 +19,22 @@ from dataclasses import replace
 from gitfleet.api.placements import PlacementType
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
 from gitfleet.schedule.builtin import BUILT_IN
+from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.explain import explain_clusters
-from gitfleet.schedule.fleet import FleetIndex, index_fleet
+from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex, index_fleet
 from gitfleet.schedule.keys import BindingDigests, schedule_key
 from gitfleet.schedule.pick import Run, pick_all, pick_fixed, pick_n
-from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin
+from gitfleet.schedule.plugins import (
+    Cycle,
+    FleetRefusal,
+    PluginFactory,
+    Refusal,
+    SchedulerPlugin,
+    Score,
+    Unschedulable,
+    stages_of,
+    usable,
+)
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_for, profile_from
 from gitfleet.schedule.requests import request_for, settled_key
 from gitfleet.schedule.stages import Deadline, Stages, failure_of
@@ -31,11 +42,19 @@ from gitfleet.schedule.stages import Deadline, Stages, failure_of
 __all__ = [
     "BUILT_IN",
     "DEFAULT_PROFILE",
+    "EVERYTHING",
     "BindingDigests",
+    "ClusterSet",
+    "Cycle",
+    "Fact",
     "FleetIndex",
+    "FleetRefusal",
     "PluginFactory",
     "Profile",
+    "Refusal",
     "SchedulerPlugin",
+    "Score",
+    "Unschedulable",
     "explain",
     "index_fleet",
     "profile_for",
@@ -44,6 +63,8 @@ __all__ = [
     "schedule",
     "schedule_key",
     "settled_key",
+    "stages_of",
+    "usable",
 ]
 
 

@@ -74,6 +74,11 @@ def _missing_sections(text: str, _folder: Path) -> Iterator[str]:
 
 
 @cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
 def _sections(page: str) -> dict[str, str]:
     """The numbered sections of a reference page."""
     text = (REFERENCE / f"{page}.md").read_text(encoding="utf-8")
@@ -82,19 +87,19 @@ def _sections(page: str) -> dict[str, str]:
 
 
 def _missing_decisions(text: str, _folder: Path) -> Iterator[str]:
-    known = set(re.findall(r"^\| (D\d+) \|", (REFERENCE / "decisions.md").read_text(encoding="utf-8"), re.MULTILINE))
+    known = set(re.findall(r"^\| (D\d+) \|", _text(REFERENCE / "decisions.md"), re.MULTILINE))
     for cited in _DECISIONS.findall(text):
         yield from (f"decision {one}" for one in re.findall(r"D\d+", cited) if one not in known)
 
 
 def _missing_seeds(text: str, _folder: Path) -> Iterator[str]:
-    known = set(re.findall(r"^\| (\d{3}) \|", (REFERENCE / "decisions.md").read_text(encoding="utf-8"), re.MULTILINE))
+    known = set(re.findall(r"^\| (\d{3}) \|", _text(REFERENCE / "decisions.md"), re.MULTILINE))
     for cited in _SEEDS.findall(text):
         yield from (f"seed {one}" for one in re.findall(r"\d{3}", cited) if one not in known)
 
 
 def _missing_invariants(text: str, _folder: Path) -> Iterator[str]:
-    known = set(re.findall(r"^(\d+)\. \*\*", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE))
+    known = set(re.findall(r"^(\d+)\. \*\*", _text(ROOT / "ARCHITECTURE.md"), re.MULTILINE))
     for cited in _INVARIANTS.findall(text):
         yield from (f"invariant {one}" for one in re.findall(r"\d+", cited) if one not in known)
 
@@ -124,6 +129,7 @@ def _missing_code(text: str, folder: Path) -> Iterator[str]:
             yield from [quoted] if quoted not in _BRANCHES and not (ROOT / quoted).exists() else []
 
 
+@cache
 def _importable(dotted: str) -> bool:
     path = ROOT.joinpath(*dotted.split("."))
     if path.is_dir() or path.with_suffix(".py").exists():
@@ -134,6 +140,7 @@ def _importable(dotted: str) -> bool:
     return False
 
 
+@cache
 def _file(name: str, folder: Path) -> bool:
     return (folder / name).exists() or any(str(path).endswith(f"/{name}") for path in _python_files())
 

@@ -84,7 +84,7 @@ def choice_at(source: Mapping[str, Any], key: str, choices: type[Choice], defaul
     if value is None and default is not None:
         return default
     try:
-        return choices(value)  # type: ignore[arg-type]
+        return choices(value)  # type: ignore[arg-type]  # what is no choice is refused
     except ValueError:
         raise Misshapen(f"`{key}` must be one of {', '.join(choices)}") from None
 

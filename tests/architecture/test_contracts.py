@@ -1,0 +1,126 @@
+"""What import-linter and ruff cannot see of the contracts in ARCHITECTURE.md: built-ins, methods that do I/O, order by
+identity, fronts of packages, and reasons of exceptions. Each check is shown to refuse what it is there to refuse."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tokenize
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import PRODUCT, ROOT, text_of, tree_of
+
+DECIDING = ("desired", "snapshots", "schedule", "rollout", "works", "apply", "observe", "status")
+PURE = (*DECIDING, "state", "views", "model", "api", "formats", "reconcile.py", "errors.py")
+FRONTED = tuple(name for name in DECIDING if name != "status")
+"""Packages that others enter by their front alone; state, status and views are entered by module for now."""
+BUILT_INS = {"open", "print", "input", "breakpoint", "eval", "exec", "__import__"}
+METHODS = {
+    "read_text", "read_bytes", "write_text", "write_bytes", "unlink", "mkdir", "rmdir", "touch", "iterdir", "rglob",
+    "stat", "exists", "is_file", "is_dir", "expanduser", "now", "today", "utcnow",
+}  # fmt: skip
+ORDERING = {"sorted", "sort", "min", "max"}
+CORE = [path for path in PRODUCT if path.relative_to(ROOT / "gitfleet").parts[0] in PURE]
+
+
+def impure_calls(tree: ast.AST) -> Iterator[ast.expr]:
+    """Calls that read or write the world, and `id` where it could make an order."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name) and called.id in BUILT_INS:
+                yield node
+            if isinstance(called, ast.Attribute) and called.attr in METHODS:
+                yield node
+            name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            if name in ORDERING and any(isinstance(n, ast.Name) and n.id == "id" for n in ast.walk(node)):
+                yield node
+
+
+def past_fronts(tree: ast.AST, own: str) -> Iterator[str]:
+    """Modules of other packages that are imported past their front."""
+    for node in ast.walk(tree):
+        named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for module in named:
+            parts = module.split(".")
+            if len(parts) > 2 and parts[0] == "gitfleet" and parts[1] in FRONTED and parts[1] != own:
+                yield module
+
+
+def bare_exceptions(comment: str) -> bool:
+    """Whether a comment switches a check off without a code or without a reason."""
+    ignored = re.search(r"type: ignore(\[[\w, -]+\])?(.*)", comment)
+    if ignored is not None:
+        return not ignored[1] or len(ignored[2].strip(" #-")) < 3
+    unchecked = re.search(r"noqa(: [A-Z]+\d+(, ?[A-Z]+\d+)*)?(.*)", comment)
+    return unchecked is not None and (not unchecked[1] or len(unchecked[3].strip(" #-")) < 3)
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_decides_reads_and_writes_nothing(path: Path) -> None:
+    found = [f"{path.name}:{call.lineno}: {ast.unparse(call)[:80]}" for call in impure_calls(tree_of(path))]
+    assert not found
+
+
+def test_packages_are_entered_by_their_front() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {module}"
+        for path in PRODUCT
+        for module in past_fronts(tree_of(path), path.relative_to(ROOT / "gitfleet").parts[0])
+    ]
+    assert not found
+
+
+def test_a_check_that_is_switched_off_says_why() -> None:
+    found: list[str] = []
+    for path in PRODUCT:
+        if "noqa" not in text_of(path) and "type: ignore" not in text_of(path):
+            continue  # taking every module apart would take seconds
+        lines = iter(text_of(path).splitlines(keepends=True))
+        for token in tokenize.generate_tokens(lambda lines=lines: next(lines, "")):  # type: ignore[misc]  # bound at once
+            if token.type == tokenize.COMMENT and bare_exceptions(token.string):
+                found.append(f"{path.relative_to(ROOT)}:{token.start[0]}: {token.string}")
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("text", "check"),
+    [
+        ("Path('x').read_text()", lambda tree: any(impure_calls(tree))),
+        ("open('x')", lambda tree: any(impure_calls(tree))),
+        ("print(1)", lambda tree: any(impure_calls(tree))),
+        ("sorted(xs, key=id)", lambda tree: any(impure_calls(tree))),
+        ("xs.sort(key=lambda x: (x.name, id(x)))", lambda tree: any(impure_calls(tree))),
+        ("datetime.now(UTC)", lambda tree: any(impure_calls(tree))),
+        ("from gitfleet.schedule.pick import pick_n", lambda tree: any(past_fronts(tree, "loop"))),
+        ("import gitfleet.rollout.plan", lambda tree: any(past_fronts(tree, "apply"))),
+    ],
+)
+def test_each_check_refuses_what_it_is_there_for(text: str, check: Callable[[ast.AST], bool]) -> None:
+    assert check(ast.parse(text))
+
+
+@pytest.mark.parametrize("text", ["known[id(x)]", "x.name", "from gitfleet.schedule import schedule"])
+def test_what_is_allowed_passes(text: str) -> None:
+    tree = ast.parse(text)
+    assert not any(impure_calls(tree)) and not any(past_fronts(tree, "loop"))
+
+
+@pytest.mark.parametrize(
+    ("comment", "bare"),
+    [
+        ("# noqa", True),
+        ("# noqa: E501", True),
+        ("# noqa: E501 - a table reads better", False),
+        ("# type: ignore", True),
+        ("# type: ignore[misc]", True),
+        ("# type: ignore[misc]  # every key of the state has an order", False),
+        ("# a comment", False),
+    ],
+)
+def test_a_reason_is_more_than_a_code(comment: str, bare: bool) -> None:
+    assert bare_exceptions(comment) == bare
