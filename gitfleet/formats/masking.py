@@ -1,38 +1,69 @@
-"""No secret leaves this package in a sentence: values are cut out before a text is shown, logged or committed."""
+"""No secret is shown, logged or committed: values are cut out of texts, and of objects before they are compared."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from gitfleet.formats.json_values import JsonObject
 
 LONGEST_SENTENCE: Final = 512
 _SHORTEST_SECRET: Final = 4
-_MASK: Final = "***"
+MASK: Final = "***"
+"""What stands where a secret stood."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
 _JWT: Final = re.compile(r"\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?")
 _USER_INFO: Final = re.compile(r"(?<=://)[^/\s@]*@")
+_HEADER: Final = re.compile(r"(?i)(authorization:\s*\S+\s+)\S+")
 _SPACE: Final = re.compile(r"\s+")
 
 
-def masked(text: str, secrets: Iterable[str] = ()) -> str:
-    """One line of at most LONGEST_SENTENCE characters without the secrets and without anything that looks like a
-    credential."""
+def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without the secrets and without anything that looks like a credential.
+
+    A secret of less than four characters would blot out ordinary words; where a URL or header shows it, it goes too.
+    """
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _SHORTEST_SECRET:
-            text = text.replace(secret, _MASK)
-    text = _JWT.sub(_MASK, _BEARER.sub(_MASK, _USER_INFO.sub(f"{_MASK}@", text)))
-    text = _SPACE.sub(" ", text).strip()
+            text = text.replace(secret, MASK)
+    text = _HEADER.sub(rf"\1{MASK}", _USER_INFO.sub(f"{MASK}@", text))
+    return _JWT.sub(MASK, _BEARER.sub(MASK, text))
+
+
+def masked(text: str, secrets: Iterable[str] = ()) -> str:
+    """`without_secrets` on one line of at most LONGEST_SENTENCE characters."""
+    text = _SPACE.sub(" ", without_secrets(text, secrets)).strip()
     return text if len(text) <= LONGEST_SENTENCE else f"{text[: LONGEST_SENTENCE - 1]}…"
+
+
+def is_secret(body: JsonObject) -> bool:
+    """Whether an object's values are never shown: a Secret of any group and version."""
+    return body.get("kind") == "Secret"
+
+
+def masked_object(body: JsonObject, other: JsonObject | None = None) -> JsonObject:
+    """The object with every value of a Secret masked; the very same otherwise. With `other`, a value that differs from
+    the one there is marked as changed."""
+    if not is_secret(body):
+        return body
+    out = dict(body)
+    for part in ("data", "stringData"):
+        values = body.get(part)
+        if isinstance(values, Mapping):
+            known = (other or {}).get(part) or {}
+            out[part] = {
+                name: MASK if other is None or known.get(name) == value else f"{MASK} (changed)"
+                for name, value in values.items()
+            }
+    return out
 
 
 def secrets_in(body: JsonObject) -> tuple[str, ...]:
     """Every value of a Secret, as written and decoded; none for any other object."""
-    if body.get("kind") != "Secret":
+    if not is_secret(body):
         return ()
     found: list[str] = []
     for value in (body.get("data") or {}).values():

@@ -9,7 +9,6 @@
     give_up, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
                                                           placements and clusters that go as a whole
     waiting_for(record)                                   what a placement is still waiting for, in a sentence
-    scaled(limit, target) -> int                          "25%" of 3 = 1 (rounded up)
 
 Forbidden here: choosing clusters, looking at manifests, talking to clusters. Same request, same plan.
 
@@ -25,7 +24,7 @@ from gitfleet.rollout.leaving import (
     retire_bindings,
     without_left,
 )
-from gitfleet.rollout.limits import Budget, Counts, budget, scaled
+from gitfleet.rollout.limits import Budget, Counts, budget
 from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import STUCK_AFTER, Readiness, has_failed, is_diff_reported, is_ready
 from gitfleet.rollout.requests import request_for
@@ -48,7 +47,6 @@ __all__ = [
     "removals",
     "request_for",
     "retire_bindings",
-    "scaled",
     "waiting_for",
     "without_left",
 ]

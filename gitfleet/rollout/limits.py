@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitfleet.api.placements import IntOrPercent, PlacementType, RollingUpdate
+from gitfleet.api.placements import PlacementType, RollingUpdate
+from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.rolling import RolloutRequest
 
 
@@ -34,20 +35,6 @@ class Budget:
     def floor(self) -> int:
         """How many clusters must stay available."""
         return max(0, self.target - self.max_unavailable)
-
-
-def scaled(limit: IntOrPercent, target: int) -> int:
-    """The limit as a number of clusters: a percentage of `target` rounded up, an int (or its text) as it is.
-
-    ValueError when the text is neither; validation refuses such a placement long before (kubefleet.md §1).
-    """
-    if isinstance(limit, int):
-        return limit
-    text = limit.strip()
-    if text.endswith("%"):
-        # Negated floor division is a ceiling without floats.
-        return -(-int(text[:-1]) * target // 100)
-    return int(text)
 
 
 def budget(target: int, limits: RollingUpdate, counts: Counts) -> Budget:

@@ -13,7 +13,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from gitfleet.api.objects import JsonObject
-from gitfleet.formats.durations import read_duration, read_moment
+from gitfleet.formats.durations import read_seconds
+from gitfleet.formats.times import read_time
 from gitfleet.simulation.rules import DEFAULT_DELAY, Delay
 
 MAX_BYTES: Final = 8 << 20
@@ -32,15 +33,16 @@ def _file_path(path: object) -> str:
     return str(PurePosixPath(path))
 
 
+def _duration(value: object) -> timedelta:
+    return timedelta(seconds=read_seconds(value, zero=True))
+
+
 def _delay(value: object) -> Delay:
-    return "never" if value == "never" else read_duration(value)
+    return "never" if value == "never" else _duration(value)
 
 
 def _step(value: object) -> timedelta:
-    duration = read_duration(value)
-    if not duration:
-        raise ValueError("must be longer than nothing")
-    return duration
+    return timedelta(seconds=read_seconds(value))
 
 
 def _patch(value: object) -> tuple[JsonObject, ...]:
@@ -52,9 +54,9 @@ def _patch(value: object) -> tuple[JsonObject, ...]:
 
 
 FilePath = Annotated[str, BeforeValidator(_file_path)]
-Duration = Annotated[timedelta, BeforeValidator(read_duration)]
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
 Step = Annotated[timedelta, BeforeValidator(_step)]
-Moment = Annotated[datetime, BeforeValidator(read_moment)]
+Moment = Annotated[datetime, BeforeValidator(read_time)]
 Name = Annotated[str, Field(min_length=1, strict=True)]
 
 

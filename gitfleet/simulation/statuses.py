@@ -14,6 +14,7 @@ from math import ceil
 from typing import Any, Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
+from gitfleet.formats import times
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.simulation.kinds import CRD, NAMESPACE, SERVICE
 
@@ -47,7 +48,7 @@ def has_status(group_kind: GroupKind) -> bool:
 
 def time_text(moment: datetime) -> str:
     """A time as Kubernetes writes it: whole seconds, UTC."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return times.time_text(moment.replace(microsecond=0))
 
 
 def _deployment(body: JsonObject, progress: Progress) -> JsonObject:

@@ -12,6 +12,7 @@ from gitfleet.api.conditions import find_condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.masking import masked_object
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
 from gitfleet.model.rolling import RolloutPlan
@@ -19,7 +20,6 @@ from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_k
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.views.plan_moves import moves_document
 
-MASK = "***"
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
 _MAX_DIFF_LINES = 400
 
@@ -119,10 +119,10 @@ def diff_of(operation: Operation) -> str:
     sides."""
     match operation:
         case Create(manifest=manifest):
-            old, new = "", _shown(_masked(manifest.body))
+            old, new = "", _shown(masked_object(manifest.body))
         case Update(manifest=manifest, live=live):
             there = _only("", manifest.body, live.body, owned_fields(live.body))
-            old, new = _shown(_masked(there)), _shown(_masked(manifest.body, live.body))
+            old, new = _shown(masked_object(there)), _shown(masked_object(manifest.body, live.body))
         case _:
             return ""
     lines = list(unified_diff(old.splitlines(), new.splitlines(), "live", "desired", lineterm="", n=3))
@@ -230,21 +230,6 @@ def _only(name: str, manifest: Any, live: Any, owned: OwnedFields) -> Any:
         elif fields is not None or owned is None:
             shown.append(item)
     return shown
-
-
-def _masked(body: JsonObject, other: JsonObject | None = None) -> JsonObject:
-    if body.get("kind") != "Secret" or body.get("apiVersion") != "v1":
-        return body
-    masked = dict(body)
-    for part in ("data", "stringData"):
-        values = body.get(part)
-        if isinstance(values, Mapping):
-            known = (other or {}).get(part) or {}
-            masked[part] = {
-                name: MASK if other is None or known.get(name) == value else f"{MASK} (changed)"
-                for name, value in values.items()
-            }
-    return masked
 
 
 def _shown(value: JsonObject) -> str:

@@ -87,14 +87,13 @@ def test_floats_are_those_of_kubernetes() -> None:
 
 
 @given(st.from_regex(r"[+-]?[0-9]{1,40}(\.[0-9]{0,20})?([KMG]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?", fullmatch=True))
-def test_every_quantity_is_a_finite_float_and_an_ordered_value(text: str) -> None:
+def test_every_quantity_that_is_read_is_a_finite_float(text: str) -> None:
     try:
         quantity = parse_quantity(text)
     except InvalidQuantity as refused:
         assert refused.reason.startswith("has more than 300 digits")
         return
     assert math.isfinite(float(quantity))
-    assert quantity == parse_quantity(str(quantity))
 
 
 @given(st.integers(-(10**12), 10**12), st.sampled_from(["", "m", "k", "Ki", "Mi", "e3"]))

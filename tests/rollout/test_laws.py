@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.placements import PlacementType
+from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.rolling import MoveKind, RolloutPlan, RolloutRequest
-from gitfleet.rollout import Counts, budget, has_failed, is_ready, plan_rollout, scaled
+from gitfleet.rollout import Counts, budget, has_failed, is_ready, plan_rollout
 from tests.rollout.builders import NOW, bound, condition, request
 
 REASONS = {

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.formats.durations import read_duration, read_moment
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.scenario import (
     Approve,
@@ -105,14 +104,14 @@ FAULTS = [
     ("kind: Scenario\napiVersion: v1\nspec: {}\n", ":2: Scenario: apiVersion: must be 'gitfleet.dev/v1alpha1'"),
     ("[1]", ":1: Scenario: input should be a valid dictionary"),
     (f"{HEAD}spec: {{tik: 5s}}", ":3: Scenario: spec.tik: is not a field that scenarios have"),
-    (f"{HEAD}spec: {{tick: 5}}", ":3: Scenario: spec.tick: 5 has no unit; write 5s if seconds are meant"),
-    (f"{HEAD}spec: {{tick: 0s}}", ":3: Scenario: spec.tick: must be longer than nothing"),
-    (f"{HEAD}spec: {{tick: -5s}}", ":3: Scenario: spec.tick: is not a duration such as 90s"),
-    (f"{HEAD}spec: {{maxTime: 1d}}", ":3: Scenario: spec.maxTime: is not a duration such as 90s"),
-    (f"{HEAD}spec: {{start: 2026-01-01}}", ":3: Scenario: spec.start: is not a time with a zone"),
+    (f"{HEAD}spec: {{tick: 5}}", ":3: Scenario: spec.tick: must have a unit; write 5s if seconds are meant"),
+    (f"{HEAD}spec: {{tick: 0s}}", ":3: Scenario: spec.tick: must be a duration of more than zero"),
+    (f"{HEAD}spec: {{tick: -5s}}", ":3: Scenario: spec.tick: must be a duration such as 30s"),
+    (f"{HEAD}spec: {{maxTime: 1d}}", ":3: Scenario: spec.maxTime: must be a duration such as 30s"),
+    (f"{HEAD}spec: {{start: 2026-01-01}}", ":3: Scenario: spec.start: must be a time such as"),
     (f"{HEAD}spec:\n  clusters:\n  - names: [a]\n", ":5: Scenario: spec.clusters.0: a rule needs `available`"),
     (f"{HEAD}spec:\n  clusters:\n  - apply: ok\n", ":5: Scenario: spec.clusters.0.apply: must be 'fail'"),
-    (f"{HEAD}spec:\n  clusters:\n  - available: soon\n", ":5: Scenario: spec.clusters.0.available: is not a duration"),
+    (f"{HEAD}spec:\n  clusters:\n  - available: soon\n", ":5: Scenario: spec.clusters.0.available: must be a duration"),
     (f"{HEAD}spec:\n  timeline:\n  - at: 1s\n", ":5: Scenario: spec.timeline.0: needs exactly one of write, remove"),
     (
         f"{HEAD}spec:\n  timeline:\n  - at: 1s\n    crash: reconciler\n    remove: {{path: a}}\n",
@@ -161,36 +160,3 @@ def test_no_bytes_do_more_than_be_refused(content: bytes) -> None:
         read_scenario(content)
     except BadScenario as bad:
         assert bad.faults
-
-
-DURATIONS: list[tuple[object, float]] = [
-    ("90s", 90),
-    ("5m", 300),
-    ("24h", 86400),
-    ("1h30m", 5400),
-    ("1.5s", 1.5),
-    ("500ms", 0.5),
-    ("1m500ms", 60.5),
-    ("0", 0),
-    (0, 0),
-    ("0s", 0),
-]
-
-
-@pytest.mark.parametrize(("text", "expected"), DURATIONS)
-def test_durations(text: object, expected: float) -> None:
-    assert read_duration(text) == seconds(expected)
-
-
-@pytest.mark.parametrize(
-    "text", ["", "90", 90, 1.5, "1d", "-1s", "s", "1h 30m", "1e3s", None, True, False, [], "99999999h"]
-)
-def test_what_is_no_duration(text: object) -> None:
-    with pytest.raises(ValueError, match=r"duration|unit|ten years"):
-        read_duration(text)
-
-
-@pytest.mark.parametrize("text", ["", "2026-01-01", "2026-01-01T00:00:00", "12:00Z", 2026, None, "yesterday"])
-def test_what_is_no_moment(text: object) -> None:
-    with pytest.raises(ValueError, match="is not a time with a zone"):
-        read_moment(text)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import base64
-import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-_SHORTEST_SECRET = 4
-_IN_URL = re.compile(r"(?<=://)[^/\s@]*@")
-_IN_HEADER = re.compile(r"(?i)(authorization:\s*\S+\s+)\S+")
+from gitfleet.formats.masking import without_secrets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +59,8 @@ class Mask:
         secrets: set[str] = set()
         if credentials and credentials.password:
             secrets |= {credentials.password, quote(credentials.password, safe=""), credentials.basic_token() or ""}
-        # A very short password would blot out ordinary words; it is still masked where a URL or header shows it.
-        self._secrets = sorted((s for s in secrets if len(s) >= _SHORTEST_SECRET), key=len, reverse=True)
+        self._secrets = secrets
 
     def __call__(self, text: str) -> str:
         """The text with every secret replaced by ***."""
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return _IN_HEADER.sub(r"\1***", _IN_URL.sub("***@", text))
+        return without_secrets(text, self._secrets)
