@@ -10,11 +10,9 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, TypeVar
 
-import orjson
-
 from gitfleet.api.conditions import Condition, Conditions, Status
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -244,8 +242,8 @@ def read_written(ours: Mapping[str, Any]) -> JsonObject:
     if text is None:
         return {}
     try:
-        body = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        body = parse_json(text)
+    except NotJson:
         body = None
     if not isinstance(body, dict):
         raise Misshapen("`written` must be a JSON object")
