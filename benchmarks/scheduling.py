@@ -21,18 +21,11 @@ from time import process_time
 from typing import TypeVar
 
 from gitfleet.api.bindings import Binding
+from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PreferredTerm
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.placements import (
-    ClusterAffinity,
-    ClusterSelectorTerm,
-    PlacementKey,
-    PlacementPolicy,
-    PlacementType,
-    PreferredTerm,
-    TopologySpreadConstraint,
-)
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType, TopologySpreadConstraint
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule import BindingDigests, FleetIndex, index_fleet, schedule, schedule_key
 from gitfleet.schedule.eligibility import Eligibility, standing_of

@@ -6,13 +6,15 @@
     json_schema(cls) -> dict                     for editors
     dotted(location) -> str                      a field as people write it
 
-A field's type says what it takes; `Annotated` adds what `annotations` and `annotated_types` have. A method `rules` of a
-declaration gives what is wrong between its fields, and `warnings` what is allowed but hardly meant.
+A field's type says what it takes; `Annotated` adds what `annotations` and `annotated_types` have. A method `breaks`
+of a declaration gives what is wrong between its fields (`breaks_as_written` also sees what was read), and `warnings`
+what is allowed but hardly meant.
 """
 
 from gitfleet.api.annotations import Break, Location
 from gitfleet.api.reading import read, read_state
-from gitfleet.api.sentences import Misshapen, dotted
+from gitfleet.api.schemas import json_schema
+from gitfleet.api.sentences import Misshapen, dotted, without_nulls
 from gitfleet.api.writing import write
 
-__all__ = ["Break", "Location", "Misshapen", "dotted", "read", "read_state", "write"]
+__all__ = ["Break", "Location", "Misshapen", "dotted", "json_schema", "read", "read_state", "without_nulls", "write"]

@@ -7,9 +7,9 @@ Lengths and bounds are those of `annotated_types` (`Len`, `MinLen`, `Interval`, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 Location = tuple[str | int, ...]
 """Field names and list indexes, from the top of what is read."""
@@ -18,10 +18,13 @@ Break = tuple[Location, str]
 
 
 class At:
-    """The path of a field in the file, from the top of its class's own mapping; without it the camelCase name."""
+    """The path of a field in the file, from the top of its class's own mapping; without it the camelCase name.
 
-    def __init__(self, *path: str) -> None:
-        self.path = path
+    `alone` is what it means that the mapping around the field is there and the field is not.
+    """
+
+    def __init__(self, *path: str, alone: Any = MISSING) -> None:
+        self.path, self.alone = path, alone
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +57,13 @@ class Check:
     schema: Mapping[str, Any] = field(default_factory=dict)
 
 
+class OneOf:
+    """The only texts that people may write."""
+
+    def __init__(self, *values: str) -> None:
+        self.values = values
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Accept:
     """Another spelling that people may use: `normal` gives the usual one, and leaves everything else as it is."""
@@ -68,12 +78,25 @@ class Default:
     value: Any
 
 
+class _FirstOfList:
+    """The value stands in a list, of which the first item counts."""
+
+
+FIRST_OF_LIST: Final = _FirstOfList()
+
+
 class Only(Enum):
     """Fields that do not stand in every file."""
 
     MEMORY = "never in a file"
     STATE = "what gitfleet writes on its state branch; people cannot"
     SERVER = "filled in by a server or by gitfleet; let through and not taken where people wrote it"
+
+
+class Absent(Enum):
+    """Stands for a value that was not written, as opposed to null."""
+
+    ABSENT = "absent"
 
 
 def below(location: Location, breaks: list[Break]) -> list[Break]:

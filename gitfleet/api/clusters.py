@@ -1,14 +1,31 @@
-"""A member cluster: what people write about it, and what is known about it."""
+"""A member cluster: what people write about it (KubeFleet apis/cluster/v1, and `spec.connection`), and what is known
+about it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field
+from typing import Annotated
 
+from annotated_types import Interval, Len
+
+from gitfleet.api.annotations import FIRST_OF_LIST, At, Break, Check, Default, Inline, OneOf, Only
 from gitfleet.api.conditions import Conditions
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.layout import document
+from gitfleet.api.objects import Origin
 from gitfleet.api.placements import DeletePropagation
+from gitfleet.api.values import (
+    Annotations,
+    LabelKey,
+    Labels,
+    LabelValue,
+    NamespaceName,
+    NonEmpty,
+    QuantityText,
+    ShortName,
+    Time,
+    WrittenText,
+)
 
 CLUSTER_GROUP = "cluster.kubernetes-fleet.io"
 MEMBER_NAME_LABEL = "kubernetes-fleet.io/member-name"
@@ -19,44 +36,81 @@ MEMBER_NAME_LABEL = "kubernetes-fleet.io/member-name"
 class Taint:
     """Keeps placements away that do not tolerate it; the only effect is NoSchedule."""
 
-    key: str
-    value: str = ""
-    effect: str = "NoSchedule"
+    key: LabelKey
+    value: LabelValue = ""
+    effect: Annotated[str, OneOf("NoSchedule"), Default(MISSING)] = "NoSchedule"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Who a member's agent is; rbac/v1 Subject."""
+
+    kind: NonEmpty
+    name: NonEmpty
+    namespace: NamespaceName | None = None
+    api_group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretKey:
+    """A key of a Secret on the cluster where gitfleet runs."""
+
+    namespace: NamespaceName
+    name: NonEmpty
+    key: NonEmpty = "kubeconfig"
+
+
+_Set = Annotated[bool, Check(lambda value: None if value else "can only be true; remove it", {"const": True})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
     """How to reach the cluster (contracts.md §1): exactly one way, none when the file says nothing.
 
-    `kubeconfig_secret` is (namespace, name, key). Names are looked up in what the process was given, never in the repo.
+    Names are looked up in what the process was given, never in the repo.
     """
 
-    context: str | None = None
-    kubeconfig_file: str | None = None
-    kubeconfig_secret: tuple[str, str, str] | None = None
-    in_cluster: bool = False
-    pull: bool = False
-    simulated: bool = False
+    context: NonEmpty | None = None
+    kubeconfig_file: Annotated[NonEmpty | None, At("kubeconfig", "file")] = None
+    kubeconfig_secret: Annotated[SecretKey | None, At("kubeconfig", "secret")] = None
+    in_cluster: _Set = False
+    pull: _Set = False
+    simulated: _Set = False
+
+    def breaks(self) -> Iterator[Break]:
+        """Exactly one way."""
+        if self.kubeconfig_file is not None and self.kubeconfig_secret is not None:
+            yield ("kubeconfig",), "needs exactly one of file and secret; write one"
+        kubeconfig = self.kubeconfig_file or self.kubeconfig_secret
+        ways = [self.context, kubeconfig, self.in_cluster, self.pull, self.simulated]
+        if sum(bool(way) for way in ways) != 1:
+            yield (), "needs exactly one of context, kubeconfig, inCluster, pull and simulated; write one"
 
 
+@document(lenient=True)
 @dataclass(frozen=True, slots=True)
 class PropertyValue:
     """An observed property: its text (often a quantity) and when it was seen."""
 
-    value: str
-    observed: datetime | None = None
+    value: QuantityText
+    observed: Annotated[Time | None, At("observationTime")] = None
 
 
+_Quantities = Mapping[str, QuantityText]
+
+
+@document(lenient=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceUsage:
     """Quantities by resource name ("cpu", "memory"), and when they were seen. `capacity` is the seed's `total`."""
 
-    capacity: Mapping[str, str] = field(default_factory=dict)
-    allocatable: Mapping[str, str] = field(default_factory=dict)
-    available: Mapping[str, str] = field(default_factory=dict)
-    observed: datetime | None = None
+    capacity: _Quantities = field(default_factory=dict)
+    allocatable: _Quantities = field(default_factory=dict)
+    available: _Quantities = field(default_factory=dict)
+    observed: Annotated[Time | None, At("observationTime")] = None
 
 
+@document(lenient=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentStatus:
     """The member agent's own report: conditions Joined and Healthy, and its last heartbeat.
@@ -67,42 +121,58 @@ class AgentStatus:
 
     type: str = "MemberAgent"
     conditions: Conditions = ()
-    last_received_heartbeat: datetime | None = None
+    last_received_heartbeat: Time | None = None
 
 
+@document(lenient=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterStatus:
-    """What is known of a cluster. `namespaces` is None until they were collected (name -> name of the Work, or "")."""
+    """What is known of a cluster, and may be written in a file to plan without a live answer.
+
+    `namespaces` is None until they were collected (name -> name of the Work, or "").
+    """
 
     conditions: Conditions = ()
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage = ResourceUsage()
     namespaces: Mapping[str, str] | None = None
-    agent: AgentStatus | None = None
+    agent: Annotated[AgentStatus | None, FIRST_OF_LIST, At("agentStatus")] = None
 
 
+@document("spec", identify=lambda _: (f"{CLUSTER_GROUP}/v1beta1", "MemberCluster"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberCluster:
-    """cluster.kubernetes-fleet.io MemberCluster with its status.
+    """One cluster of the fleet: its labels and taints, how to reach it, and what is known of it.
 
     `deleting` is when gitfleet saw the file gone (KubeFleet's deletionTimestamp): the cluster is leaving.
     `body` is the object as written, without status.
     """
 
-    name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    taints: tuple[Taint, ...] = ()
-    heartbeat_period_seconds: int = 60
-    delete_validation_mode: str = "Strict"
-    delete_propagation_policy: DeletePropagation = DeletePropagation.ABANDON
+    name: Annotated[ShortName, At("metadata", "name")]
+    labels: Annotated[Labels, At("metadata", "labels")] = field(default_factory=dict)
+    annotations: Annotated[Annotations, At("metadata", "annotations")] = field(default_factory=dict)
+    identity: Identity | None = None
+    taints: Annotated[tuple[Taint, ...], Len(0, 100)] = ()
+    heartbeat_period_seconds: Annotated[int, Interval(ge=1, le=600)] = 60
+    delete_validation_mode: Annotated[str, OneOf("Strict", "Skip"), At("spec", "deleteOptions", "validationMode")] = (
+        "Strict"
+    )
+    delete_propagation_policy: Annotated[DeletePropagation, At("spec", "deleteOptions", "propagationPolicy")] = (
+        DeletePropagation.ABANDON
+    )
     """What becomes of placed objects when the cluster leaves: Abandon keeps them (KubeFleet), Delete removes them."""
     connection: Connection | None = None
-    generation: int = 1
-    deleting: datetime | None = None
-    status: ClusterStatus = ClusterStatus()
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
+    generation: Annotated[int, At("metadata", "generation"), Only.SERVER] = 1
+    deleting: Annotated[Time | None, At("metadata", "deletionTimestamp"), Only.SERVER] = None
+    status: Annotated[ClusterStatus, Inline(("status",))] = ClusterStatus()
+    body: Annotated[WrittenText, At("status", "gitfleet", "written"), Only.STATE] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    def breaks(self) -> Iterator[Break]:
+        """No taint stands twice (KubeFleet pkg/utils/validator/membercluster.go)."""
+        for index, taint in enumerate(self.taints):
+            if taint in self.taints[:index]:
+                yield ("spec", "taints", index), "stands twice; remove one"
 
     @property
     def scheduling_labels(self) -> Mapping[str, str]:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
+
+from gitfleet.api.annotations import Default
+from gitfleet.api.layout import document
+from gitfleet.api.values import NonEmpty, Time
+from gitfleet.formats.times import EPOCH
 
 
 class Status(StrEnum):
@@ -16,15 +21,19 @@ class Status(StrEnum):
     UNKNOWN = "Unknown"
 
 
+@document(tolerated={"lastUpdateTime": Time})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """metav1.Condition: `observed_generation` says for which generation of the object it was seen."""
+    """metav1.Condition: `observed_generation` says for which generation of the object it was seen.
 
-    type: str
+    People may leave out all but type and status; a missing transition time is the epoch, since no clock is read here.
+    """
+
+    type: NonEmpty
     status: Status
-    reason: str
+    reason: Annotated[str, Default("")]
     message: str = ""
-    last_transition_time: datetime
+    last_transition_time: Annotated[Time, Default(EPOCH)]
     observed_generation: int = 0
 
 

@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field
+from typing import Annotated, Any, Final
 
+from annotated_types import Interval
+
+from gitfleet.api.annotations import Accept, At, Break, Default, OneOf, Only
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.layout import document, layout_of
 from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.values import NonEmpty, ObjectName, Seconds
+
+GITFLEET_GROUP: Final = "gitfleet.dev"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branches:
     """Names of the branches; `approvals` and `members` are prefixes."""
 
-    watch: str = "main"
-    state: str = "gitfleet/state"
-    rendered: str = "gitfleet/rendered"
-    approvals: str = "gitfleet/approve/"
-    members: str = "gitfleet/member/"
+    watch: NonEmpty = "main"
+    state: NonEmpty = "gitfleet/state"
+    rendered: NonEmpty = "gitfleet/rendered"
+    approvals: NonEmpty = "gitfleet/approve/"
+    members: NonEmpty = "gitfleet/member/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPlugin:
     """One plug-in of the profile: its entry-point name, whether it takes part, and the factor of its score."""
 
-    name: str
+    name: NonEmpty
     enabled: bool = True
     weight: int = 1
     args: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreezeScope:
+    """What a freeze window holds still; empty means everything."""
+
+    placements: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+    clusters: LabelSelector | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreezeWindow:
+    """A time in which nothing moves: a cron schedule for its beginning, and how long it lasts."""
+
+    name: NonEmpty
+    schedule: NonEmpty
+    duration: Seconds
+    time_zone: NonEmpty = "UTC"
+    scope: FreezeScope | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,36 +63,89 @@ class HealthCheck:
     """A user's CEL rule for one kind: `available` and `failed` are expressions over the object."""
 
     group: str
-    kind: str
-    available: str | None = None
-    failed: str | None = None
+    kind: NonEmpty
+    available: NonEmpty | None = None
+    failed: NonEmpty | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IgnoreDifferences:
+    """Fields of live objects that are left alone."""
+
+    group: str = ""
+    kind: NonEmpty
+    name: str | None = None
+    namespace: str | None = None
+    json_pointers: tuple[str, ...] = ()
+    managers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedProvider:
-    """One property provider: its entry-point name and its args."""
+    """One property provider, beside the built-in one (core): its entry-point name and its args."""
 
-    name: str
+    name: NonEmpty
     args: JsonObject = field(default_factory=dict)
 
 
+def _by_name(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+_Percent = Annotated[int, Interval(ge=0, le=100)]
+_Count = Annotated[int, Interval(ge=1)]
+
+
+@document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "FleetConfig"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetConfig:
-    """How the reconciler works on this repo; `interval_seconds` is the poll interval."""
+    """How the reconciler works on this repository; `interval_seconds` is the poll interval."""
 
-    name: str = "fleet"
-    interval_seconds: float = 30.0
+    name: Annotated[ObjectName, At("metadata", "name"), Default(MISSING)] = "fleet"
+    interval_seconds: Annotated[Seconds, At("spec", "interval")] = 30.0
     branches: Branches = Branches()
-    delivery_mode: str = "push"  # push | pull | render
-    concurrency: int = 32
-    executor: str = "threads"
-    rendered_enabled: bool = False
-    scheduler_plugins: tuple[ListedPlugin, ...] = ()
-    approvals_required: int = 1
-    mass_delete_max_percent: int = 30
-    mass_delete_min_clusters: int = 5
+    delivery_mode: Annotated[str, OneOf("push", "pull", "render"), At("spec", "delivery", "mode")] = "push"
+    concurrency: Annotated[int, Interval(ge=1, le=1000), At("spec", "delivery", "concurrency")] = 32
+    executor: Annotated[NonEmpty, At("spec", "delivery", "executor")] = "threads"
+    rendered_enabled: Annotated[bool, At("spec", "rendered", "enabled")] = False
+    scheduler_plugins: Annotated[
+        tuple[Annotated[ListedPlugin, Accept(_by_name)], ...], At("spec", "scheduler", "plugins")
+    ] = ()
+    """The scheduler's profile; no plug-ins means KubeFleet's default profile."""
+    approvals_required: Annotated[_Count, At("spec", "approvals", "required")] = 1
+    allowed_signers: Annotated[Any, At("spec", "approvals", "allowedSigners")] = None
+    separate_duties: Annotated[bool, At("spec", "approvals", "separateDuties")] = False
+    approvals_expire_after: Annotated[Seconds | None, At("spec", "approvals", "expiresAfter")] = None
+    mass_delete_max_percent: Annotated[_Percent, At("spec", "massDelete", "maxPercent")] = 30
+    """When one commit removes so much that a person must approve it (decision D25)."""
+    mass_delete_min_clusters: Annotated[_Count, At("spec", "massDelete", "minClusters")] = 5
+    freeze_windows: tuple[FreezeWindow, ...] = ()
     health_checks: tuple[HealthCheck, ...] = ()
-    state_history_max_commits: int = 10000
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
-    property_providers: tuple[ListedProvider, ...] = ()
+    ignore_differences: tuple[IgnoreDifferences, ...] = ()
+    notifications: tuple[JsonObject, ...] = ()
+    state_history_max_commits: Annotated[_Count, At("spec", "stateHistory", "maxCommits")] = 10000
+    """How long the history of the state branch may grow."""
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+    property_providers: tuple[Annotated[ListedProvider, Accept(_by_name)], ...] = ()
+
+    def warnings(self) -> Iterator[Break]:
+        """Settings that somebody may rely on and that have no effect yet: such a setting must say so."""
+        usual = FleetConfig()
+        places = {item.attribute: item.path for item in layout_of(FleetConfig).fields}
+        changed = [name for name in places if getattr(self, name) != getattr(usual, name)]
+        for place in dict.fromkeys(places[name][:2] for name in changed if places[name][1] in _NOT_ACTED_ON):
+            yield place, "has no effect in this version of gitfleet; do not rely on it"
+        for name in ("delivery_mode", "concurrency", "executor"):
+            if name in changed:
+                pushes = ", which pushes" if name == "delivery_mode" else ""
+                yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
+
+
+_NOT_ACTED_ON: Final = frozenset(
+    {
+        "rendered", "approvals", "massDelete", "freezeWindows", "healthChecks", "ignoreDifferences", "notifications",
+        "stateHistory",
+    }
+)  # fmt: skip
+"""Settings that are read, and that this version does nothing with."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from gitfleet.api.annotations import Break, OneOf
+from gitfleet.api.values import LabelKey, SelectorValue
 
 
 class InvalidSelector(ValueError):
@@ -14,9 +18,17 @@ class InvalidSelector(ValueError):
 class LabelRequirement:
     """One matchExpression: operator In, NotIn, Exists or DoesNotExist."""
 
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
+    key: LabelKey
+    operator: Annotated[str, OneOf("In", "NotIn", "Exists", "DoesNotExist")]
+    values: tuple[SelectorValue, ...] = ()
+
+    def breaks(self) -> Iterator[Break]:
+        """In and NotIn need values, Exists and DoesNotExist take none (apimachinery LabelSelectorAsSelector)."""
+        if self.operator in ("In", "NotIn"):
+            if not self.values:
+                yield ("values",), f"{self.operator} needs at least one value; add it"
+        elif self.values:
+            yield ("values",), f"{self.operator} takes no values; remove them"
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether labels satisfy it; NotIn holds where the key is absent. InvalidSelector for an unknown operator."""
@@ -38,7 +50,7 @@ class LabelSelector:
     """matchLabels AND matchExpressions; an empty selector matches everything, an absent one (None) is the caller's
     affair."""
 
-    match_labels: Mapping[str, str] = field(default_factory=dict)
+    match_labels: Mapping[LabelKey, SelectorValue] = field(default_factory=dict)
     match_expressions: tuple[LabelRequirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import MISSING, dataclass, field
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
-from gitfleet.api.annotations import At, Default, Inline, Only
+from gitfleet.api.annotations import At, Default, Form, Inline, Only
 
 _Class = TypeVar("_Class", bound=type)
 Path = tuple[str, ...]
@@ -19,10 +19,12 @@ class Document:
     """What a whole class says of itself.
 
     `section` is the mapping in which its fields stand unless they say otherwise. `identify` gives apiVersion and kind
-    of a value that is a file of its own. `lenient` classes let unknown fields through, also where people wrote them.
+    of a value that is a file of its own. `lenient` classes let unknown fields through, also where people wrote them;
+    `tolerated` are fields that are checked and not taken.
     """
 
     section: Path = ()
+    tolerated: Mapping[str, Any] = field(default_factory=dict)
     identify: Callable[[Any], tuple[str, str]] | None = None
     lenient: bool = False
 
@@ -35,9 +37,11 @@ class Field:
     part: str | None = None
     path: Path
     type: Any
-    default: Any = MISSING
-    factory: Any = MISSING
+    default: Any
+    factory: Any
     only: Only | None = None
+    alone: Any = field(default_factory=lambda: MISSING)
+    """What it means that its mapping is there and it is not, where that differs from the absence of both."""
 
     @property
     def required(self) -> bool:
@@ -57,6 +61,8 @@ class Layout:
     document: Document
     fields: tuple[Field, ...]
     inlined: Mapping[str, type] = field(default_factory=dict)
+    lenient: frozenset[Path] = frozenset()
+    """The mappings below the class's own that let unknown fields through."""
     plain: bool = False
     """Whether every attribute is one key of one mapping."""
 
@@ -65,12 +71,15 @@ _DOCUMENTS: Final[dict[type, Document]] = {}
 
 
 def document(
-    *section: str, identify: Callable[[Any], tuple[str, str]] | None = None, lenient: bool = False
+    *section: str,
+    identify: Callable[[Any], tuple[str, str]] | None = None,
+    lenient: bool = False,
+    tolerated: Mapping[str, Any] | None = None,
 ) -> Callable[[_Class], _Class]:
     """Say of a dataclass what `Document` has; a class without it is a plain mapping of its fields."""
 
     def mark(cls: _Class) -> _Class:
-        _DOCUMENTS[cls] = Document(section=section, identify=identify, lenient=lenient)
+        _DOCUMENTS[cls] = Document(section=section, identify=identify, lenient=lenient, tolerated=tolerated or {})
         return cls
 
     return mark
@@ -99,6 +108,7 @@ def layout_of(cls: Any) -> Layout:
     hints = get_type_hints(cls, include_extras=True)
     found: list[Field] = []
     inlined: dict[str, type] = {}
+    lenient: set[Path] = set()
     hidden = False
     for attribute in dataclasses.fields(cls):
         bare, extras = parts_of(hints[attribute.name])
@@ -108,20 +118,22 @@ def layout_of(cls: Any) -> Layout:
         elif inline is not None:
             inlined[attribute.name] = bare
             found += _inlined(attribute.name, bare, inline)
+            if layout_of(bare).document.lenient:
+                lenient.add(inline.prefix)
         else:
             path = place.path if place else (*described.section, camel(attribute.name))
-            found.append(
-                _field(attribute.name, hints[attribute.name], path, attribute.default, attribute.default_factory, only)
-            )
+            made = _field(attribute, hints[attribute.name], path, only)
+            found.append(made if place is None else dataclasses.replace(made, alone=place.alone))
     plain = not inlined and not hidden and all(len(item.path) == 1 for item in found) and described.identify is None
-    return Layout(document=described, fields=tuple(found), inlined=inlined, plain=plain)
+    return Layout(document=described, fields=tuple(found), inlined=inlined, lenient=frozenset(lenient), plain=plain)
 
 
-def _field(name: str, hint: Any, path: Path, default: Any, factory: Any, only: Only | None) -> Field:
+def _field(attribute: dataclasses.Field[Any], hint: Any, path: Path, only: Only | None) -> Field:
     meant = find(Default, parts_of(hint)[1])
+    default, factory = attribute.default, attribute.default_factory
     if meant is not None:
         default, factory = meant.value, MISSING
-    return Field(attribute=name, path=path, type=hint, default=default, factory=factory, only=only)
+    return Field(attribute=attribute.name, path=path, type=hint, default=default, factory=factory, only=only)
 
 
 def _inlined(name: str, cls: type, inline: Inline) -> list[Field]:
@@ -135,3 +147,13 @@ def _inlined(name: str, cls: type, inline: Inline) -> list[Field]:
         )
         for part in layout_of(cls).fields
     ]
+
+
+def class_in(hint: Any) -> Any:
+    """The declaration that the type of a field names, None when there is none or a form hides it."""
+    bare, extras = parts_of(hint)
+    if find(Form, extras) is not None:
+        return None
+    if isinstance(bare, type) and dataclasses.is_dataclass(bare):
+        return bare
+    return next((found for part in get_args(bare) if (found := class_in(part)) is not None), None)

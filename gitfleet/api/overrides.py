@@ -1,20 +1,27 @@
-"""Overrides: patches and deletions of selected resources on selected clusters (kubefleet.md §5)."""
+"""Overrides: patches and deletions of selected resources on selected clusters (kubefleet.md §5, apis/placement)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from gitfleet.api.objects import JsonObject, JsonValue, Origin
-from gitfleet.api.placements import ClusterSelectorTerm
+from annotated_types import Len
+
+from gitfleet.api.annotations import Absent, At, Break, Default, Inline, OneOf, Only
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm
+from gitfleet.api.layout import document
+from gitfleet.api.objects import JsonValue, Origin
+from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.values import Labels, NamespaceName, NonEmpty, ObjectName, WrittenText
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class OverrideKey:
     """An override's identity: `namespace` is "" for a ClusterResourceOverride."""
 
-    namespace: str
-    name: str
+    namespace: Annotated[NamespaceName, Default("")]
+    name: ObjectName
 
     @property
     def kind(self) -> str:
@@ -30,39 +37,137 @@ class OverriddenResource:
     """The resource an override selects, by name; in a ResourceOverride it lies in the override's own namespace."""
 
     group: str
-    version: str
-    kind: str
-    name: str
+    version: NonEmpty
+    kind: NonEmpty
+    name: NonEmpty
+
+
+def patch_path_break(path: str) -> str | None:
+    """What is wrong with a patch's path, or None (KubeFleet pkg/utils/validator/override.go).
+
+    Only what an override may change can be named: not apiVersion, kind or status, of metadata labels and annotations.
+    """
+    if not path:
+        return "must not be empty; write a path such as /spec/replicas"
+    if not path.startswith("/"):
+        return "must begin with a slash; write a path such as /spec/replicas"
+    parts = path[1:].split("/")
+    if parts[0] in ("kind", "apiVersion"):
+        return "cannot change apiVersion or kind; remove the patch"
+    if parts[0] == "status":
+        return "cannot change the status; remove the patch"
+    if parts[0] == "metadata" and (len(parts) == 1 or parts[1] not in ("annotations", "labels")):
+        return "can change only labels and annotations of metadata; correct it"
+    if "" in parts:
+        return "has an empty part, by a doubled or final slash; remove the slash"
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
-    """One RFC 6902 operation: op add, remove or replace; `value` counts for the first and the last (`has_value`)."""
+    """One RFC 6902 operation: op add, remove or replace; `value` counts for the first and the last, and may be null.
 
-    op: str
+    A value that was not written stands for null.
+    """
+
+    op: Annotated[str, OneOf("add", "remove", "replace")]
     path: str
-    value: JsonValue = None
-    has_value: bool = True
+    value: JsonValue = Absent.ABSENT
+
+    def breaks(self) -> Iterator[Break]:
+        """Only some paths can be named, and a removal has no value."""
+        if sentence := patch_path_break(self.path):
+            yield ("path",), sentence
+        if self.op == "remove" and self.value is not Absent.ABSENT and self.value is not None:
+            yield ("value",), "does not go with remove; remove it"
+
+    @property
+    def operand(self) -> JsonValue:
+        """The value to put there."""
+        return None if self.value is Absent.ABSENT else self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverrideRule:
     """cluster_terms None: no cluster; empty: every cluster; otherwise any term. override_type JSONPatch or Delete."""
 
-    cluster_terms: tuple[ClusterSelectorTerm, ...] | None = None
-    override_type: str = "JSONPatch"
-    patches: tuple[JsonPatch, ...] = ()
+    cluster_terms: Annotated[
+        tuple[ClusterSelectorTerm, ...] | None, At("clusterSelector", "clusterSelectorTerms", alone=())
+    ] = None
+    override_type: Annotated[str, OneOf("JSONPatch", "Delete")] = "JSONPatch"
+    patches: Annotated[tuple[JsonPatch, ...], Len(0, 20), At("jsonPatchOverrides")] = ()
+
+    def breaks(self) -> Iterator[Break]:
+        """Terms go by labels alone, and a deletion has no patches."""
+        for index, term in enumerate(self.cluster_terms or ()):
+            here = ("clusterSelector", "clusterSelectorTerms", index)
+            if term.property_requirements:
+                yield (*here, "propertySelector"), "is not supported in overrides; use labelSelector"
+            elif term.property_sorter is not None:
+                yield (*here, "propertySorter"), "is not supported in overrides; use labelSelector"
+            elif term.label_selector is None:
+                yield (*here, "labelSelector"), "is required in each term; add it, or leave all terms out"
+        if self.override_type == "Delete" and self.patches:
+            yield ("jsonPatchOverrides",), "does not go with overrideType Delete; remove it"
+        if self.override_type == "JSONPatch" and not self.patches:
+            yield ("jsonPatchOverrides",), "needs at least one patch with overrideType JSONPatch; add one"
+
+
+@dataclass(frozen=True, slots=True)
+class OverridePlacement:
+    """The placement that an override is for; scope Cluster or Namespaced."""
+
+    name: NonEmpty
+    scope: Annotated[str, OneOf("Cluster", "Namespaced")] = "Cluster"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """A ClusterResourceOverride or ResourceOverride. `placement` is (name, scope Cluster|Namespaced), None = any
-    placement."""
+    """What both kinds have. `placement` None means any placement."""
 
-    key: OverrideKey
+    key: Annotated[OverrideKey, Inline(("metadata",))]
     resources: tuple[OverriddenResource, ...]
-    rules: tuple[OverrideRule, ...]
-    placement: tuple[str, str] | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
+    rules: Annotated[tuple[OverrideRule, ...], Len(1, 20), At("spec", "policy", "overrideRules")]
+    placement: Annotated[OverridePlacement | None, At("spec", "placement")] = None
+    labels: Annotated[Labels, At("metadata", "labels")] = field(default_factory=dict)
+    body: Annotated[WrittenText, At("status", "gitfleet", "written"), Only.STATE] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    def breaks(self) -> Iterator[Break]:
+        """No resource stands twice."""
+        name = "resourceSelectors" if self.key.namespace else "clusterResourceSelectors"
+        for index, resource in enumerate(self.resources):
+            if resource in self.resources[:index]:
+                yield ("spec", name, index), "selects a resource that is already in the list; remove it"
+
+    def warnings(self) -> Iterator[Break]:
+        """A patch without a value puts null there, which is hardly meant."""
+        for index, rule in enumerate(self.rules):
+            for number, patch in enumerate(rule.patches):
+                if patch.op != "remove" and patch.value is Absent.ABSENT:
+                    location = ("spec", "policy", "overrideRules", index, "jsonPatchOverrides", number)
+                    yield location, f"{patch.op} without a value puts null there; add the value"
+
+
+_API_VERSION = f"{PLACEMENT_GROUP}/v1beta1"
+
+
+@document("spec", identify=lambda _: (_API_VERSION, "ClusterResourceOverride"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterResourceOverride(Override):
+    """Changes cluster-scoped resources, or all of a namespace, on some clusters."""
+
+    resources: Annotated[tuple[OverriddenResource, ...], Len(1, 20), At("spec", "clusterResourceSelectors")]
+
+
+@document("spec", identify=lambda _: (_API_VERSION, "ResourceOverride"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceOverride(Override):
+    """Changes resources of its own namespace on some clusters."""
+
+    resources: Annotated[tuple[OverriddenResource, ...], Len(1, 20), At("spec", "resourceSelectors")]
+
+
+def override_type(namespace: str) -> type[ClusterResourceOverride] | type[ResourceOverride]:
+    """The class of an override in a namespace, "" for the cluster-scoped kind."""
+    return ResourceOverride if namespace else ClusterResourceOverride

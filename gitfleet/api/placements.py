@@ -1,17 +1,36 @@
 """Placements: which resources go to which clusters, and how changes are rolled out and applied.
 
-Fields, defaults and meanings are KubeFleet's (kubefleet.md §1); names are spelled in Python's way.
+Fields, defaults and meanings are KubeFleet's (kubefleet.md §1, apis/placement/v1); names are spelled in Python's way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
+from annotated_types import Interval, Len
+
+from gitfleet.api.annotations import Accept, At, Break, Default, Inline, Location, OneOf, Only
+from gitfleet.api.cluster_selectors import ClusterAffinity
 from gitfleet.api.labels import LabelSelector
+from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.values import (
+    Annotations,
+    IntOrPercent,
+    LabelKey,
+    Labels,
+    LabelValue,
+    NamespaceName,
+    NonEmpty,
+    ShortName,
+    Time,
+    WrittenText,
+    is_qualified_name,
+)
+from gitfleet.formats.int_or_percent import is_zero
 
 PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
 
@@ -20,8 +39,8 @@ PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
 class PlacementKey:
     """A placement's identity: `namespace` is "" for a ClusterResourcePlacement."""
 
-    namespace: str
-    name: str
+    namespace: Annotated[NamespaceName, Default("")]
+    name: ShortName
 
     @property
     def kind(self) -> str:
@@ -30,6 +49,11 @@ class PlacementKey:
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def api_version_of(key: PlacementKey) -> str:
+    """v1 as the seeds show; the namespaced kinds exist in v1beta1 only."""
+    return f"{PLACEMENT_GROUP}/{'v1beta1' if key.namespace else 'v1'}"
 
 
 class PlacementType(StrEnum):
@@ -53,62 +77,20 @@ class ResourceSelector:
     """One selector: by name, by labels, or (neither) every object of the kind."""
 
     group: str
-    version: str
-    kind: str
-    name: str | None = None
+    version: NonEmpty
+    kind: NonEmpty
+    name: NonEmpty | None = None
     label_selector: LabelSelector | None = None
     selection_scope: SelectionScope = SelectionScope.NAMESPACE_WITH_RESOURCES
-
-
-@dataclass(frozen=True, slots=True)
-class PropertyRequirement:
-    """name, operator (Gt Ge Eq Ne Lt Le) and exactly one quantity."""
-
-    name: str
-    operator: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PropertySorter:
-    """Sorts clusters by a property; order Ascending or Descending."""
-
-    name: str
-    sort_order: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSelectorTerm:
-    """A term: labels AND properties; an absent (None) or empty part matches every cluster."""
-
-    label_selector: LabelSelector | None = None
-    property_requirements: tuple[PropertyRequirement, ...] = ()
-    property_sorter: PropertySorter | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PreferredTerm:
-    """A preference with its weight (-100..100)."""
-
-    weight: int
-    preference: ClusterSelectorTerm
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterAffinity:
-    """required: terms ORed, an empty tuple means no requirement; preferred: summed."""
-
-    required: tuple[ClusterSelectorTerm, ...] = ()
-    preferred: tuple[PreferredTerm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologySpreadConstraint:
     """maxSkew >= 1; when_unsatisfiable is DoNotSchedule or ScheduleAnyway."""
 
-    max_skew: int = 1
-    topology_key: str = ""
-    when_unsatisfiable: str = "DoNotSchedule"
+    max_skew: Annotated[int, Interval(ge=1)] = 1
+    topology_key: Annotated[LabelKey, Default(MISSING)] = ""
+    when_unsatisfiable: Annotated[str, OneOf("DoNotSchedule", "ScheduleAnyway")] = "DoNotSchedule"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +98,18 @@ class Toleration:
     """operator Equal or Exists; an empty key tolerates every key (Exists only); an empty effect every effect."""
 
     key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    effect: str = ""
+    operator: Annotated[str, OneOf("Equal", "Exists"), Accept(lambda text: "Equal" if text == "" else text)] = "Equal"
+    value: LabelValue = ""
+    effect: Annotated[str, OneOf("NoSchedule", "")] = ""
+
+    def breaks(self) -> Iterator[Break]:
+        """Exists takes no value, and an empty key needs Exists."""
+        if self.key and not is_qualified_name(self.key):
+            yield ("key",), "is not a valid taint key; use letters, digits and -_."
+        if self.operator == "Exists" and self.value:
+            yield ("value",), "must be empty with operator Exists; remove it"
+        if self.operator != "Exists" and not self.key:
+            yield ("key",), "must not be empty with operator Equal; fill it in or use Exists"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,15 +117,21 @@ class PlacementPolicy:
     """Which clusters. `number_of_clusters` is set for PickN alone, `cluster_names` for PickFixed alone."""
 
     placement_type: PlacementType = PlacementType.PICK_ALL
-    cluster_names: tuple[str, ...] = ()
-    number_of_clusters: int | None = None
-    affinity: ClusterAffinity = ClusterAffinity()
+    cluster_names: Annotated[tuple[ShortName, ...], Len(0, 100)] = ()
+    number_of_clusters: Annotated[int, Interval(ge=0)] | None = None
+    affinity: Annotated[ClusterAffinity, At("affinity", "clusterAffinity")] = ClusterAffinity()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: Annotated[tuple[Toleration, ...], Len(0, 100)] = ()
 
-
-IntOrPercent = int | str
-"""An int, or a percentage such as "25%"."""
+    def breaks(self) -> Iterator[Break]:
+        """Which fields go with which type, and what stands twice."""
+        yield from _matrix_breaks(self)
+        for index, name in enumerate(self.cluster_names):
+            if name in self.cluster_names[:index]:
+                yield ("clusterNames", index), "names a cluster that is already in the list; remove it"
+        for index, toleration in enumerate(self.tolerations):
+            if toleration in self.tolerations[:index]:
+                yield ("tolerations", index), "stands twice; remove one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +140,7 @@ class RollingUpdate:
 
     max_unavailable: IntOrPercent = "25%"
     max_surge: IntOrPercent = "25%"
-    unavailable_period_seconds: int = 60
+    unavailable_period_seconds: Annotated[int, Interval(ge=0)] = 60
 
 
 class ApplyStrategyType(StrEnum):
@@ -199,7 +196,21 @@ class ApplyStrategy:
     when_to_apply: WhenToApply = WhenToApply.ALWAYS
     when_to_take_over: WhenToTakeOver = WhenToTakeOver.ALWAYS
     allow_co_ownership: bool = False
-    force_conflicts: bool = False  # serverSideApplyConfig.force
+    force_conflicts: Annotated[bool, At("serverSideApplyConfig", "force")] = False
+
+    def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
+        """Settings of server-side apply only go with it."""
+        if body.get("serverSideApplyConfig") is not None and self.type is not ApplyStrategyType.SERVER_SIDE_APPLY:
+            sentence = "only goes with applyStrategy type ServerSideApply; remove it or change the type"
+            yield ("serverSideApplyConfig",), sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportBackStrategy:
+    """Accepted as KubeFleet declares it; it does nothing there either."""
+
+    type: Annotated[str, OneOf("Disabled", "Mirror")] = "Disabled"
+    destination: Annotated[str, OneOf("OriginalResource", "WorkAPI")] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +220,22 @@ class RolloutStrategy:
     type: RolloutStrategyType = RolloutStrategyType.ROLLING_UPDATE
     rolling_update: RollingUpdate = RollingUpdate()
     apply_strategy: ApplyStrategy = ApplyStrategy()
-    delete_propagation_policy: DeletePropagation = DeletePropagation.DELETE
+    delete_propagation_policy: Annotated[DeletePropagation, At("deleteStrategy", "propagationPolicy")] = (
+        DeletePropagation.DELETE
+    )
+    report_back_strategy: ReportBackStrategy | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """A budget of zero would never let anything move (decision D1)."""
+        if is_zero(self.rolling_update.max_unavailable):
+            sentence = "must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it"
+            yield ("rollingUpdate", "maxUnavailable"), sentence
+
+    def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
+        """External has no budget of its own."""
+        if self.external and body.get("rollingUpdate") is not None:
+            sentence = "does not go with strategy type External, where a staged update run decides; remove it"
+            yield ("rollingUpdate",), sentence
 
     @property
     def external(self) -> bool:
@@ -217,6 +243,7 @@ class RolloutStrategy:
         return self.type is RolloutStrategyType.EXTERNAL
 
 
+@document("spec", identify=lambda placement: (api_version_of(placement.key), placement.key.kind))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
     """ClusterResourcePlacement (namespace "") or ResourcePlacement.
@@ -225,20 +252,78 @@ class Placement:
     for a new object and grows with each accepted change of the spec; `deleting` is when gitfleet saw the file gone.
     """
 
-    key: PlacementKey
-    selectors: tuple[ResourceSelector, ...]
+    key: Annotated[PlacementKey, Inline(("metadata",))]
+    selectors: Annotated[tuple[ResourceSelector, ...], Len(1, 100), At("spec", "resourceSelectors")]
     policy: PlacementPolicy | None = None
     strategy: RolloutStrategy = RolloutStrategy()
-    revision_history_limit: int = 10
-    status_reporting_scope: str = "ClusterScopeOnly"
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    generation: int = 1
-    deleting: datetime | None = None
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
+    revision_history_limit: Annotated[int, Interval(ge=1, le=1000)] = 10
+    status_reporting_scope: Annotated[str, OneOf("ClusterScopeOnly", "NamespaceAccessible")] = "ClusterScopeOnly"
+    labels: Annotated[Labels, At("metadata", "labels")] = field(default_factory=dict)
+    annotations: Annotated[Annotations, At("metadata", "annotations")] = field(default_factory=dict)
+    generation: Annotated[int, At("metadata", "generation"), Only.SERVER] = 1
+    deleting: Annotated[Time | None, At("metadata", "deletionTimestamp"), Only.SERVER] = None
+    body: Annotated[WrittenText, At("status", "gitfleet", "written"), Only.STATE] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    def breaks(self) -> Iterator[Break]:
+        """What goes with which selector, and which modes need exactly one namespace."""
+        for location, sentence in _selectors_breaks(self.selectors, self.status_reporting_scope):
+            yield ("spec", *location), sentence
+
+    def warnings(self) -> Iterator[Break]:
+        """What is allowed but hardly meant (decision D1)."""
+        if is_zero(self.strategy.rolling_update.max_surge):
+            sentence = (
+                "is zero, so a placement leaves a cluster before it reaches the next; raise it unless that is meant"
+            )
+            yield ("spec", "strategy", "rollingUpdate", "maxSurge"), sentence
 
     @property
     def effective_policy(self) -> PlacementPolicy:
         """The policy, with "none" read as PickAll."""
         return self.policy or PlacementPolicy()
+
+
+def _matrix_breaks(policy: PlacementPolicy) -> Iterator[Break]:
+    kind = policy.placement_type.value
+    given = {
+        "clusterNames": bool(policy.cluster_names),
+        "numberOfClusters": policy.number_of_clusters is not None,
+        "affinity": bool(policy.affinity.required or policy.affinity.preferred),
+        "topologySpreadConstraints": bool(policy.topology_spread_constraints),
+        "tolerations": bool(policy.tolerations),
+    }
+    taken = {
+        "PickAll": ("affinity", "tolerations"),
+        "PickN": ("numberOfClusters", "affinity", "topologySpreadConstraints", "tolerations"),
+        "PickFixed": ("clusterNames",),
+    }[kind]
+    for name, there in given.items():
+        if there and name not in taken:
+            yield (name,), f"does not go with placementType {kind}; remove it or change the type"
+    if kind == "PickN" and policy.number_of_clusters is None:
+        yield ("numberOfClusters",), "is required with placementType PickN; add how many clusters to pick"
+    if kind == "PickAll" and policy.affinity.preferred:
+        location = ("affinity", "clusterAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+        yield location, "has no effect with placementType PickAll; remove it or use PickN"
+
+
+def _selectors_breaks(selectors: Sequence[ResourceSelector], scope: str) -> Iterator[Break]:
+    """A selector goes by name or by labels, scopes are for namespaces, and two modes need exactly one namespace."""
+    namespaces = [selector for selector in selectors if _is_namespace(selector)]
+    for index, selector in enumerate(selectors):
+        here: Location = ("resourceSelectors", index)
+        if selector.name is not None and selector.label_selector is not None:
+            yield (*here, "labelSelector"), "cannot stand beside a name; keep one of the two"
+        mode = selector.selection_scope.value
+        if mode != "NamespaceWithResources" and not _is_namespace(selector):
+            yield (*here, "selectionScope"), "only goes with the kind Namespace; remove it"
+        elif mode == "NamespaceWithResourceSelectors" and (len(namespaces) != 1 or selector.name is None):
+            sentence = "needs exactly one Namespace selector, by name; name it and remove the others"
+            yield (*here, "selectionScope"), sentence
+    if scope == "NamespaceAccessible" and len(namespaces) != 1:
+        yield ("statusReportingScope",), "NamespaceAccessible needs exactly one Namespace selector; keep one"
+
+
+def _is_namespace(selector: ResourceSelector) -> bool:
+    return (selector.group, selector.kind) == ("", "Namespace")

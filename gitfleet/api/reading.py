@@ -8,7 +8,7 @@ newer version pass, rules that came later do not make an older state unreadable)
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, is_dataclass
 from enum import Enum
 from functools import cache
@@ -17,9 +17,10 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 import annotated_types as limits
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
-from gitfleet.api.annotations import Accept, Break, Check, Form, Only
+from gitfleet.api.annotations import FIRST_OF_LIST, Accept, Break, Check, Default, Form, OneOf, Only
 from gitfleet.api.layout import Field, Layout, find, layout_of, parts_of
-from gitfleet.api.sentences import Broken, Misshapen, breaks_of, dotted, unsound_fields, without, without_nulls
+from gitfleet.api.rules import broken_rules, rules_of_parts
+from gitfleet.api.sentences import Misshapen, breaks_of, dotted, unsound_fields, without, without_nulls
 
 _T = TypeVar("_T")
 
@@ -31,7 +32,7 @@ class Profile(Enum):
     STATE = "gitfleet"
 
 
-_METADATA: Final[Mapping[str, Any]] = {
+METADATA: Final[Mapping[str, Any]] = {
     "name": str, "namespace": str, "labels": Mapping[str, str], "annotations": Mapping[str, str],
     "finalizers": tuple[str, ...], "generateName": str, "creationTimestamp": str, "deletionTimestamp": str,
     "deletionGracePeriodSeconds": int, "generation": int, "resourceVersion": str, "selfLink": str, "uid": str,
@@ -50,20 +51,25 @@ def read(cls: type[_T], body: Any) -> tuple[_T | None, list[Break]]:
     body = without_nulls(body)
     validator = _validators(cls, Profile.WRITTEN)
     try:
-        return validator.validate_python(body), []
+        value = validator.validate_python(body)
     except ValidationError as error:
         breaks = breaks_of(error, cls)
         unsound = unsound_fields(error)
-    if unsound:
-        try:
-            validator.validate_python(without(body, unsound))
-        except ValidationError as error:
-            breaks += [
-                found
-                for found in breaks_of(error, cls)
-                if found not in breaks and not any(place[: len(found[0])] == found[0] for place in unsound)
-            ]
-    return None, breaks
+        rules = rules_of_parts(cls, without(body, unsound), _sound)
+        return None, breaks + [
+            found
+            for found in rules
+            if found not in breaks and not any(place[: len(found[0])] == found[0] for place in unsound)
+        ]
+    broken = list(broken_rules(value, body))
+    return (None, broken) if broken else (value, [])
+
+
+def _sound(cls: type, body: Any) -> Any:
+    try:
+        return _validators(cls, Profile.WRITTEN).validate_python(body)
+    except ValidationError:
+        return None
 
 
 def read_state(cls: type[_T], body: Any) -> _T:
@@ -90,10 +96,19 @@ def _schema(hint: Any, profile: Profile) -> CoreSchema:
     form = find(Form, extras)
     if form is not None:
         return core_schema.no_info_plain_validator_function(form.read)
-    schema = _bare_schema(bare, profile)
+    if FIRST_OF_LIST in extras:
+        items = core_schema.list_schema(_schema(bare, profile))
+        return core_schema.no_info_after_validator_function(lambda found: found[0] if found else None, items)
+    choice = find(OneOf, extras) if profile is Profile.WRITTEN else None
+    schema = _bare_schema(Literal[choice.values] if choice else bare, profile)
     if profile is Profile.STATE:
         return schema
-    schema |= _limits(extras)  # type: ignore[operator]  # a schema is a dict that mypy knows by its keys
+    if schema["type"] == "tuple":
+        # A tuple counts its sound items, a list all of them.
+        items = core_schema.list_schema(_schema(get_args(bare)[0], profile), strict=True, **_limits(extras))
+        schema = core_schema.no_info_after_validator_function(tuple, items)
+    else:
+        schema |= _limits(extras)  # type: ignore[operator]  # a schema is a dict that mypy knows by its keys
     for extra in extras:
         if isinstance(extra, Check):
             schema = core_schema.no_info_after_validator_function(_checked(extra.holds), schema)
@@ -159,24 +174,10 @@ def _bare_schema(bare: Any, profile: Profile) -> CoreSchema:
 def _class_schema(layout: Layout, cls: Any, profile: Profile) -> CoreSchema:
     fields = [item for item in layout.fields if profile is Profile.STATE or item.only is not Only.STATE]
     extra: Any = "ignore" if profile is Profile.STATE or layout.document.lenient else "forbid"
-    if layout.plain and len(fields) == len(layout.fields):
-        schema = _plain_schema(cls, fields, extra, profile)
-    else:
-        body = _sections(layout, fields, extra, profile)
-        schema = core_schema.no_info_after_validator_function(_builder(cls, layout, fields, profile), body)
-    rules: Callable[[Any], Iterable[Break]] | None = getattr(cls, "rules", None)
-    if rules is None or profile is Profile.STATE:
-        return schema
-    return core_schema.no_info_after_validator_function(_ruled(rules), schema)
-
-
-def _ruled(rules: Callable[[Any], Iterable[Break]]) -> Callable[[Any], Any]:
-    def apply_rules(value: Any) -> Any:
-        if breaks := list(rules(value)):
-            raise Broken(breaks)
-        return value
-
-    return apply_rules
+    if layout.plain and len(fields) == len(layout.fields) and not (layout.document.tolerated and extra == "forbid"):
+        return _plain_schema(cls, fields, extra, profile)
+    body = _sections(layout, fields, extra, profile)
+    return core_schema.no_info_after_validator_function(_builder(cls, layout, fields, profile), body)
 
 
 def _defaulted(item: Field, profile: Profile) -> CoreSchema:
@@ -204,9 +205,11 @@ def _sections(layout: Layout, fields: list[Field], extra: Any, profile: Profile)
     """Fields that stand in mappings below the class's own, as nested mappings."""
     tree: dict[str, Any] = {}
     if layout.document.identify is not None and profile is Profile.WRITTEN:
-        tree = {"apiVersion": str, "kind": str, "metadata": dict(_METADATA)}
+        tree = {"apiVersion": str, "kind": str, "metadata": dict(METADATA)}
         if not any(item.path[0] == "status" for item in fields):
             tree["status"] = Mapping[str, Any]
+    if profile is Profile.WRITTEN:
+        tree |= layout.document.tolerated
     for item in fields:
         here = tree
         for step in item.path[:-1]:
@@ -214,21 +217,26 @@ def _sections(layout: Layout, fields: list[Field], extra: Any, profile: Profile)
                 here[step] = {}
             here = here[step]
         here[item.path[-1]] = item
-    return _section(tree, extra, profile)
+    return _section(tree, (), layout, extra, profile)
 
 
-def _section(tree: Mapping[str, Any], extra: Any, profile: Profile) -> CoreSchema:
+def _section(
+    tree: Mapping[str, Any], path: tuple[str, ...], layout: Layout, extra: Any, profile: Profile
+) -> CoreSchema:
     rows: dict[str, core_schema.TypedDictField] = {}
     for name, item in tree.items():
         if isinstance(item, dict):
-            rows[name] = core_schema.typed_dict_field(_section(item, extra, profile), required=_needed(item))
+            rows[name] = core_schema.typed_dict_field(
+                _section(item, (*path, name), layout, extra, profile), required=_needed(item)
+            )
         elif isinstance(item, Field):
-            schema = _defaulted(item, profile) if item.part else _schema(item.type, profile)
+            given = item.part is not None or find(Default, parts_of(item.type)[1]) is not None
+            schema = _defaulted(item, profile) if given else _schema(item.type, profile)
             rows[name] = core_schema.typed_dict_field(schema, required=item.required)
         else:
             needed = name in ("apiVersion", "kind")
             rows[name] = core_schema.typed_dict_field(_schema(item, profile), required=needed)
-    return core_schema.typed_dict_schema(rows, extra_behavior=extra)
+    return core_schema.typed_dict_schema(rows, extra_behavior="ignore" if path in layout.lenient else extra)
 
 
 def _needed(tree: Mapping[str, Any]) -> bool:
@@ -241,6 +249,7 @@ def _builder(cls: type, layout: Layout, fields: list[Field], profile: Profile) -
     """From nested mappings to the value. What a server fills in is not taken where people wrote it."""
     taken = [item for item in fields if profile is Profile.STATE or item.only is not Only.SERVER]
     sections: dict[tuple[str, ...], list[tuple[str, str | None, str]]] = {}
+    alone = [(item.attribute, item.path[:-1], item.alone) for item in taken if item.alone is not MISSING]
     for item in taken:
         sections.setdefault(item.path[:-1], []).append((item.attribute, item.part, item.path[-1]))
     plan = list(sections.items())
@@ -256,8 +265,19 @@ def _builder(cls: type, layout: Layout, fields: list[Field], profile: Profile) -
             for attribute, part, key in rows:
                 if key in here:
                     (values if part is None else values[attribute])[attribute if part is None else part] = here[key]
+        for name, path, meaning in alone:
+            if name not in values and _there(found, path):
+                values[name] = meaning
         for name, inner in inlined:
             values[name] = inner(**values[name])
         return cls(**values)
 
     return build
+
+
+def _there(found: Any, path: tuple[str, ...]) -> bool:
+    for step in path:
+        found = found.get(step)
+        if found is None:
+            return False
+    return True

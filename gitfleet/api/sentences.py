@@ -5,30 +5,19 @@ No sentence repeats a value that stands in a file, so none can give away a secre
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping, Sequence
-from dataclasses import is_dataclass
 from difflib import get_close_matches
-from typing import Any, Union, get_args, get_origin
+from typing import Any
 
 from pydantic_core import ValidationError
 
-from gitfleet.api.annotations import Break, Location
-from gitfleet.api.layout import layout_of, parts_of
-
-_LONGEST_SHOWN = 100
+from gitfleet.api.annotations import Break, Location, Only
+from gitfleet.api.layout import class_in, layout_of
+from gitfleet.formats.yaml_scalars import shown
 
 
 class Misshapen(ValueError):
     """What gitfleet wrote itself is not what the declaration says: a field is missing or of another type."""
-
-
-class Broken(ValueError):
-    """Raised by a declaration's own rule: all that it found, with locations below it."""
-
-    def __init__(self, breaks: Sequence[Break]) -> None:
-        super().__init__("; ".join(sentence for _, sentence in breaks))
-        self.breaks = tuple(breaks)
 
 
 def dotted(location: Location) -> str:
@@ -40,7 +29,7 @@ def dotted(location: Location) -> str:
         elif step.replace("_", "").replace("-", "").isalnum():
             text += f".{step}" if text else step
         else:
-            text += f'["{step[:_LONGEST_SHOWN]}"]'
+            text += f'["{shown(step)}"]'
     return text
 
 
@@ -62,9 +51,7 @@ def breaks_of(error: ValidationError, cls: type) -> list[Break]:
         location: Location = tuple(step for step in item["loc"] if step != "[key]")
         context: Mapping[str, Any] = item.get("ctx") or {}
         cause = context.get("error")
-        if isinstance(cause, Broken):
-            breaks += [((*location, *further), sentence) for further, sentence in cause.breaks]
-        elif isinstance(cause, ValueError):
+        if isinstance(cause, ValueError):
             breaks.append((location, str(cause)))
         elif item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             breaks.append((location, _unknown_field(cls, location)))
@@ -78,11 +65,7 @@ def unsound_fields(error: ValidationError) -> list[Location]:
     return [
         tuple(item["loc"])
         for item in error.errors(include_url=False, include_input=False)
-        if item["type"] != "missing"
-        and not isinstance((item.get("ctx") or {}).get("error"), Broken)
-        and item["loc"]
-        and isinstance(item["loc"][-1], str)
-        and "[key]" not in item["loc"]
+        if item["type"] != "missing" and item["loc"] and isinstance(item["loc"][-1], str) and "[key]" not in item["loc"]
     ]
 
 
@@ -101,6 +84,7 @@ _PLAIN = {
     "int_type": "must be a whole number, without quotes",
     "int_from_float": "must be a whole number; remove the fraction",
     "bool_type": "must be true or false, without quotes",
+    "list_type": "must be a list; begin each item with a dash",
     "tuple_type": "must be a list; begin each item with a dash",
     "dict_type": "must be a mapping; write `key: value` below it",
     "dataclass_type": "must be a mapping; write its fields below it",
@@ -139,29 +123,20 @@ def _unknown_field(cls: type, location: Location) -> str:
 def fields_at(cls: type, location: Location) -> list[str]:
     """The names of the fields that the mapping at a location has; none when a location leads out of declarations."""
     layout = layout_of(cls)
+    fields = [item for item in layout.fields if item.only is not Only.STATE]
     for depth in range(len(location) + 1):
         here = tuple(location[:depth])
-        field = next((item for item in layout.fields if item.path == here), None)
-        inner = _class_in(field.type) if field is not None else None
+        field = next((item for item in fields if item.path == here), None)
+        inner = class_in(field.type) if field is not None else None
         if inner is not None:
             rest = tuple(location[depth:])
             while rest and isinstance(rest[0], int):
                 rest = rest[1:]
             return fields_at(inner, rest)
     envelope = [] if location or layout.document.identify is None else ["apiVersion", "kind", "metadata", "status"]
-    steps = [item.path[len(location)] for item in layout.fields if _leads(item.path, location)]
+    steps = [item.path[len(location)] for item in fields if _leads(item.path, location)]
     return list(dict.fromkeys([*envelope, *steps]))
 
 
 def _leads(path: tuple[str, ...], location: Location) -> bool:
     return len(path) > len(location) and path[: len(location)] == tuple(location)
-
-
-def _class_in(hint: Any) -> Any:
-    """The declaration that a type of a field names, None when there is none."""
-    bare, _ = parts_of(hint)
-    if isinstance(bare, type) and is_dataclass(bare):
-        return bare
-    if get_origin(bare) in (Union, types.UnionType, tuple):
-        return next((found for part in get_args(bare) if (found := _class_in(part)) is not None), None)
-    return None

@@ -1,98 +1,219 @@
-"""Staged updates and evictions, as people write them: strategies, runs, approvals, evictions, disruption budgets."""
+"""Staged updates and evictions, as people write them: strategies, runs, approvals, evictions, disruption budgets.
+
+Sources: KubeFleet apis/placement and pkg/utils/validator; decisions D8, D9, D11, D12 for what gitfleet adds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
 
+from annotated_types import Len
+
+from gitfleet.api.annotations import At, Break, Check, Default, Form, Inline, OneOf, Only
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.labels import LabelSelector
+from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
-from gitfleet.api.placements import IntOrPercent
+from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.values import (
+    DURATION,
+    IntOrPercent,
+    LabelKey,
+    NamespaceName,
+    NonEmpty,
+    ObjectName,
+    Seconds,
+    ShortName,
+)
+from gitfleet.formats.int_or_percent import is_zero, read_int_or_percent
+
+_API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
+
+
+def _concurrency(value: Any) -> int | str:
+    amount = read_int_or_percent(value)
+    if is_zero(amount):
+        raise ValueError("must be at least 1, or 1% to 100%; raise it")
+    return amount
+
+
+def _index(value: Any) -> str | None:
+    # KubeFleet has a string here; a plain whole number cannot be misunderstood.
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or (text and not (text.isascii() and text.isdigit())):
+        raise ValueError('must be the number of a snapshot, such as "0"; correct it')
+    return text or None
+
+
+def _stage_name(text: str) -> str | None:
+    fits = text.isascii() and text.isalnum() and text == text.lower() and len(text) <= 63
+    return None if fits else "must be lower-case letters and digits only, 1 to 63; rename it"
+
+
+Concurrency = Annotated[
+    int | str, Form(_concurrency, {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]})
+]
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class NamespacedName:
     """namespace ("" = cluster-scoped) and name."""
 
-    namespace: str
-    name: str
+    namespace: Annotated[NamespaceName, Default("")]
+    name: ObjectName
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
+Key = Annotated[NamespacedName, Inline(("metadata",))]
+ShortKey = Annotated[NamespacedName, Inline(("metadata",), types={"name": ShortName})]
+"""For kinds whose names KubeFleet limits to 63 characters."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTask:
-    """type Approval or TimedWait (with `wait_seconds`)."""
+    """Something that must be over before the run goes on: Approval, or TimedWait (with `wait_seconds`)."""
 
-    type: str
-    wait_seconds: float | None = None
+    type: Annotated[str, OneOf("Approval", "TimedWait")]
+    wait_seconds: Annotated[float | None, DURATION, At("waitTime")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """One stage; `label_selector` None selects nothing, an empty one every cluster."""
+    """One stage: which clusters, in which order, how many at a time, and what stands before and after it.
 
-    name: str
+    `label_selector` None selects nothing, an empty one every cluster.
+    """
+
+    name: Annotated[str, Check(_stage_name)]
     label_selector: LabelSelector | None = None
-    sorting_label_key: str | None = None
-    max_concurrency: IntOrPercent = 1
-    before_tasks: tuple[StageTask, ...] = ()
-    after_tasks: tuple[StageTask, ...] = ()
+    sorting_label_key: LabelKey | None = None
+    max_concurrency: Concurrency = 1
+    before_tasks: Annotated[tuple[StageTask, ...], Len(0, 1), At("beforeStageTasks")] = ()
+    after_tasks: Annotated[tuple[StageTask, ...], Len(0, 2), At("afterStageTasks")] = ()
+    stuck_after: Seconds | None = None
+    max_failures: IntOrPercent | None = None
+    on_failure: Annotated[str, OneOf("Wait", "Stop", "Rollback")] | None = None
+    unreachable: Annotated[str, OneOf("Wait", "Skip", "Fail")] | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """Before a stage only an approval; after it at most one task of each type; TimedWait alone has a time."""
+        for index, task in enumerate(self.before_tasks):
+            if task.type != "Approval":
+                yield ("beforeStageTasks", index, "type"), "must be Approval before a stage; correct it"
+        for name, tasks in (("beforeStageTasks", self.before_tasks), ("afterStageTasks", self.after_tasks)):
+            for index, task in enumerate(tasks):
+                here = (name, index)
+                if task.type in [earlier.type for earlier in tasks[:index]]:
+                    yield (*here, "type"), f"{task.type} stands twice; remove one"
+                if task.type == "TimedWait" and task.wait_seconds is None:
+                    yield (*here, "waitTime"), "is required with type TimedWait; add a duration such as 1h"
+                if task.type == "Approval" and task.wait_seconds is not None:
+                    yield (*here, "waitTime"), "does not go with type Approval; remove it"
 
 
+def _by_scope(kind: str) -> Any:
+    """apiVersion and kind of a value whose kind has a cluster-scoped and a namespaced form."""
+    return lambda value: (_API_VERSION, kind if value.key.namespace else f"Cluster{kind}")
+
+
+@document("spec", identify=_by_scope("StagedUpdateStrategy"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedStrategy:
-    """ClusterStagedUpdateStrategy (namespace "") or StagedUpdateStrategy."""
+    """ClusterStagedUpdateStrategy (namespace "") or StagedUpdateStrategy: the stages through which a run goes."""
 
-    key: NamespacedName
-    stages: tuple[Stage, ...]
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
+    key: ShortKey
+    stages: Annotated[tuple[Stage, ...], Len(1, 31)]
+    membership: Annotated[str, OneOf("Abort", "Freeze")] | None = None
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    def breaks(self) -> Iterator[Break]:
+        """Stages have names of their own."""
+        names = [stage.name for stage in self.stages]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                yield ("spec", "stages", index, "name"), "is taken by an earlier stage; rename it"
 
 
+@document("spec", identify=_by_scope("StagedUpdateRun"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedRun:
-    """ClusterStagedUpdateRun (namespace "") or StagedUpdateRun; `state` None runs at once (decision D8)."""
+    """ClusterStagedUpdateRun (namespace "") or StagedUpdateRun: one rollout through the stages of a strategy.
 
-    key: NamespacedName
-    placement_name: str
-    strategy_name: str
-    resource_snapshot_index: str | None = None
-    state: str | None = None
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
+    `resource_snapshot_index` None means the latest; `state` None runs at once (decision D8).
+    """
+
+    key: ShortKey
+    placement_name: NonEmpty
+    strategy_name: Annotated[NonEmpty, At("spec", "stagedRolloutStrategyName")]
+    resource_snapshot_index: Annotated[str | None, Form(_index, {"type": "string", "pattern": "^[0-9]*$"})] = None
+    state: Annotated[str, OneOf("Initialize", "Run", "Stop")] | None = None
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
 
 
+@document("spec", identify=_by_scope("ApprovalRequest"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """(Cluster)ApprovalRequest as merged by people: the file's name or metadata.name, and its Approved condition."""
+    """(Cluster)ApprovalRequest as merged by people: a person's word on a stage.
 
-    key: NamespacedName
-    conditions: Conditions = ()
-    parent_run: str | None = None
-    target_stage: str | None = None
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
+    The condition Approved, True or False, is the decision.
+    """
+
+    key: Key
+    conditions: Annotated[Conditions, At("status", "conditions")] = ()
+    parent_run: Annotated[NonEmpty | None, At("spec", "parentStageRollout")] = None
+    target_stage: NonEmpty | None = None
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    def breaks(self) -> Iterator[Break]:
+        """A spec names both the run and the stage."""
+        for name, own, other in (
+            ("parentStageRollout", self.parent_run, self.target_stage),
+            ("targetStage", self.target_stage, self.parent_run),
+        ):
+            if own is None and other is not None:
+                yield ("spec", name), "is required; add it"
 
 
+@document("spec", identify=lambda _: (_API_VERSION, "ClusterResourcePlacementEviction"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eviction:
-    """ClusterResourcePlacementEviction."""
+    """ClusterResourcePlacementEviction: takes a placement off a cluster, once."""
 
-    name: str
-    placement_name: str
-    cluster_name: str
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
+    name: Annotated[ObjectName, At("metadata", "name")]
+    placement_name: NonEmpty
+    cluster_name: NonEmpty
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
 
 
+@document("spec", identify=lambda _: (_API_VERSION, "ClusterResourcePlacementDisruptionBudget"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionBudget:
-    """ClusterResourcePlacementDisruptionBudget: exactly one of the two; its name is the placement's."""
+    """ClusterResourcePlacementDisruptionBudget: limits evictions of the placement of the same name."""
 
-    name: str
+    name: Annotated[ShortName, At("metadata", "name")]
     max_unavailable: IntOrPercent | None = None
     min_available: IntOrPercent | None = None
-    body: JsonObject = field(default_factory=dict)
-    origin: Origin | None = None
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    def breaks(self) -> Iterator[Break]:
+        """Exactly one of the two."""
+        if (self.max_unavailable is None) == (self.min_available is None):
+            yield ("spec",), "needs exactly one of maxUnavailable and minAvailable; write one"
+
+    def breaks_beside(self, placement_type: str) -> Iterator[Break]:
+        """A PickAll placement has no fixed number, so only a plain minAvailable means something (KubeFleet's check)."""
+        if placement_type != "PickAll":
+            return
+        if self.max_unavailable is not None:
+            yield ("spec", "maxUnavailable"), "does not go with a PickAll placement; use minAvailable with a number"
+        if isinstance(self.min_available, str):
+            yield ("spec", "minAvailable"), "cannot be a percentage with a PickAll placement; write a number"

@@ -10,7 +10,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, Union, get_args, get_origin
 
-from gitfleet.api.annotations import Form, Only
+from gitfleet.api.annotations import FIRST_OF_LIST, Form, Only
 from gitfleet.api.layout import Field, Layout, find, layout_of, parts_of
 
 _Write = Callable[[Any], Any]
@@ -22,8 +22,14 @@ def write(value: Any) -> dict[str, Any]:
     return found
 
 
+def write_field(hint: Any, value: Any) -> Any:
+    """The file's content of one field of a type."""
+    one = _writer_of(hint)
+    return value if one is None else one(value)
+
+
 @cache
-def _writer_of_class(cls: type) -> _Write:
+def _writer_of_class(cls: Any) -> _Write:
     layout = layout_of(cls)
     rows = [_row(item) for item in layout.fields if item.only is not Only.MEMORY]
     if all(len(path) == 1 for _, path, _, _ in rows) and layout.document.identify is None:
@@ -77,10 +83,13 @@ def _writer_of(hint: Any) -> _Write | None:
     form = find(Form, extras)
     if form is not None:
         return form.write  # type: ignore[no-any-return]  # annotations of a type are untyped
+    if FIRST_OF_LIST in extras:
+        inner = _writer_of(bare) or (lambda item: item)
+        return lambda item: [] if item is None else [inner(item)]
     origin = get_origin(bare)
     if origin in (Union, types.UnionType):
-        inner = [_writer_of(part) for part in get_args(bare) if part is not type(None)]
-        return _optional(next((one for one in inner if one is not None), None))
+        parts = [_writer_of(part) for part in get_args(bare) if part is not type(None)]
+        return _optional(next((one for one in parts if one is not None), None))
     if origin is tuple:
         return _list_writer(_writer_of(get_args(bare)[0]))
     if isinstance(origin, type) and issubclass(origin, Mapping):

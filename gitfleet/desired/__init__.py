@@ -9,7 +9,6 @@ Nothing past this package sees raw YAML of ours (payload bodies excepted: they a
     is_read(path, mode), wanted_paths(paths, ...)  which entries of a tree are parsed, and which are looked at at all
     cache_key(path, blob), encode_parsed, decode_parsed    for keeping parsed files on disk
     manifests_of(path, blob, parsed)               the payload of one file
-    schema_for(kind), kinds()                      JSON Schemas for editors
 
 `read_desired` takes `DesiredRequest(commit, files, before, held, changed, accepted, contents, built)`:
     files      {path: SourceFile(mode, blob id, size, parsed: ParsedFile | None)} of the commit (parsed None:
@@ -30,7 +29,6 @@ from hashlib import sha256
 
 from gitfleet.api.objects import Manifest
 from gitfleet.desired.accept import Accepted, accept
-from gitfleet.desired.editors import kinds, schema_for
 from gitfleet.desired.paths import (
     IGNORE_FILE,
     MAX_FILE_BYTES,
@@ -70,7 +68,6 @@ __all__ = [
     "decode_parsed",
     "encode_parsed",
     "is_read",
-    "kinds",
     "kustomize_folders",
     "line_of",
     "manifests_of",
@@ -79,7 +76,6 @@ __all__ = [
     "read_desired",
     "read_file",
     "read_paths",
-    "schema_for",
     "wanted_paths",
 ]
 

@@ -8,33 +8,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel
-
+from gitfleet.api import dotted, read, read_state
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration
-from gitfleet.desired.breaks import dotted, read_shape
-from gitfleet.desired.clusters import MemberClusterSpecShape
-from gitfleet.desired.overrides import OverridePolicyShape, patch_path_break
-from gitfleet.desired.placement_files import PolicyShape, StrategyShape
-from gitfleet.desired.placement_shapes import TolerationShape
-from gitfleet.desired.placements import toleration_of
-from gitfleet.desired.staged import BudgetSpecShape, budget_breaks
+from gitfleet.api.overrides import ClusterResourceOverride, patch_path_break
+from gitfleet.api.placements import PlacementPolicy, PlacementType, RolloutStrategy, Toleration
+from gitfleet.api.staged import DisruptionBudget
 from gitfleet.desired.updates import policy_update_break, removed_tolerations
 
 
 def check_policy(policy: JsonObject) -> list[str]:
     """A placement's `spec.policy`."""
-    return _sentences(PolicyShape, policy)
+    return _sentences(PlacementPolicy, policy)
 
 
 def check_strategy(strategy: JsonObject) -> list[str]:
     """A placement's `spec.strategy` (decision D1: a budget of zero is a fault)."""
-    return _sentences(StrategyShape, strategy)
+    return _sentences(RolloutStrategy, strategy)
 
 
 def check_override_policy(policy: JsonObject) -> list[str]:
     """An override's `spec.policy`."""
-    return _sentences(OverridePolicyShape, policy)
+    spec = {"clusterResourceSelectors": [{"group": "", "version": "v1", "kind": "Namespace", "name": "any"}]}
+    return _sentences_of_spec(ClusterResourceOverride, {**spec, "policy": policy})
 
 
 def check_patch_path(path: str) -> list[str]:
@@ -45,14 +41,14 @@ def check_patch_path(path: str) -> list[str]:
 
 def check_taints(taints: Sequence[JsonObject]) -> list[str]:
     """A MemberCluster's `spec.taints`."""
-    return _sentences(MemberClusterSpecShape, {"taints": list(taints)})
+    return _sentences_of_spec(MemberCluster, {"taints": list(taints)})
 
 
 def check_disruption_budget(placement_type: str, budget: JsonObject) -> list[str]:
     """A disruption budget's `spec`, beside the type of the placement that it protects."""
-    shape, breaks = read_shape(BudgetSpecShape, dict(budget))
-    if shape is not None:
-        breaks = budget_breaks(placement_type, shape)
+    value, breaks = read(DisruptionBudget, _document(budget))
+    if value is not None:
+        breaks = list(value.breaks_beside(placement_type))
     return [f"{dotted(location)}: {sentence}" for location, sentence in breaks]
 
 
@@ -68,13 +64,21 @@ def check_policy_type_update(old: JsonObject | None, new: JsonObject | None) -> 
     return [sentence] if sentence else []
 
 
-def _sentences(shape: type[BaseModel], raw: JsonValue) -> list[str]:
-    _, breaks = read_shape(shape, raw)
+def _sentences(declaration: type, raw: JsonValue) -> list[str]:
+    _, breaks = read(declaration, raw)
     return [f"{dotted(location)}: {sentence}" for location, sentence in breaks]
 
 
+def _sentences_of_spec(declaration: type, spec: JsonObject) -> list[str]:
+    return _sentences(declaration, _document(spec))
+
+
+def _document(spec: JsonObject) -> JsonObject:
+    return {"apiVersion": "", "kind": "", "metadata": {"name": "any"}, "spec": spec}
+
+
 def _toleration(raw: JsonObject) -> Toleration:
-    return toleration_of(TolerationShape.model_validate(dict(raw)))
+    return read_state(Toleration, dict(raw))
 
 
 def _typed(policy: Any) -> PlacementPolicy | None:

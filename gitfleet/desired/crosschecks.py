@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from gitfleet.api import Break
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Manifest, Origin
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun
-from gitfleet.desired.breaks import Break
 from gitfleet.desired.paths import FLEET_FILE
 from gitfleet.desired.payload import known_scope, scope_break
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.scopes import declared_scopes
-from gitfleet.desired.staged import budget_breaks
 from gitfleet.desired.updates import (
     approval_update_breaks,
     eviction_update_breaks,
@@ -147,10 +146,10 @@ def budget_warnings(objects: Iterable[ReadObject]) -> Refusals:
         if isinstance(item.value, Placement)
     }
     return [
-        (item, (("spec", *location), sentence))
+        (item, note)
         for item in items
         if isinstance(item.value, DisruptionBudget) and (kind := types.get(PlacementKey("", item.value.name)))
-        for location, sentence in budget_breaks(kind, item.value)
+        for note in item.value.breaks_beside(kind)
     ]
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gitfleet.api import Break
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
-from gitfleet.desired.breaks import Break
-from gitfleet.desired.shapes import is_dns_subdomain
+from gitfleet.api.values import is_dns_subdomain
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 

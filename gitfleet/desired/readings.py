@@ -6,29 +6,22 @@ This work depends on the file alone, so a caller may keep the answer by (path, b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
+from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.kinds import KINDS, Kind
 from gitfleet.api.objects import JsonObject, JsonValue, Manifest, Origin
 from gitfleet.api.overrides import Override
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
-from gitfleet.desired.breaks import Break, Location, dotted, read_shape, without_nulls
-from gitfleet.desired.kinds import (
-    ENVELOPES,
-    KINDS,
-    OUR_GROUPS,
-    ROLLOUT_KINDS,
-    WRITTEN_BY_GITFLEET,
-    Kind,
-)
+from gitfleet.desired.kinds import ENVELOPES, OUR_GROUPS, ROLLOUT_KINDS, WRITTEN_BY_GITFLEET
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
-from gitfleet.desired.staged import ApprovalPayloadShape, approval_of_payload
 from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
 from gitfleet.formats.yaml_scalars import shown
 
@@ -202,15 +195,24 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
     kind = KINDS.get((group, name))
     if kind is None:
         return _unknown_kind(group, name, label)
+    made, breaks = _read(kind.declaration, value)
     value = without_nulls(value)
-    shape, breaks = read_shape(kind.shape, value)
     breaks += _top_breaks(kind, value, version)
     identity = _identity_of(value)
-    if shape is None or breaks:
+    if made is None or breaks:
         return _Found(label=label, identity=identity, breaks=breaks)
+    warnings = list(made.warnings()) if hasattr(made, "warnings") else []
+    return _Found(label=label, identity=identity, value=_written(made, value, origin), warnings=warnings)
+
+
+def _read(declaration: Any, value: JsonObject) -> tuple[Any, list[Break]]:
+    return read(declaration, value)
+
+
+def _written(made: Any, value: JsonObject, origin: Origin) -> Any:
+    """A value with the object as it was written, without status, and where."""
     body = {field_name: part for field_name, part in value.items() if field_name != "status"}
-    made = kind.make(shape, body, origin)
-    return _Found(label=label, identity=identity, value=made, warnings=list(kind.warnings(shape)))
+    return replace(made, body=body, origin=origin)
 
 
 def _unknown_kind(group: str, name: str, label: str) -> _Found:
@@ -225,7 +227,7 @@ def _unknown_kind(group: str, name: str, label: str) -> _Found:
 
 
 def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Break]:
-    """What the shape cannot see: the version, and whether a namespace must be or must not be there."""
+    """What the declaration cannot see: the version, and whether a namespace must be or must not be there."""
     breaks: list[Break] = []
     if version not in kind.versions:
         sentence = f"is not a version of {kind.name} that gitfleet reads; use {kind.group}/{kind.versions[0]}"
@@ -260,9 +262,12 @@ def _bare_approval(path: str, value: dict[str, Any], origin: Origin) -> _Found |
     key = NamespacedName(folder.removeprefix("approvals").strip("/"), file_name.rpartition(".")[0])
     kind = "ApprovalRequest" if key.namespace else "ClusterApprovalRequest"
     identity = (PLACEMENT_GROUP, kind, key.namespace, key.name)
-    shape, breaks = read_shape(ApprovalPayloadShape, without_nulls(value))
-    made = approval_of_payload(shape, key, value, origin) if shape is not None else None
-    return _Found(label=f"{kind}/{key}", identity=identity, value=made, breaks=breaks)
+    given = {"apiVersion": PLACEMENT_GROUP, "kind": kind, "metadata": {"namespace": key.namespace, "name": key.name}}
+    made, breaks = read(
+        Approval, {**value, **given} if key.namespace else {**value, **given, "metadata": {"name": key.name}}
+    )
+    written = _written(made, value, origin) if made is not None else None
+    return _Found(label=f"{kind}/{key}", identity=identity, value=written, breaks=breaks)
 
 
 def _label(value: Mapping[str, Any]) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from gitfleet.api import Break
 from gitfleet.api.placements import Placement, PlacementPolicy, PlacementType, Toleration
 from gitfleet.api.staged import Approval, Eviction, StagedRun
-from gitfleet.desired.breaks import Break
 
 _RECREATE: Final = "remove the object in one commit and add it anew in another to change it"
 _FORBIDDEN_STATES: Final = frozenset({("Initialize", "Stop"), ("Run", "Initialize"), ("Stop", "Initialize")})

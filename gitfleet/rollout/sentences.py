@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.placements import IntOrPercent
+from gitfleet.api.values import IntOrPercent
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.classes import Classes
 from gitfleet.rollout.limits import Budget

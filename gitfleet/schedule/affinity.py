@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm, PreferredTerm
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.placements import ClusterSelectorTerm, PlacementKey, PlacementPolicy, PreferredTerm
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import Fact
 from gitfleet.schedule.partitions import Partition, add_points

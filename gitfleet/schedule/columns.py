@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
-from gitfleet.formats.canonical_json import json_bytes
+import orjson
+
 from gitfleet.schedule.bits import set_of
 
 _MANY_UPDATES = 64
@@ -75,7 +76,7 @@ class Column:
     @property
     def digest(self) -> bytes:
         """Equal for equal columns of the same clusters."""
-        return self.once("digest", lambda: sha256(json_bytes(self.values)).digest())
+        return self.once("digest", lambda: sha256(orjson.dumps(self.values)).digest())
 
     def changed(self, updates: Iterable[tuple[int, str | None]]) -> Column:
         """The column after some clusters say something else; the same object when none does."""

@@ -14,8 +14,9 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
+import orjson
+
 from gitfleet.api.clusters import MEMBER_NAME_LABEL, MemberCluster
-from gitfleet.formats.canonical_json import digest_of, json_bytes, json_text
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, Standing, standing_of
 
@@ -81,7 +82,7 @@ class FleetIndex:
     @property
     def membership(self) -> bytes:
         """A digest of the clusters' names."""
-        return self.once("membership", lambda: sha256(json_bytes(self.names)).digest())
+        return self.once("membership", lambda: sha256(orjson.dumps(self.names)).digest())
 
     @property
     def version(self) -> str:
@@ -207,7 +208,7 @@ def property_text(cluster: MemberCluster, name: str) -> str | None:
 def _taints_text(cluster: MemberCluster) -> str | None:
     if not cluster.taints:
         return None
-    return json_text([[taint.key, taint.value, taint.effect] for taint in cluster.taints])
+    return orjson.dumps([[taint.key, taint.value, taint.effect] for taint in cluster.taints]).decode()
 
 
 def _namespace_text(cluster: MemberCluster, namespace: str) -> str:
@@ -228,4 +229,4 @@ def _everything(cluster: MemberCluster) -> str:
         [dict(usage.capacity), dict(usage.allocatable), dict(usage.available)],
         None if status.namespaces is None else sorted(status.namespaces),
     )
-    return digest_of(seen)
+    return sha256(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS)).hexdigest()

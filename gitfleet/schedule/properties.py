@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import TypeAlias
 
+from gitfleet.api.cluster_selectors import PropertyRequirement
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.placements import PropertyRequirement
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 from gitfleet.schedule.bits import positions, set_of
 from gitfleet.schedule.columns import Column

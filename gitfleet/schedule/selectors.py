@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.placements import ClusterSelectorTerm
 from gitfleet.schedule.fleet import Fact, FleetIndex
 from gitfleet.schedule.plugins import Unschedulable
 from gitfleet.schedule.properties import requirement_holds, requirement_members

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict
 from typing import Final
 
+from gitfleet.api import write
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.formats.canonical_json import digest_of
@@ -57,13 +57,7 @@ def current_overrides(
 
 
 def _with(override: Override, snapshots: tuple[OverrideSnapshot, ...]) -> tuple[OverrideSnapshot, ...]:
-    content = digest_of(
-        {
-            "placement": override.placement,
-            "resources": [asdict(resource) for resource in override.resources],
-            "rules": [asdict(rule) for rule in override.rules],
-        }
-    )
+    content = digest_of(write(override)["spec"])
     if snapshots and snapshots[-1].hash == content:
         return snapshots
     index = snapshots[-1].index + 1 if snapshots else 0

@@ -109,7 +109,7 @@ def _targets(snapshot: ResourceSnapshot) -> set[Target]:
 def _names(override: Override, placement: PlacementKey) -> bool:
     if override.placement is None:
         return True
-    name, scope = override.placement
+    name, scope = override.placement.name, override.placement.scope
     if scope == "Namespaced":
         return bool(placement.namespace) and placement == PlacementKey(override.key.namespace, name)
     return not placement.namespace and placement.name == name

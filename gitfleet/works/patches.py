@@ -6,11 +6,12 @@ from typing import Any, Final, cast
 
 import jsonpatch
 import jsonpointer
+import orjson
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import JsonPatch
-from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
+from gitfleet.formats.canonical_json import canonical_json
 
 _NAME: Final = "${MEMBER-CLUSTER-NAME}"
 _LABEL: Final = "${MEMBER-CLUSTER-LABEL-KEY-"
@@ -31,9 +32,9 @@ class CompiledPatch:
         self.tokens: tuple[str, ...] = tuple(jsonpointer.JsonPointer(patch.path).parts)
         self._operation = patch.op
         takes_value = patch.op != "remove"
-        text = canonical_json(patch.value) if takes_value else b""
+        text = canonical_json(patch.operand) if takes_value else b""
         self._template = text.decode() if _VARIABLE in text else None
-        self._fixed = None if self._template is not None else self._compile(patch.value if takes_value else None)
+        self._fixed = None if self._template is not None else self._compile(patch.operand if takes_value else None)
 
     def apply(self, body: JsonObject, cluster: MemberCluster) -> JsonObject:
         """The object after the operation: new along the path, shared everywhere else. PatchError when it does not
@@ -66,8 +67,8 @@ class CompiledPatch:
                 raise PatchError(f"label key {_plain(label)} not found on cluster {cluster.name}")
             text = text.replace(f"{_LABEL}{label}}}", labels[label])
         try:
-            return parse_json(text)
-        except NotJson:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
             raise PatchError(f"the value of {self.path} is no JSON once its variables are replaced") from None
 
     def _open(self, body: JsonObject) -> dict[str, Any]:

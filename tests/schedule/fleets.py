@@ -10,21 +10,17 @@ from typing import Any
 from hypothesis import strategies as st
 
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
-from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, Taint
-from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.placements import (
+from gitfleet.api.cluster_selectors import (
     ClusterAffinity,
     ClusterSelectorTerm,
-    PlacementKey,
-    PlacementPolicy,
-    PlacementType,
     PreferredTerm,
     PropertyRequirement,
     PropertySorter,
-    Toleration,
-    TopologySpreadConstraint,
 )
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, Taint
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType, Toleration, TopologySpreadConstraint
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

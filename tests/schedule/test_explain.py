@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PreferredTerm, PropertyRequirement
 from gitfleet.api.clusters import MemberCluster, Taint
 from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.placements import (
-    ClusterAffinity,
-    ClusterSelectorTerm,
-    PlacementKey,
-    PlacementPolicy,
-    PreferredTerm,
-    PropertyRequirement,
-)
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.schedule import explain, index_fleet
 from tests.schedule.fleets import NOW, agent, binding, cluster, pick_fixed, pick_n, request, required, spread
 

@@ -143,7 +143,7 @@ def test_pick_fixed_with_no_names_gives_everything_up() -> None:
 
 
 def test_an_unparsable_property_aborts_and_keeps_the_bindings() -> None:
-    from gitfleet.api.placements import ClusterAffinity, ClusterSelectorTerm, PropertyRequirement
+    from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PropertyRequirement
 
     term = ClusterSelectorTerm(property_requirements=(PropertyRequirement("cost", "Lt", ("5",)),))
     policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PreferredTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Origin
-from gitfleet.api.placements import ClusterAffinity, ClusterSelectorTerm, PlacementPolicy, PreferredTerm
+from gitfleet.api.placements import PlacementPolicy
 from gitfleet.loop.plugin_guard import guarded
 from gitfleet.ports.scheduling import (
     ClusterSet,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule, override_type
 from gitfleet.snapshots import current_overrides, split_by_size, strip, take_override_snapshots
 from tests.snapshots.builders import manifest
 
@@ -69,7 +69,7 @@ def test_split_keeps_order_and_limit(sizes: list[int], limit: int) -> None:
 
 
 def override(value: str, name: str = "cro", ns: str = "", **more: Any) -> Override:
-    return Override(
+    return override_type(ns)(
         key=OverrideKey(ns, name),
         resources=(OverriddenResource("", "v1", "Namespace", "web"),),
         rules=(OverrideRule(cluster_terms=(), patches=(JsonPatch("add", "/metadata/labels/a", value),)),),

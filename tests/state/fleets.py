@@ -15,6 +15,13 @@ from gitfleet.api.bindings import (
     DivergedObject,
     FailedObject,
 )
+from gitfleet.api.cluster_selectors import (
+    ClusterAffinity,
+    ClusterSelectorTerm,
+    PreferredTerm,
+    PropertyRequirement,
+    PropertySorter,
+)
 from gitfleet.api.clusters import (
     AgentStatus,
     ClusterStatus,
@@ -22,6 +29,7 @@ from gitfleet.api.clusters import (
     MemberCluster,
     PropertyValue,
     ResourceUsage,
+    SecretKey,
     Taint,
 )
 from gitfleet.api.conditions import Condition, Status
@@ -29,21 +37,23 @@ from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
-from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.overrides import (
+    JsonPatch,
+    OverriddenResource,
+    OverrideKey,
+    OverridePlacement,
+    OverrideRule,
+    override_type,
+)
 from gitfleet.api.placements import (
     ApplyStrategy,
     ApplyStrategyType,
-    ClusterAffinity,
-    ClusterSelectorTerm,
     ComparisonOption,
     DeletePropagation,
     Placement,
     PlacementKey,
     PlacementPolicy,
     PlacementType,
-    PreferredTerm,
-    PropertyRequirement,
-    PropertySorter,
     ResourceSelector,
     RollingUpdate,
     RolloutStrategy,
@@ -281,7 +291,7 @@ def clusters_of(name: str) -> st.SearchStrategy[MemberCluster]:
             Connection,
             context=st.none() | texts,
             kubeconfig_file=st.none() | texts,
-            kubeconfig_secret=st.none() | st.tuples(texts, texts, texts),
+            kubeconfig_secret=st.none() | st.builds(SecretKey, texts, texts, texts),
             in_cluster=st.booleans(),
             pull=st.booleans(),
             simulated=st.booleans(),
@@ -310,16 +320,14 @@ def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnaps
         OverrideRule,
         cluster_terms=st.none() | tuples(terms),
         override_type=words,
-        patches=tuples(
-            st.builds(JsonPatch, words, texts, json_values) | st.builds(lambda: JsonPatch("remove", "/a", None, False))
-        ),
+        patches=tuples(st.builds(JsonPatch, words, texts, json_values) | st.builds(lambda: JsonPatch("remove", "/a"))),
     )
     override = st.builds(
-        Override,
+        override_type(key.namespace),
         key=st.just(key),
         resources=tuples(st.builds(OverriddenResource, texts, texts, texts, texts)),
         rules=tuples(rules),
-        placement=st.none() | st.tuples(names, words),
+        placement=st.none() | st.builds(OverridePlacement, names, words),
         labels=maps,
         body=bodies,
     )

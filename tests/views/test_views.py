@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
+from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import BadInput
@@ -24,10 +24,10 @@ def fleet() -> FleetState:
     """The small fleet, a namespaced placement and an override with two snapshots."""
     base = small_fleet()
     key = PlacementKey("shop", "cart")
-    override = Override(
+    override = ClusterResourceOverride(
         key=OverrideKey("", "cro"),
         resources=(OverriddenResource("apps", "v1", "Deployment", "web"),),
-        rules=(OverrideRule(cluster_terms=(), patches=(JsonPatch("remove", "/spec", has_value=False),)),),
+        rules=(OverrideRule(cluster_terms=(), patches=(JsonPatch("remove", "/spec"),)),),
     )
     snapshots = tuple(OverrideSnapshot(override=override, index=index, hash="h") for index in (0, 1))
     cart = record("cart", binding(key, "eu-1"), namespace="shop")

@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import JsonObject, Manifest, Origin, key_of
-from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
-from gitfleet.api.placements import ClusterSelectorTerm, PlacementKey
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, OverrideKey, OverrideRule, override_type
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
@@ -64,7 +65,7 @@ def rule(*patches: JsonPatch, region: str | None = None, delete: bool = False) -
 def override(name: str, selects: Manifest, *rules: OverrideRule, ns: str = "", **more: Any) -> OverrideSnapshot:
     key = selects.key
     return OverrideSnapshot(
-        override=Override(
+        override=override_type(ns)(
             key=OverrideKey(ns, name),
             resources=(OverriddenResource(key.group, key.version, key.kind, key.name),),
             rules=rules,

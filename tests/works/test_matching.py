@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.overrides import OverrideRule
-from gitfleet.api.placements import ClusterSelectorTerm, PlacementKey
+from gitfleet.api.overrides import OverridePlacement, OverrideRule
+from gitfleet.api.placements import PlacementKey
 from gitfleet.works import overrides_by_cluster, overrides_for
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, obj, override, rule, snapshot
 
@@ -36,8 +37,8 @@ def test_a_namespace_override_concerns_a_snapshot_with_objects_of_that_namespace
 
 
 def test_an_override_may_name_its_placement() -> None:
-    here = override("here", SETTINGS, rule(), ns="web", placement=("web", "Cluster"))
-    namespaced = override("there", SETTINGS, rule(), ns="web", placement=("web", "Namespaced"))
+    here = override("here", SETTINGS, rule(), ns="web", placement=OverridePlacement("web", "Cluster"))
+    namespaced = override("there", SETTINGS, rule(), ns="web", placement=OverridePlacement("web", "Namespaced"))
     both = [here, namespaced]
     assert overrides_for(WEB, ALL, both, EAST) == ((), ("web/here-0",))
     assert overrides_for(PlacementKey("", "api"), ALL, both, EAST) == ((), ())

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch, OverrideRule
-from gitfleet.api.placements import ClusterSelectorTerm
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.works import render_work
 from tests.works.builders import (
@@ -125,7 +125,7 @@ ON_SETTINGS = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "set
     ("patch", "message"),
     [
         (replace_("/data/zzz", "2"), "replace /data/zzz: nothing is there"),
-        (JsonPatch("remove", "/data/zzz", has_value=False), "remove /data/zzz: nothing is there"),
+        (JsonPatch("remove", "/data/zzz"), "remove /data/zzz: nothing is there"),
         (add("/metadata/labels/x", "2"), "add /metadata/labels/x: /metadata/labels is not there or cannot hold it"),
         (add("/data/a/b/c", "2"), "add /data/a/b/c: /data/a is not there or cannot hold it"),
         (add("/data/a/b", "2"), "add /data/a/b: /data/a is not there or cannot hold it"),

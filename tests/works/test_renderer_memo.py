@@ -16,7 +16,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.works import Renderer
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, binding_of, override, rule, snapshot
 
-FEW = override("few", NAMESPACE, rule(JsonPatch("add", "/metadata/labels", {"region": "eu"}, True), region="eu"))
+FEW = override("few", NAMESPACE, rule(JsonPatch("add", "/metadata/labels", {"region": "eu"}), region="eu"))
 OTHER = override("few", NAMESPACE, rule(delete=True))
 RESOURCES = snapshot(NAMESPACE, SETTINGS)
 BINDING = replace(binding_of(EAST), resource_snapshot=RESOURCES.name, cluster_resource_overrides=(FEW.reference,))

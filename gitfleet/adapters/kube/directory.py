@@ -123,7 +123,8 @@ class KubeDirectory:
             path = self._file(name, connection.kubeconfig_file)
             return read_kubeconfig(path, f"the kubeconfig {path.name} of {name}").access(self._rules, now)
         if connection.kubeconfig_secret is not None:
-            namespace, secret, key = connection.kubeconfig_secret
+            place = connection.kubeconfig_secret
+            namespace, secret, key = place.namespace, place.name, place.key
             content = self._secret(namespace, secret, key)
             source = f"the kubeconfig in Secret {namespace}/{secret} of {name}"
             return parse_kubeconfig(content, source, self._secret_folder()).access(self._secret_rules, now)

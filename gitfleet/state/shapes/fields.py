@@ -10,9 +10,12 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, TypeVar
 
+import orjson
+
+from gitfleet.api import Misshapen as Misshapen
 from gitfleet.api.conditions import Condition, Conditions, Status
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
+from gitfleet.formats.canonical_json import canonical_json
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -20,10 +23,6 @@ PLACEMENT_LABEL = "kubernetes-fleet.io/parent-CRP"
 LATEST_LABEL = "kubernetes-fleet.io/is-latest-snapshot"
 OURS = "gitfleet"
 """The part of `status` that holds what KubeFleet has no field for."""
-
-
-class Misshapen(ValueError):
-    """A field is missing or is not of its type."""
 
 
 def need_text(source: Mapping[str, Any], key: str) -> str:
@@ -242,8 +241,8 @@ def read_written(ours: Mapping[str, Any]) -> JsonObject:
     if text is None:
         return {}
     try:
-        body = parse_json(text)
-    except NotJson:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError:
         body = None
     if not isinstance(body, dict):
         raise Misshapen("`written` must be a JSON object")

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.objects import JsonObject
-from gitfleet.api.placements import (
+from gitfleet.api.cluster_selectors import (
     ClusterAffinity,
     ClusterSelectorTerm,
-    PlacementPolicy,
-    PlacementType,
     PreferredTerm,
     PropertyRequirement,
     PropertySorter,
-    Toleration,
-    TopologySpreadConstraint,
 )
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration, TopologySpreadConstraint
 from gitfleet.state.shapes.fields import (
     choice_at,
     int_at,

@@ -15,7 +15,7 @@ import pytest
 
 from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
-from gitfleet.api.clusters import Connection, MemberCluster
+from gitfleet.api.clusters import Connection, MemberCluster, SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
 from tests.adapters.kube.stub import serving
 
@@ -79,7 +79,7 @@ def test_contexts_files_and_secrets_are_found(tmp_path: Path) -> None:
         for connection in (
             {"context": "here"},
             {"kubeconfig_file": "config"},
-            {"kubeconfig_secret": ("fleet", "c1", "value")},
+            {"kubeconfig_secret": SecretKey("fleet", "c1", "value")},
         ):
             assert directory.client(member(**connection)).observe([]).reachable
         assert asked == [("fleet", "c1", "value")]

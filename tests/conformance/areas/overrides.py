@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from gitfleet.api.annotations import Absent
 from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest, Origin, key_of
-from gitfleet.api.overrides import JsonPatch, OverriddenResource, Override, OverrideKey, OverrideRule
-from gitfleet.api.placements import ClusterSelectorTerm, PlacementKey
+from gitfleet.api.overrides import JsonPatch, OverriddenResource, OverrideKey, OverrideRule, override_type
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.works import render_work
@@ -42,7 +44,7 @@ def override_rule(given: Mapping[str, Any]) -> OverrideRule:
         else tuple(ClusterSelectorTerm(label_selector=label_selector(t.get("labelSelector"))) for t in terms),
         override_type=given.get("overrideType") or "JSONPatch",
         patches=tuple(
-            JsonPatch(p["op"], p["path"], p.get("value"), "value" in p) for p in given.get("jsonPatchOverrides") or ()
+            JsonPatch(p["op"], p["path"], p.get("value", Absent.ABSENT)) for p in given.get("jsonPatchOverrides") or ()
         ),
     )
 
@@ -61,7 +63,7 @@ def run_overrides(case: dict[str, Any]) -> str | None:
     )
     overrides = {}
     for number, rules in enumerate(given["overrides"]):
-        override = Override(
+        override = override_type("")(
             key=OverrideKey("", f"o{number:03}"), resources=(target,), rules=tuple(override_rule(r) for r in rules)
         )
         snapshot = OverrideSnapshot(override=override, index=0, hash=digest_of(rules))

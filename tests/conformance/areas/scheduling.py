@@ -10,21 +10,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
-from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
-from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.placements import (
+from gitfleet.api.cluster_selectors import (
     ClusterAffinity,
     ClusterSelectorTerm,
-    PlacementKey,
-    PlacementPolicy,
-    PlacementType,
     PreferredTerm,
     PropertyRequirement,
     PropertySorter,
-    Toleration,
-    TopologySpreadConstraint,
 )
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType, Toleration, TopologySpreadConstraint
 from gitfleet.formats.quantities import parse_quantity
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule import DEFAULT_PROFILE, index_fleet, schedule

@@ -1,0 +1,146 @@
+"""Terms over clusters: the labels and properties that a placement or an override requires or prefers.
+
+Rules: KubeFleet pkg/utils/validator/placement.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from annotated_types import Interval, Len
+
+from gitfleet.api.annotations import Accept, At, Break, OneOf, below
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.values import NonEmpty, QuantityText, is_qualified_name
+from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
+
+RESOURCE_PROPERTY_PREFIX: Final = "resources.kubernetes-fleet.io/"
+_CAPACITIES: Final = ("total", "allocatable", "available")
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyRequirement:
+    """name, operator (Gt Ge Eq Ne Lt Le) and exactly one quantity."""
+
+    name: NonEmpty
+    operator: Annotated[str, OneOf("Gt", "Ge", "Eq", "Ne", "Lt", "Le")]
+    values: tuple[QuantityText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PropertySorter:
+    """Sorts clusters by a property; order Ascending or Descending."""
+
+    name: NonEmpty
+    sort_order: Annotated[str, OneOf("Ascending", "Descending")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSelectorTerm:
+    """A term: labels AND properties; an absent (None) or empty part matches every cluster."""
+
+    label_selector: LabelSelector | None = None
+    property_requirements: Annotated[tuple[PropertyRequirement, ...], At("propertySelector", "matchExpressions")] = ()
+    property_sorter: PropertySorter | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """Names, quantities and contradictions between requirements on properties."""
+        if self.property_sorter is not None and (sentence := _property_name_break(self.property_sorter.name)):
+            yield ("propertySorter", "name"), sentence
+        breaks = list(_requirement_breaks(self.property_requirements))
+        yield from below(("propertySelector", "matchExpressions"), breaks)
+
+
+def _lone_item(value: Any) -> Any:
+    # The seed (PickN placement type) writes a list of one where KubeFleet's own type has the mapping itself.
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredTerm:
+    """A preference with its weight (-100..100)."""
+
+    weight: Annotated[int, Interval(ge=-100, le=100)]
+    preference: Annotated[ClusterSelectorTerm, Accept(_lone_item)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAffinity:
+    """required: terms ORed, an empty tuple means no requirement; preferred: summed."""
+
+    required: Annotated[
+        tuple[ClusterSelectorTerm, ...],
+        Len(0, 10),
+        At(_REQUIRED, "clusterSelectorTerms"),
+    ] = ()
+    preferred: Annotated[tuple[PreferredTerm, ...], At(_PREFERRED)] = ()
+
+    def breaks(self) -> Iterator[Break]:
+        """Sorters only sort what is preferred, property selectors only filter what is required."""
+        for index, term in enumerate(self.required):
+            if term.property_sorter is not None:
+                location = (_REQUIRED, "clusterSelectorTerms", index, "propertySorter")
+                yield location, "only sorts preferred clusters; move it to a preferred term"
+        for index, preferred in enumerate(self.preferred):
+            if preferred.preference.property_requirements:
+                sentence = "is only for required terms; use propertySorter, or move it to a required term"
+                yield (_PREFERRED, index, "preference", "propertySelector"), sentence
+
+
+def _requirement_breaks(requirements: Sequence[PropertyRequirement]) -> Iterator[Break]:
+    sound: dict[str, list[tuple[int, str, Quantity]]] = {}
+    for index, requirement in enumerate(requirements):
+        if sentence := _property_name_break(requirement.name):
+            yield (index, "name"), sentence
+        if len(requirement.values) != 1:
+            yield (index, "values"), f"{requirement.operator} takes exactly one value; give one quantity"
+            continue
+        try:
+            quantity = parse_quantity(requirement.values[0])
+        except InvalidQuantity as error:
+            yield (index, "values", 0), f"{error.reason}; write one such as 2, 1.5 or 800Mi"
+            continue
+        sound.setdefault(requirement.name, []).append((index, requirement.operator, quantity))
+    for name, found in sound.items():
+        yield from _contradictions(name, found)
+
+
+def _contradictions(name: str, requirements: Sequence[tuple[int, str, Quantity]]) -> Iterator[Break]:
+    """The first requirement, in order, that no value can satisfy together with those before it."""
+    for position in range(1, len(requirements)):
+        if not _satisfiable([(operator, value) for _, operator, value in requirements[: position + 1]]):
+            index = requirements[position][0]
+            yield (index,), f'contradicts an earlier requirement on "{name}", so no cluster can match; remove one'
+            return
+
+
+def _satisfiable(requirements: Sequence[tuple[str, Quantity]]) -> bool:
+    equal = {value for operator, value in requirements if operator == "Eq"}
+    if len(equal) > 1:
+        return False
+    lower = max(((v, op == "Gt") for op, v in requirements if op in ("Gt", "Ge")), default=None)
+    upper = min(((v, op != "Lt") for op, v in requirements if op in ("Lt", "Le")), default=None)
+    if lower and upper and (lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or not upper[1]))):
+        return False
+    for value in equal:
+        if any(operator == "Ne" and other == value for operator, other in requirements):
+            return False
+        if lower and (value < lower[0] or (value == lower[0] and lower[1])):
+            return False
+        if upper and (value > upper[0] or (value == upper[0] and not upper[1])):
+            return False
+    return True
+
+
+def _property_name_break(name: str) -> str | None:
+    if not is_qualified_name(name):
+        return "is not a valid property name; use letters, digits and -_. with an optional dns.prefix/"
+    if name.startswith(RESOURCE_PROPERTY_PREFIX):
+        capacity, dash, resource = name.removeprefix(RESOURCE_PROPERTY_PREFIX).partition("-")
+        if not dash or not resource or capacity not in _CAPACITIES:
+            return f"must be {RESOURCE_PROPERTY_PREFIX}<total, allocatable or available>-<resource>; correct it"
+    return None

@@ -1,0 +1,132 @@
+"""JSON Schemas of declarations (2020-12), for editors: what people may write, with every bound and every default."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final, Literal, Union, get_args, get_origin
+
+import annotated_types as limits
+
+from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Check, Form, OneOf, Only
+from gitfleet.api.layout import Field, find, layout_of, parts_of
+from gitfleet.api.reading import METADATA
+from gitfleet.api.writing import write_field
+
+_SCALARS: Final[Mapping[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def json_schema(cls: type) -> dict[str, Any]:
+    """The schema of a declaration; the declarations in it stand under `$defs`."""
+    definitions: dict[str, Any] = {}
+    schema = _class_schema(cls, definitions)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _class_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    layout = layout_of(cls)
+    tree: dict[str, Any] = {}
+    if layout.document.identify is not None:
+        tree = {"apiVersion": str, "kind": str, "metadata": dict(METADATA), "status": Mapping[str, Any]}
+    for item in layout.fields:
+        if item.only is Only.STATE:
+            continue
+        here = tree
+        for step in item.path[:-1]:
+            if not isinstance(here.get(step), dict):
+                here[step] = {}
+            here = here[step]
+        here[item.path[-1]] = item
+    schema = _section(tree, (), layout.lenient, definitions)
+    if layout.document.lenient:
+        del schema["additionalProperties"]
+    return {"title": cls.__name__, "description": inspect.cleandoc(cls.__doc__ or ""), **schema}
+
+
+def _section(
+    tree: Mapping[str, Any], path: tuple[str, ...], lenient: frozenset[tuple[str, ...]], definitions: dict[str, Any]
+) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for name, item in tree.items():
+        if isinstance(item, dict):
+            properties[name] = _section(item, (*path, name), lenient, definitions)
+            needed = "required" in properties[name]
+        elif isinstance(item, Field):
+            properties[name] = _field_schema(item, definitions)
+            needed = item.required
+        else:
+            properties[name] = _schema(item, definitions)
+            needed = name in ("apiVersion", "kind")
+        if needed:
+            required.append(name)
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    if path not in lenient:
+        schema["additionalProperties"] = False
+    return {**schema, "required": required} if required else schema
+
+
+def _field_schema(item: Field, definitions: dict[str, Any]) -> dict[str, Any]:
+    schema = _schema(item.type, definitions)
+    if item.required or item.absent is None or item.absent is Absent.ABSENT:
+        return schema
+    return {**schema, "default": write_field(item.type, item.absent)}
+
+
+def _schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    bare, extras = parts_of(hint)
+    form = find(Form, extras)
+    if form is not None:
+        return dict(form.schema)
+    if FIRST_OF_LIST in extras:
+        return {"type": "array", "items": _schema(bare, definitions)}
+    choice = find(OneOf, extras)
+    schema: dict[str, Any] = {"enum": list(choice.values)} if choice is not None else _bare_schema(bare, definitions)
+    for extra in extras:
+        if isinstance(extra, Check):
+            schema |= extra.schema
+    return schema | _limits(extras, schema.get("type"))
+
+
+def _limits(extras: tuple[Any, ...], kind: Any) -> dict[str, Any]:
+    words = ("minItems", "maxItems") if kind == "array" else ("minLength", "maxLength")
+    found: dict[str, Any] = {}
+    for extra in extras:
+        if isinstance(extra, limits.Len):
+            found |= {words[0]: extra.min_length or None, words[1]: extra.max_length}
+        elif isinstance(extra, limits.MinLen):
+            found[words[0]] = extra.min_length
+        elif isinstance(extra, limits.Interval):
+            found |= {"minimum": extra.ge, "maximum": extra.le}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _bare_schema(bare: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    if bare in _SCALARS:
+        return {"type": _SCALARS[bare]}
+    origin, arguments = get_origin(bare), get_args(bare)
+    if origin in (Union, types.UnionType):
+        inner = [part for part in arguments if part is not type(None)]
+        return _schema(inner[0], definitions)
+    if origin is tuple:
+        return {"type": "array", "items": _schema(arguments[0], definitions)}
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        values = _schema(arguments[1], definitions)
+        return {"type": "object", **({"additionalProperties": values} if values else {})}
+    if isinstance(bare, type) and issubclass(bare, Enum):
+        return {"enum": [member.value for member in bare]}
+    if isinstance(bare, type) and dataclasses.is_dataclass(bare):
+        if bare.__name__ not in definitions:
+            definitions[bare.__name__] = {}
+            definitions[bare.__name__] = _class_schema(bare, definitions)
+        return {"$ref": f"#/$defs/{bare.__name__}"}
+    return {}

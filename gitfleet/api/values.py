@@ -1,0 +1,96 @@
+"""The values that the fields of all kinds share: names, labels, quantities, durations, times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+import orjson
+from annotated_types import MinLen
+
+from gitfleet.api.annotations import Accept, Check, Form
+from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.durations import PATTERN, read_seconds, seconds_text
+from gitfleet.formats.int_or_percent import SCHEMA as INT_OR_PERCENT_SCHEMA
+from gitfleet.formats.int_or_percent import read_int_or_percent
+from gitfleet.formats.json_values import JsonObject
+from gitfleet.formats.times import read_time, time_text
+
+_DNS_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_DNS_SUBDOMAIN: Final = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_NAMESPACE: Final = re.compile(_DNS_LABEL)
+_NAME_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+
+
+def is_dns_subdomain(text: str, longest: int = 253) -> bool:
+    """Kubernetes' DNS-1123 subdomain: what most objects' names are."""
+    return len(text) <= longest and _DNS_SUBDOMAIN.fullmatch(text) is not None
+
+
+def is_qualified_name(text: str) -> bool:
+    """Kubernetes' qualified name, such as a label key: an optional DNS prefix and slash, a name of at most 63."""
+    prefix, slash, name = text.rpartition("/")
+    return _NAME_PART.fullmatch(name) is not None and (not slash or is_dns_subdomain(prefix))
+
+
+def is_label_value(text: str) -> bool:
+    """Kubernetes' label value: at most 63 of letters, digits, `-_.`, beginning and ending with a letter or digit."""
+    return _LABEL_VALUE.fullmatch(text) is not None
+
+
+def _unless(holds: Callable[[str], bool], sentence: str) -> Check:
+    return Check(lambda text: None if holds(text) else sentence)
+
+
+def _number_as_text(value: Any) -> Any:
+    # The seed (PickN placement type) writes `critical-level: 1`: a whole number stands for its digits.
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _quantity_as_text(value: Any) -> Any:
+    # The seed (cluster properties) writes `cpu: 32`; the API server takes numbers for quantities too.
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def read_object_text(text: Any) -> JsonObject:
+    """A JSON object that stands in a file as one line of text; ValueError when it is none."""
+    try:
+        body = orjson.loads(text)
+    except (orjson.JSONDecodeError, TypeError):
+        body = None
+    if not isinstance(body, dict):
+        raise ValueError("must be a JSON object in one line")
+    return body
+
+
+_OBJECT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 253; rename it"
+_SHORT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 63; rename it"
+_NAMESPACE_NAME: Final = "must be lower-case letters, digits and dashes, at most 63; rename it"
+_LABEL_KEY: Final = "is not a valid label key; use letters, digits and -_. with an optional dns.prefix/"
+_LABEL_TEXT: Final = "is not a valid label value; use at most 63 letters, digits and -_."
+
+ObjectName = Annotated[str, _unless(is_dns_subdomain, _OBJECT_NAME)]
+ShortName = Annotated[str, _unless(lambda text: is_dns_subdomain(text, 63), _SHORT_NAME)]
+NamespaceName = Annotated[
+    str, _unless(lambda text: len(text) <= 63 and _NAMESPACE.fullmatch(text) is not None, _NAMESPACE_NAME)
+]
+LabelKey = Annotated[str, _unless(is_qualified_name, _LABEL_KEY)]
+LabelValue = Annotated[str, _unless(is_label_value, _LABEL_TEXT)]
+SelectorValue = Annotated[str, Accept(_number_as_text), _unless(is_label_value, _LABEL_TEXT)]
+QuantityText = Annotated[str, Accept(_quantity_as_text)]
+NonEmpty = Annotated[str, MinLen(1)]
+Labels = Mapping[LabelKey, LabelValue]
+Annotations = Mapping[LabelKey, str]
+IntOrPercent = Annotated[int | str, Form(read_int_or_percent, INT_OR_PERCENT_SCHEMA)]
+"""An int, or a percentage such as "25%"."""
+DURATION: Final = Form(read_seconds, {"type": "string", "pattern": f"^{PATTERN}$"}, seconds_text)
+Seconds = Annotated[float, DURATION]
+"""A Go duration in the file, seconds in memory."""
+Time = Annotated[datetime, Form(read_time, {"type": "string", "format": "date-time"}, time_text)]
+WrittenText = Annotated[
+    JsonObject, Form(read_object_text, {"type": "string"}, lambda body: canonical_json(body).decode())
+]
+"""An object kept as people wrote it, in one line, as kubectl keeps it in its last-applied annotation."""
