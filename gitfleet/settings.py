@@ -1,4 +1,4 @@
-"""What one process was told on its command line and in its environment: frozen values, read once, in wiring."""
+"""The command line and the environment of one process as frozen values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds on what an untrusted repository may make us read; sizes in bytes."""
+    """Bounds on what an untrusted repository may make gitfleet read; sizes in bytes."""
 
     file_bytes: int = 4 * 1024 * 1024
     files: int = 200_000
@@ -16,8 +16,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitLogin:
-    """How this process proves who it is to the git remote; what is None is not used, and then the user's own git
-    settings and ssh agent count. A token is a password; many hosts ignore the name that goes with it."""
+    """The credentials for the git remote; what is None is not used, and then the user's own git settings and ssh agent
+    count. A token is a password; many hosts ignore the name that goes with it."""
 
     username: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -53,3 +53,16 @@ class Settings:
     watch_branch: str | None = None
     limits: Limits = Limits()
     git_login: GitLogin = GitLogin()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhatIfOptions:
+    """The options of `plan` and `simulate` that change the fleet for one question.
+
+    `without` has cluster names, or labels as KEY=VALUE; `with_file` files with more MemberClusters; `cordon` clusters
+    that take nothing new.
+    """
+
+    without: tuple[str, ...] = ()
+    with_file: tuple[Path, ...] = ()
+    cordon: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ from gitfleet.model.events import Event
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.ports.properties import PropertyProviderFactory
 from gitfleet.ports.repos import RepoReader, RepoWriter
-from gitfleet.settings import GitLogin, Settings
+from gitfleet.settings import GitLogin, Settings, WhatIfOptions
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
@@ -140,15 +140,15 @@ def _loaded_from(group: str) -> dict[str, Any]:
     return found
 
 
-def what_if_from(without: tuple[str, ...], extra: tuple[Path, ...], cordon: tuple[str, ...]) -> WhatIf:
+def what_if_from(options: WhatIfOptions) -> WhatIf:
     """A what-if from the options of a command; BadInput for a file that cannot be read."""
     contents: list[tuple[str, bytes]] = []
-    for path in extra:
+    for path in options.with_file:
         try:
             contents.append((str(path), path.read_bytes()))
         except OSError as error:
             raise BadInput(f"{path} cannot be read: {error.strerror}") from error
-    return WhatIf(without=without, cordon=cordon, extra=tuple(contents))
+    return WhatIf(without=options.without, cordon=options.cordon, extra=tuple(contents))
 
 
 def simulate(

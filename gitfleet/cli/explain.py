@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,6 +11,7 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.output import print_json, print_table, show_wrapped
 from gitfleet.errors import BadInput
+from gitfleet.settings import Settings
 
 
 @click.command(
@@ -21,27 +21,16 @@ from gitfleet.errors import BadInput
 )
 @click.argument("placement", metavar="PLACEMENT")
 @click.argument("cluster", metavar="[CLUSTER]", required=False)
-@options.in_repo
 @options.rev
-@options.branch
-@options.cache_dir
+@options.settings(options.in_repo, options.branch, options.cache_dir)
 @options.output("table", "wide", "json")
-def explain(
-    placement: str,
-    cluster: str | None,
-    repo: str,
-    rev: str | None,
-    branch: str | None,
-    cache_dir: Path | None,
-    output: str,
-) -> None:
-    """Explain a PLACEMENT (NAME, or NAMESPACE/NAME): a table of all clusters, or one CLUSTER as a story.
+def explain(placement: str, cluster: str | None, rev: str | None, settings: Settings, output: str) -> None:
+    """Explain a PLACEMENT (NAME, or NAMESPACE/NAME): a table of all clusters, or one CLUSTER in sentences.
 
-    It reads the commit and the state branch and nothing else: no cluster is asked.
+    It reads the commit and the state branch and nothing else: no cluster is observed.
     """
     from gitfleet import wiring
 
-    settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     with wiring.open_workspace(settings, clusters="recorded") as workspace:
         rows = workspace.explain(placement, rev)
     if cluster is not None:
@@ -56,7 +45,7 @@ def explain(
             {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "Explanation", "placement": placement, "clusters": rows}
         )
     elif cluster is not None:
-        for line in story(placement, rows[0]):
+        for line in sentences(placement, rows[0]):
             show_wrapped(line, "  ")
     else:
         wide = output == "wide"
@@ -91,8 +80,8 @@ def why(placement: str, row: Mapping[str, Any]) -> str:
     return f"{reason} ({row['clusterMessage']})" if row["clusterMessage"] else reason
 
 
-def story(placement: str, row: Mapping[str, Any]) -> list[str]:
-    """One cluster's story in a few sentences."""
+def sentences(placement: str, row: Mapping[str, Any]) -> list[str]:
+    """What there is to say about one cluster."""
     name = row["clusterName"]
     reason = str(row["reason"]).removeprefix(f'Cluster "{name}" ')
     lines = [f"{name} is {'picked' if row['selected'] else 'not picked'} for {placement}: {reason}"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,7 @@ from gitfleet.cli import options
 from gitfleet.cli.output import print_json, print_table, print_yaml, show
 from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
+from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.loop.workspace import Workspace
@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 )
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="[NAME]", required=False)
-@options.in_repo
-@options.branch
-@options.cache_dir
+@options.settings(options.in_repo, options.branch, options.cache_dir)
 @options.output("table", "wide", "json", "yaml", "name")
-def get(kind: str, name: str | None, repo: str, branch: str | None, cache_dir: Path | None, output: str) -> None:
+def get(kind: str, name: str | None, settings: Settings, output: str) -> None:
     """List the objects of a KIND, or the one of a NAME, from the state branch, as kubectl would.
 
     \b
@@ -39,7 +37,6 @@ def get(kind: str, name: str | None, repo: str, branch: str | None, cache_dir: P
     from gitfleet import views, wiring
     from gitfleet.cli import written
 
-    settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     plain = written.plain_kind(kind)
     with wiring.open_workspace(settings, clusters="none") as workspace:
         if plain is not None:
@@ -67,15 +64,12 @@ def get(kind: str, name: str | None, repo: str, branch: str | None, cache_dir: P
 @click.command(epilog=options.example("gitfleet describe crp web", "gitfleet describe mc eu-1 -C my-fleet"))
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="NAME")
-@options.in_repo
-@options.branch
-@options.cache_dir
-def describe(kind: str, name: str, repo: str, branch: str | None, cache_dir: Path | None) -> None:
+@options.settings(options.in_repo, options.branch, options.cache_dir)
+def describe(kind: str, name: str, settings: Settings) -> None:
     """Show one object of the state branch with its conditions; a placement with each cluster's status."""
     from gitfleet import views, wiring
     from gitfleet.cli import written
 
-    settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     plain = written.plain_kind(kind)
     with wiring.open_workspace(settings, clusters="none") as workspace:
         if plain is not None:

@@ -1,16 +1,17 @@
-"""Arguments and options that several commands share, and the settings that follow from them."""
+"""Arguments and options that several commands share; those that belong together reach a command as one value."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast
 
 import click
 
-from gitfleet.settings import GitLogin, Settings
+from gitfleet.settings import GitLogin, Settings, WhatIfOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,35 +63,30 @@ def together(*options: Decorator) -> Decorator:
     return decorate
 
 
+def collected(argument: str, make: Callable[..., object], *options: Decorator) -> Decorator:
+    """Options as one argument of the command: what `make` returns for their values, given by name."""
+
+    def names() -> tuple[str, ...]:
+        def probe() -> None: ...
+
+        return tuple(one.name or "" for one in click.command(together(*options)(probe)).params)
+
+    def decorate(command: F) -> F:
+        taken = names()
+
+        @wraps(command)
+        def call(**given: Any) -> Any:
+            values = {name: given.pop(name) for name in taken}
+            return command(**{argument: make(**values)}, **given)
+
+        return together(*options)(cast(F, call))
+
+    return decorate
+
+
 def connections(command: F) -> F:
     """How member clusters are reached."""
     return together(kubeconfig, kubeconfig_dir, allow_exec, simulated_dir)(command)
-
-
-def what_if(verb: str) -> Decorator:
-    """--without, --with and --cordon of `plan` and `simulate`."""
-    return together(
-        click.option(
-            "--without",
-            multiple=True,
-            metavar="CLUSTER",
-            help=f"{verb} without a cluster, or LABEL=VALUE (repeatable).",
-        ),
-        click.option(
-            "--with",
-            "with_file",
-            multiple=True,
-            type=_PATH,
-            metavar="FILE",
-            help=f"{verb} with a file's MemberClusters as well (repeatable).",
-        ),
-        click.option(
-            "--cordon",
-            multiple=True,
-            metavar="CLUSTER",
-            help=f"{verb} with a cluster that takes nothing new (repeatable).",
-        ),
-    )
 
 
 def output(*formats: str) -> Decorator:
@@ -121,7 +117,7 @@ def cache_dir_for(repo: str, chosen: Path | None) -> Path:
 
 
 def git_login() -> GitLogin:
-    """How to prove who we are to the git remote, from the environment; never from an argument that others can see."""
+    """The credentials for the git remote, from the environment; never from an argument that others can see."""
 
     def file(name: str) -> Path | None:
         return Path(os.environ[name]) if os.environ.get(name) else None
@@ -135,29 +131,64 @@ def git_login() -> GitLogin:
     )
 
 
-def settings_for(
-    repo: str,
-    *,
-    cache_dir: Path | None = None,
-    state_dir: Path | None = None,
-    kubeconfig: Path | None = None,
-    kubeconfig_dir: Path | None = None,
-    allow_exec: tuple[str, ...] = (),
-    simulated_dir: Path | None = None,
-    simulate_unconnected: bool = False,
-    branch: str | None = None,
-) -> Settings:
+class ProcessOptions(TypedDict, total=False):
+    """The options that become Settings, by the names that click gives them."""
+
+    cache_dir: Path | None
+    state_dir: Path | None
+    kubeconfig: Path | None
+    kubeconfig_dir: Path | None
+    allow_exec: tuple[str, ...]
+    simulated_dir: Path | None
+    simulate_unconnected: bool
+    branch: str | None
+
+
+def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
     """The settings of one process from its options and environment."""
-    chosen_cache = cache_dir_for(repo, cache_dir)
+    cache_dir = cache_dir_for(repo, given.get("cache_dir"))
     return Settings(
         repo=repo,
-        cache_dir=chosen_cache,
-        state_dir=state_dir,
-        kubeconfig=kubeconfig,
-        kubeconfig_dir=kubeconfig_dir,
-        allowed_exec=tuple(allow_exec),
-        simulated_dir=simulated_dir or chosen_cache / "simulated",
-        simulate_unconnected=simulate_unconnected,
-        watch_branch=branch,
+        cache_dir=cache_dir,
+        state_dir=given.get("state_dir"),
+        kubeconfig=given.get("kubeconfig"),
+        kubeconfig_dir=given.get("kubeconfig_dir"),
+        allowed_exec=tuple(given.get("allow_exec", ())),
+        simulated_dir=given.get("simulated_dir") or cache_dir / "simulated",
+        simulate_unconnected=given.get("simulate_unconnected", False),
+        watch_branch=given.get("branch"),
         git_login=git_login(),
     )
+
+
+def what_if(verb: str) -> Decorator:
+    """The options --without, --with and --cordon of `plan` and `simulate`, as one argument `what_if`."""
+    return collected(
+        "what_if",
+        WhatIfOptions,
+        click.option(
+            "--without",
+            multiple=True,
+            metavar="CLUSTER",
+            help=f"{verb} without a cluster, or LABEL=VALUE (repeatable).",
+        ),
+        click.option(
+            "--with",
+            "with_file",
+            multiple=True,
+            type=_PATH,
+            metavar="FILE",
+            help=f"{verb} with a file's MemberClusters as well (repeatable).",
+        ),
+        click.option(
+            "--cordon",
+            multiple=True,
+            metavar="CLUSTER",
+            help=f"{verb} with a cluster that takes nothing new (repeatable).",
+        ),
+    )
+
+
+def settings(*options: Decorator) -> Decorator:
+    """Options that say how this process works, as one argument `settings` of the command."""
+    return collected("settings", settings_for, *options)

@@ -9,12 +9,12 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
+from gitfleet.settings import Settings
 
 
 @click.command(
     epilog=options.example("gitfleet render . --out rendered", "gitfleet render . --rev my-change --out after")
 )
-@options.repo
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -23,9 +23,8 @@ from gitfleet.errors import BadInput
     help="The folder to write to, empty or absent (default: rendered).",
 )
 @options.rev
-@options.branch
-@options.cache_dir
-def render(repo: str, out: Path, rev: str | None, branch: str | None, cache_dir: Path | None) -> None:
+@options.settings(options.repo, options.branch, options.cache_dir)
+def render(out: Path, rev: str | None, settings: Settings) -> None:
     """Write the manifests that each cluster is to have, overrides applied, as OUT/CLUSTER/PLACEMENT/*.yaml.
 
     Every picked cluster is rendered with the newest snapshot, as if the rollout were done. Secrets are written as they
@@ -35,7 +34,6 @@ def render(repo: str, out: Path, rev: str | None, branch: str | None, cache_dir:
 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(f"{out} is not an empty folder", hint="name an empty or absent folder with --out")
-    settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     with wiring.open_workspace(settings, clusters="recorded") as workspace:
         files = workspace.rendered_files(rev)
     try:

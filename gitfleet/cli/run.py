@@ -11,6 +11,7 @@ from gitfleet.cli import options
 from gitfleet.cli.progress import progress_for
 from gitfleet.cli.talk import say, say_some
 from gitfleet.errors import BadInput
+from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.loop.driver import ReconcileResult
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         "gitfleet run https://git.example.com/fleet.git --kubeconfig members",
     )
 )
-@options.repo
 @click.option("--once", is_flag=True, help="One reconcile, then stop.")
 @click.option("--until-settled", is_flag=True, help="Stop when nothing moves any more.")
 @click.option(
@@ -32,33 +32,23 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="How long --until-settled waits at most (default: 600).",
 )
-@click.option(
-    "--state-dir",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write the state tree as plain files here instead of commits.",
+@options.settings(
+    options.repo,
+    click.option(
+        "--state-dir",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Write the state tree as plain files here instead of commits.",
+    ),
+    options.branch,
+    options.connections,
+    options.cache_dir,
 )
-@options.branch
-@options.connections
-@options.cache_dir
 @options.output("text", "jsonl", "json")
-def run(
-    repo: str,
-    once: bool,
-    until_settled: bool,
-    timeout: float,
-    state_dir: Path | None,
-    branch: str | None,
-    kubeconfig: Path | None,
-    kubeconfig_dir: Path | None,
-    allow_exec: tuple[str, ...],
-    simulated_dir: Path | None,
-    cache_dir: Path | None,
-    output: str,
-) -> int:
+def run(once: bool, until_settled: bool, timeout: float, settings: Settings, output: str) -> int:
     """Reconcile: read the repo, schedule, roll out, apply, and write status back to the state branch.
 
-    Without --once or --until-settled it runs until it is told to stop (SIGTERM, Ctrl-C). A local REPO's own git
+    Without --once or --until-settled it runs until SIGTERM or Ctrl-C. A local REPO's own git
     directory is the remote: its work tree is never touched.
     """
     from gitfleet import wiring
@@ -69,16 +59,6 @@ def run(
         raise click.UsageError(
             "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
         )
-    settings = options.settings_for(
-        repo,
-        cache_dir=cache_dir,
-        state_dir=state_dir,
-        kubeconfig=kubeconfig,
-        kubeconfig_dir=kubeconfig_dir,
-        allow_exec=allow_exec,
-        simulated_dir=simulated_dir,
-        branch=branch,
-    )
     with wiring.open_workspace(settings) as workspace, progress_for(output, live=True) as progress:
         runner = workspace.runner(progress.hear)
         if once:
@@ -93,12 +73,16 @@ def run(
             return code
     emit_result(result)
     if until_settled and not result.settled:
-        waiting = (result.waiting or ("clusters are still moving",))[0]
-        raise BadInput(
-            f"nothing was settled within {timeout:g} s: {waiting}",
-            hint="look at `gitfleet get crp` and `gitfleet explain PLACEMENT`, or wait longer with --timeout",
-        )
+        raise _not_settled(result, timeout)
     return 0
+
+
+def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
+    waiting = (result.waiting or ("clusters are still moving",))[0]
+    return BadInput(
+        f"nothing was settled within {timeout:g} s: {waiting}",
+        hint="see `gitfleet get crp` and `gitfleet explain PLACEMENT`, or wait longer with --timeout",
+    )
 
 
 def emit_result(result: ReconcileResult) -> None:

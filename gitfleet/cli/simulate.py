@@ -13,6 +13,7 @@ from gitfleet.cli.progress import progress_for, when_of
 from gitfleet.cli.talk import say, say_some
 from gitfleet.errors import BadInput
 from gitfleet.model.events import Event
+from gitfleet.settings import Settings, WhatIfOptions
 
 
 @click.command(
@@ -22,28 +23,22 @@ from gitfleet.model.events import Event
         "gitfleet simulate . --rev my-change --without region=eu -o jsonl",
     )
 )
-@options.repo
 @click.option(
     "--scenario", type=click.Path(path_type=Path), metavar="FILE", help="What happens, and how clusters behave."
 )
 @options.rev
-@options.branch
 @options.what_if("Play")
 @click.option(
     "--save", type=click.Path(path_type=Path), metavar="FILE.html", help="Write the timeline as an HTML page as well."
 )
-@options.cache_dir
+@options.settings(options.repo, options.branch, options.cache_dir)
 @options.output("text", "jsonl", "json")
 def simulate(
-    repo: str,
     scenario: Path | None,
     rev: str | None,
-    branch: str | None,
-    without: tuple[str, ...],
-    with_file: tuple[Path, ...],
-    cordon: tuple[str, ...],
+    what_if: WhatIfOptions,
     save: Path | None,
-    cache_dir: Path | None,
+    settings: Settings,
     output: str,
 ) -> None:
     """Play the rollout of a commit in virtual time; the repository and real clusters are never touched.
@@ -52,8 +47,6 @@ def simulate(
     """
     from gitfleet import wiring
 
-    settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
-    what_if = wiring.what_if_from(without, with_file, cordon)
     heard: list[tuple[float, Event]] = []
     with progress_for(output) as progress:
 
@@ -62,7 +55,7 @@ def simulate(
             if event.type != "end" or output != "text":
                 progress.hear(event, at)
 
-        waiting = wiring.simulate(settings, scenario, rev, what_if, hear)
+        waiting = wiring.simulate(settings, scenario, rev, wiring.what_if_from(what_if), hear)
     at, end = heard[-1]
     if output == "text":
         show("")
@@ -71,13 +64,17 @@ def simulate(
     settled = end.fields["reason"] == "settled"
     say(f"{'nothing moves any more' if settled else 'stopped before everything was settled'}, at {when_of(at).strip()}")
     if save is not None:
-        from gitfleet.cli.timeline_page import page_of
+        _save(save, heard)
 
-        try:
-            save.write_text(page_of(heard), encoding="utf-8")
-        except OSError as error:
-            raise BadInput(f"{save} cannot be written: {error.strerror}") from error
-        say(f"the timeline is in {save}")
+
+def _save(file: Path, heard: list[tuple[float, Event]]) -> None:
+    from gitfleet.cli.timeline_page import page_of
+
+    try:
+        file.write_text(page_of(heard), encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{file} cannot be written: {error.strerror}") from error
+    say(f"the timeline is in {file}")
 
 
 def _ending(placements: dict[str, Any]) -> list[tuple[str, str, str, str]]:

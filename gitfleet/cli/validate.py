@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,18 +10,17 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.output import print_json, show
 from gitfleet.cli.talk import plain, say
+from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.api.faults import Fault
 
 
 @click.command(epilog=options.example("gitfleet validate", "gitfleet validate . --rev my-change -o github"))
-@options.repo
 @options.rev
-@options.branch
-@options.cache_dir
+@options.settings(options.repo, options.branch, options.cache_dir)
 @options.output("text", "json", "github", "sarif")
-def validate(repo: str, rev: str | None, branch: str | None, cache_dir: Path | None, output: str) -> int:
+def validate(rev: str | None, settings: Settings, output: str) -> int:
     """Show every fault of a commit as path:line: Kind/name: field: message.
 
     The committed tree is read, never the files as they are in your folder. Exit code 1 when there is an error;
@@ -30,7 +28,6 @@ def validate(repo: str, rev: str | None, branch: str | None, cache_dir: Path | N
     """
     from gitfleet import wiring
 
-    settings = options.settings_for(repo, cache_dir=cache_dir, branch=branch)
     with wiring.open_workspace(settings, clusters="none") as workspace:
         commit = workspace.commit_of(rev)
         faults = workspace.desired_at(commit).faults
