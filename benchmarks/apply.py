@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 from kubernetes.client import ApiClient
 
-from gitfleet.adapters.kube import KubeClient, KubeDirectory
+from gitfleet.adapters.kube import ConnectionRules, KubeClient, KubeDirectory
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import PlacementKey
@@ -86,7 +86,9 @@ def rate(act: Callable[[Sequence[Manifest]], None], wanted: Sequence[Manifest]) 
 
 def measure(server: ApiServer, folder: Path, objects: int, parallel: int, rounds: int) -> tuple[float, float]:
     """Medians of applies per second: gitfleet's, and the bare client's."""
-    directory = KubeDirectory(server.write_kubeconfig(folder / "kubeconfig"), parallel=parallel)
+    directory = KubeDirectory(
+        ConnectionRules(kubeconfig=server.write_kubeconfig(folder / "kubeconfig")), parallel=parallel
+    )
     client = directory.client(MemberCluster(name="bench", connection=Connection(context=server.name)))
     bare = server.client()
     bare.rest_client.pool_manager.connection_pool_kw["maxsize"] = parallel

@@ -47,7 +47,6 @@ class Settings:
     kubeconfig: Path | None = None
     kubeconfig_dir: Path | None = None
     allowed_exec: tuple[str, ...] = ()
-    allow_in_cluster: bool = True
     simulated_dir: Path | None = None
     simulate_unconnected: bool = False
     watch_branch: str | None = None

@@ -252,14 +252,16 @@ class _RealClusters:
     def _loaded(self) -> KubeDirectory:
         with self._lock:
             if self._kube is None:
-                from gitfleet.adapters.kube import KubeDirectory, chosen_providers
+                from gitfleet.adapters.kube import ConnectionRules, KubeDirectory, chosen_providers
 
                 installed = property_providers()
-                self._kube = KubeDirectory(
+                allowed = ConnectionRules(
                     kubeconfig=self._settings.kubeconfig,
                     kubeconfig_dir=self._settings.kubeconfig_dir,
                     allowed_exec=self._settings.allowed_exec,
-                    allow_in_cluster=self._settings.allow_in_cluster,
+                )
+                self._kube = KubeDirectory(
+                    allowed,
                     providers=lambda: chosen_providers(self._listed, installed),
                 )
             return self._kube

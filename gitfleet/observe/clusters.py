@@ -11,7 +11,7 @@ from datetime import datetime
 
 from gitfleet.api.clusters import AgentStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, ReportedCondition
 from gitfleet.observe.properties import measured
 
 UNREACHABLE = "ClusterUnreachable"
@@ -25,13 +25,15 @@ def observe_cluster(cluster: MemberCluster, answer: ClusterObservation, now: dat
     if answer.reachable:
         for type_ in ("ReadyToJoin", "Joined"):
             message = "the API server answers" if type_ == "Joined" else "the member cluster is ready to join"
-            conditions = _set(conditions, cluster, now, type_, Status.TRUE, f"MemberCluster{type_}", message)
+            conditions = _set(
+                conditions, cluster, now, ReportedCondition(type_, Status.TRUE, f"MemberCluster{type_}", message)
+            )
     elif find_condition(conditions, "Joined") is None:
         message = f"cluster {cluster.name} has not answered yet: {answer.error}"
-        conditions = _set(conditions, cluster, now, "Joined", Status.UNKNOWN, UNREACHABLE, message)
+        conditions = _set(conditions, cluster, now, ReportedCondition("Joined", Status.UNKNOWN, UNREACHABLE, message))
     if answer.reachable:
         for told in answer.told:
-            conditions = _set(conditions, cluster, now, told.type, told.status, told.reason, told.message)
+            conditions = _set(conditions, cluster, now, told)
     status = replace(before, conditions=conditions, agent=agent)
     if answer.reachable:
         status = measured(status, answer, now, cluster.heartbeat_period_seconds)
@@ -43,23 +45,30 @@ def _agent(cluster: MemberCluster, answer: ClusterObservation, now: datetime) ->
     conditions = before.conditions
     seen = answer.observed or now
     if answer.reachable:
-        conditions = _set(conditions, cluster, now, "Joined", Status.TRUE, "AgentJoined", "the API server answers")
+        conditions = _set(
+            conditions, cluster, now, ReportedCondition("Joined", Status.TRUE, "AgentJoined", "the API server answers")
+        )
         if answer.healthy:
             conditions = _set(
-                conditions, cluster, now, "Healthy", Status.TRUE, "AgentHealthy", "the API server is ready"
+                conditions,
+                cluster,
+                now,
+                ReportedCondition("Healthy", Status.TRUE, "AgentHealthy", "the API server is ready"),
             )
         else:
             why = answer.error or "the API server answers and says that it is not ready"
-            conditions = _set(conditions, cluster, now, "Healthy", Status.FALSE, "AgentUnhealthy", why)
+            conditions = _set(
+                conditions, cluster, now, ReportedCondition("Healthy", Status.FALSE, "AgentUnhealthy", why)
+            )
         heartbeat: datetime | None = seen
     else:
         why = f"cluster {cluster.name} does not answer: {answer.error}"
         if find_condition(conditions, "Joined") is None:
-            conditions = _set(conditions, cluster, now, "Joined", Status.UNKNOWN, UNREACHABLE, why)
+            conditions = _set(conditions, cluster, now, ReportedCondition("Joined", Status.UNKNOWN, UNREACHABLE, why))
         healthy = find_condition(conditions, "Healthy")
         known = healthy is not None and healthy.reason == UNREACHABLE
         if not known:
-            conditions = _set(conditions, cluster, now, "Healthy", Status.UNKNOWN, UNREACHABLE, why)
+            conditions = _set(conditions, cluster, now, ReportedCondition("Healthy", Status.UNKNOWN, UNREACHABLE, why))
         # It answered until this look; one that never answered has no heartbeat.
         heartbeat = seen if healthy is not None else None
     if conditions == before.conditions:
@@ -67,14 +76,12 @@ def _agent(cluster: MemberCluster, answer: ClusterObservation, now: datetime) ->
     return replace(before, conditions=conditions, last_received_heartbeat=heartbeat)
 
 
-def _set(
-    conditions: Conditions, cluster: MemberCluster, now: datetime, type_: str, status: Status, reason: str, message: str
-) -> Conditions:
+def _set(conditions: Conditions, cluster: MemberCluster, now: datetime, reported: ReportedCondition) -> Conditions:
     new = Condition(
-        type=type_,
-        status=status,
-        reason=reason,
-        message=message,
+        type=reported.type,
+        status=reported.status,
+        reason=reported.reason,
+        message=reported.message,
         last_transition_time=now,
         observed_generation=cluster.generation,
     )

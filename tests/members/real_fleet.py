@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
-from gitfleet.adapters.kube import KubeClient, KubeDirectory, chosen_providers
+from gitfleet.adapters.kube import ConnectionRules, KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import FleetConfig, ListedProvider
@@ -27,7 +27,7 @@ class RealFleet(AbstractContextManager["RealFleet"]):
         installed = property_providers()
         self._directories = {
             server.name: KubeDirectory(
-                server.write_kubeconfig(folder / f"{server.name}.kubeconfig"),
+                ConnectionRules(kubeconfig=server.write_kubeconfig(folder / f"{server.name}.kubeconfig")),
                 patience=QUICK,
                 providers=lambda: chosen_providers(self.listed, installed),
                 clock=world.clock,

@@ -14,7 +14,7 @@ from uuid import uuid4
 import pytest
 from kubernetes.client import ApiClient, CoreV1Api
 
-from gitfleet.adapters.kube import KubeDirectory, chosen_providers
+from gitfleet.adapters.kube import ConnectionRules, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import ListedProvider
@@ -76,7 +76,7 @@ def test_the_example_tells_prices_and_what_is_wrong_with_them(
     providers = property_providers()
     assert set(providers) >= {"core", "cost"}
     directory = KubeDirectory(
-        server.write_kubeconfig(tmp_path / "kubeconfig"),
+        ConnectionRules(kubeconfig=server.write_kubeconfig(tmp_path / "kubeconfig")),
         patience=Patience(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05),
         providers=lambda: chosen_providers(listed, providers),
         clock=clock,

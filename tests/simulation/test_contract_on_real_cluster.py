@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from kubernetes.client import ApiClient
 
-from gitfleet.adapters.kube import KubeDirectory
+from gitfleet.adapters.kube import ConnectionRules, KubeDirectory
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import JsonObject, ObjectKey
@@ -46,7 +46,7 @@ class TestContractOnRealCluster(ClusterContract):
         server = two_clusters[0]
         kubeconfig = server.write_kubeconfig(tmp_path / "kubeconfig")
         patience = Patience(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
-        directory = KubeDirectory(kubeconfig, patience=patience)
+        directory = KubeDirectory(ConnectionRules(kubeconfig=kubeconfig), patience=patience)
         numbers, run = count(), uuid4().hex[:8]
         with server.client() as api:
             yield ClusterBench(

@@ -9,8 +9,8 @@ write discovery to a predictable file that everybody can read and costs twice th
 """
 
 from gitfleet.adapters.kube.client import KubeClient
-from gitfleet.adapters.kube.directory import KubeDirectory
+from gitfleet.adapters.kube.directory import ConnectionRules, KubeDirectory
 from gitfleet.adapters.kube.properties import CoreProvider
 from gitfleet.adapters.kube.properties_collecting import chosen_providers
 
-__all__ = ["CoreProvider", "KubeClient", "KubeDirectory", "chosen_providers"]
+__all__ = ["ConnectionRules", "CoreProvider", "KubeClient", "KubeDirectory", "chosen_providers"]

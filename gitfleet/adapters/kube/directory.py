@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -14,7 +15,7 @@ from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig, read_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, FileLogin, LoginSource
-from gitfleet.adapters.kube.properties_collecting import TIME_LIMIT, Collector, Provider
+from gitfleet.adapters.kube.properties_collecting import Collector, Provider
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.secrets import read_secret_key
 from gitfleet.adapters.kube.wire import Patience, Wire
@@ -29,46 +30,48 @@ SecretReader = Callable[[str, str, str], bytes]
 """(namespace, name, key) -> the value of a Secret's key; MissingPart when it is not there."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionRules:
+    """What the connections of member clusters may use.
+
+    `kubeconfig` and `kubeconfig_dir` are all the files that they may name, `allowed_exec` the login plug-ins that
+    kubeconfigs may run. A kubeconfig in a Secret may name no files. `read_secret` reads kubeconfigs kept in Secrets of
+    the cluster that gitfleet itself runs in (its own service account does it when None).
+    """
+
+    kubeconfig: Path | None = None
+    kubeconfig_dir: Path | None = None
+    allowed_exec: tuple[str, ...] = ()
+    allow_in_cluster: bool = True
+    allow_insecure: bool = False
+    read_secret: SecretReader | None = None
+    service_account: Path = SERVICE_ACCOUNT
+
+
 class KubeDirectory:
     """Clients of real clusters, one for each connection and kept until the server refuses its credentials.
 
-    `kubeconfig` and `kubeconfig_dir` are all the files that connections may name. `read_secret` reads kubeconfigs kept
-    in Secrets of the cluster that gitfleet itself runs in (its own service account does it when None). `providers` says
-    at each look which property providers to ask, each operation within `provider_seconds`; None asks nobody.
-    `transports` carries the requests to each cluster's server, whatever its connection says; None connects by HTTP.
+    `providers` returns at each observation the property providers to call; None calls none. `transports` carries the
+    requests to each cluster's server, whatever its connection says; None connects by HTTP.
     """
 
     def __init__(
         self,
-        kubeconfig: Path | None = None,
-        kubeconfig_dir: Path | None = None,
+        allowed: ConnectionRules = ConnectionRules(),
         *,
-        allowed_exec: tuple[str, ...] = (),
-        allow_in_cluster: bool = True,
-        allow_insecure: bool = False,
-        allow_files_in_secrets: bool = False,
-        read_secret: SecretReader | None = None,
         parallel: int = 8,
         providers: Callable[[], Sequence[Provider]] | None = None,
-        provider_seconds: float = TIME_LIMIT,
         patience: Patience | None = None,
         transports: Callable[[MemberCluster], Transport] | None = None,
         clock: Clock | None = None,
-        service_account: Path = SERVICE_ACCOUNT,
     ) -> None:
-        self._kubeconfig = kubeconfig
-        self._folder = kubeconfig_dir
-        self._rules = Rules(allowed_exec=allowed_exec, insecure=allow_insecure)
-        self._secret_rules = Rules(allowed_exec=allowed_exec, insecure=allow_insecure, files=allow_files_in_secrets)
-        self._allow_in_cluster = allow_in_cluster
-        self._read_secret = read_secret
+        self._allowed = allowed
+        self._rules = Rules(allowed_exec=allowed.allowed_exec, insecure=allowed.allow_insecure)
         self._parallel = parallel
         self._providers = providers
-        self._provider_seconds = provider_seconds
         self._patience = patience
         self._transports = transports or self._connect
         self._clock: Clock = clock or SystemClock()
-        self._service_account = service_account
         self._clients: dict[tuple[str, Connection | None], KubeClient] = {}
         self._lock = threading.Lock()
 
@@ -87,7 +90,7 @@ class KubeDirectory:
         wire = Wire(cluster.name, self._transports(cluster), patience=self._patience)
         collector: Collector | None = None
         if self._providers is not None:
-            collector = Collector(WireView(wire), self._providers, limit=self._provider_seconds)
+            collector = Collector(WireView(wire), self._providers)
         client = KubeClient(cluster.name, wire, parallel=self._parallel, collector=collector, clock=self._clock)
         client.period = timedelta(seconds=cluster.heartbeat_period_seconds)
         with self._lock:
@@ -127,19 +130,20 @@ class KubeDirectory:
             namespace, secret, key = place.namespace, place.name, place.key
             content = self._secret(namespace, secret, key)
             source = f"the kubeconfig in Secret {namespace}/{secret} of {name}"
-            return parse_kubeconfig(content, source, self._secret_folder()).access(self._secret_rules, now)
+            return parse_kubeconfig(content, source).access(replace(self._rules, files=False), now)
         if connection.in_cluster:
             return self._own(name)
         kind = "pull" if connection.pull else "simulated" if connection.simulated else "an empty connection"
         raise BadInput(f"cluster {name} is not reached by the API server of its own: its connection is {kind}")
 
     def _in_kubeconfig(self, name: str, context: str) -> tuple[Endpoint, LoginSource]:
-        if self._kubeconfig is None:
+        if self._allowed.kubeconfig is None:
             hint = "start gitfleet with --kubeconfig FILE"
             raise MissingPart(
                 f'cluster {name} is reached by the context "{context}" and there is no kubeconfig', hint=hint
             )
-        *others, last = [Path(part) for part in str(self._kubeconfig).split(os.pathsep) if part] or [self._kubeconfig]
+        listed = self._allowed.kubeconfig
+        *others, last = [Path(part) for part in str(listed).split(os.pathsep) if part] or [listed]
         for path in others:
             try:
                 found = read_kubeconfig(path, f"the kubeconfig {path.name}")
@@ -153,14 +157,14 @@ class KubeDirectory:
         if not _FILE_NAME.fullmatch(file):
             hint = "name a file of the folder given with --kubeconfig-dir, without any path"
             raise BadInput(f'cluster {name} names the kubeconfig "{file}", which is not a plain file name', hint=hint)
-        if self._folder is None:
+        if self._allowed.kubeconfig_dir is None:
             hint = "start gitfleet with --kubeconfig-dir FOLDER"
             raise MissingPart(f"cluster {name} is reached by the kubeconfig {file} and there is no folder", hint=hint)
-        return self._folder / file
+        return self._allowed.kubeconfig_dir / file
 
     def _secret(self, namespace: str, secret: str, key: str) -> bytes:
-        if self._read_secret is not None:
-            return self._read_secret(namespace, secret, key)
+        if self._allowed.read_secret is not None:
+            return self._allowed.read_secret(namespace, secret, key)
         transport = self._over_http(self._own(f"the Secret {namespace}/{secret}"))
         wire = Wire("gitfleet's own cluster", transport, patience=self._patience)
         try:
@@ -168,25 +172,21 @@ class KubeDirectory:
         finally:
             wire.close()
 
-    def _secret_folder(self) -> Path | None:
-        """A Secret has no folder: where files are allowed at all, their paths start at the root."""
-        return Path("/") if self._secret_rules.files else None
-
     def _own(self, name: str) -> tuple[Endpoint, LoginSource]:
         """The cluster that this process runs in, by the pod's service account."""
         host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
-        if not self._allow_in_cluster:
+        if not self._allowed.allow_in_cluster:
             raise BadInput(f"{name} is in the cluster that gitfleet runs in, which is not allowed here")
         if not host or not port:
             hint = "run gitfleet as a pod there, or give another connection"
             raise MissingPart(f"{name} is in the cluster that gitfleet runs in, and it runs in none", hint=hint)
         try:
-            authority = (self._service_account / "ca.crt").read_text(encoding="ascii")
+            authority = (self._allowed.service_account / "ca.crt").read_text(encoding="ascii")
         except (OSError, ValueError) as error:
             raise MissingPart(
                 "the pod's service account has no ca.crt", hint="set automountServiceAccountToken"
             ) from error
         address = f"[{host}]" if ":" in host else host
         return Endpoint(server=f"https://{address}:{port}", authority=authority), FileLogin(
-            self._service_account / "token"
+            self._allowed.service_account / "token"
         )

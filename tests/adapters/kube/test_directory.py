@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.adapters.kube import KubeDirectory
+from gitfleet.adapters.kube import ConnectionRules, KubeDirectory
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
 from gitfleet.api.clusters import Connection, MemberCluster, SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
@@ -75,7 +75,11 @@ def test_contexts_files_and_secrets_are_found(tmp_path: Path) -> None:
             asked.append((namespace, name, key))
             return body.encode()
 
-        directory = KubeDirectory(tmp_path / "config", tmp_path, allow_insecure=True, read_secret=read_secret)
+        directory = KubeDirectory(
+            ConnectionRules(
+                kubeconfig=tmp_path / "config", kubeconfig_dir=tmp_path, allow_insecure=True, read_secret=read_secret
+            )
+        )
         for connection in (
             {"context": "here"},
             {"kubeconfig_file": "config"},
@@ -94,11 +98,11 @@ def test_in_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
     with pytest.raises(MissingPart, match=r"no ca\.crt"):
-        KubeDirectory(service_account=tmp_path).client(member(in_cluster=True))
+        KubeDirectory(ConnectionRules(service_account=tmp_path)).client(member(in_cluster=True))
     (tmp_path / "ca.crt").write_text("PEM")
-    assert KubeDirectory(service_account=tmp_path).client(member(in_cluster=True)).cluster == "c1"
+    assert KubeDirectory(ConnectionRules(service_account=tmp_path)).client(member(in_cluster=True)).cluster == "c1"
     with pytest.raises(BadInput, match="not allowed"):
-        KubeDirectory(allow_in_cluster=False).client(member(in_cluster=True))
+        KubeDirectory(ConnectionRules(allow_in_cluster=False)).client(member(in_cluster=True))
 
 
 def test_a_secret_is_read_with_the_pods_own_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,6 +256,6 @@ def test_a_plugin_that_fails(tmp_path: Path, script: str, error: type[GitfleetEr
 def test_a_login_that_fails_makes_a_cluster_unreachable_with_the_reason(tmp_path: Path) -> None:
     path = plugin(tmp_path, "echo no entry >&2; exit 3")
     (tmp_path / "config").write_text(json.dumps(asks(path)))
-    directory = KubeDirectory(tmp_path / "config", allowed_exec=(str(path),))
+    directory = KubeDirectory(ConnectionRules(kubeconfig=tmp_path / "config", allowed_exec=(str(path),)))
     answer = directory.client(member(context="here")).observe([])
     assert not answer.reachable and "no entry" in answer.error

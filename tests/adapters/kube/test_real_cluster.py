@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from kubernetes.client import CoreV1Api
 
-from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
+from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
@@ -44,7 +44,7 @@ def config_map(namespace: str, name: str = "cm", **data: str) -> Manifest:
 
 def directory(server: ApiServer, folder: Path, **more: Any) -> KubeDirectory:
     path = server.write_kubeconfig(folder / f"{server.name}.kubeconfig")
-    return KubeDirectory(path, patience=QUICK, **more)
+    return KubeDirectory(ConnectionRules(kubeconfig=path), patience=QUICK, **more)
 
 
 def member(server: ApiServer) -> MemberCluster:
@@ -410,7 +410,7 @@ def test_unserved_versions_are_not_mistaken_for_absent_objects(cluster: KubeClie
 def test_permissions(control_planes: ControlPlanes, tmp_path: Path) -> None:
     server = control_planes.start("locked", authorization="RBAC", users=("jo",))
     path = server.write_kubeconfig(tmp_path / "jo", user="jo")
-    found = KubeDirectory(path, patience=QUICK)
+    found = KubeDirectory(ConnectionRules(kubeconfig=path), patience=QUICK)
     client = found.client(member(server))
     wanted = config_map("default")
     answer = client.observe([wanted.key, *(replace(wanted.key, name=f"n{n}") for n in range(10))])
@@ -426,14 +426,14 @@ def test_wrong_credentials_and_what_replaces_them(server: ApiServer, tmp_path: P
     path = server.write_kubeconfig(tmp_path / "kubeconfig")
     right = path.read_text()
     path.write_text(right.replace(server.token, "wrong"))
-    found = KubeDirectory(path, patience=QUICK)
+    found = KubeDirectory(ConnectionRules(kubeconfig=path), patience=QUICK)
     answer = found.client(member(server)).observe([])
     assert (answer.reachable, answer.error) == (False, "the API server of east refused the credentials")
     path.write_text(right)
     assert found.client(member(server)).observe([]).reachable
     assert found.client(member(server)) is found.reader(member(server))
     other = control_plane_of_another(server, path)
-    answer = KubeDirectory(other, patience=QUICK).client(member(server)).observe([])
+    answer = KubeDirectory(ConnectionRules(kubeconfig=other), patience=QUICK).client(member(server)).observe([])
     assert not answer.reachable and "TLS certificate" in answer.error
     found.close()
 
