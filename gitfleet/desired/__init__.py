@@ -7,7 +7,7 @@ Nothing past this package sees raw YAML of ours (payload bodies excepted: they a
     read_desired(request) -> Desired               the whole tree; a cheap pass over parsed files
     accept(desired, before, now) -> Accepted       meets what was accepted before: generations grow, what is gone leaves
     is_read(path, mode), wanted_paths(paths, ...)  which entries of a tree are parsed, and which are looked at at all
-    cache_key(path, blob), encode_parsed, decode_parsed    for keeping parsed files on disk
+    cache_key(path, blob)                          under which a parsed file is kept on disk
     manifests_of(path, blob, parsed)               the payload of one file
 
 `read_desired` takes `DesiredRequest(commit, files, before, held, changed, accepted, contents, built)`:
@@ -41,37 +41,22 @@ from gitfleet.desired.paths import (
 from gitfleet.desired.readings import FileReading, read_file
 from gitfleet.desired.request import DesiredRequest, HeldVersion, SourceFile
 from gitfleet.desired.tree import read_desired
-from gitfleet.formats.yaml_reader import (
-    PARSER_VERSION,
-    Document,
-    ParsedFile,
-    decode_parsed,
-    encode_parsed,
-    line_of,
-    parse_documents,
-)
+from gitfleet.formats.yaml_reader import PARSER_VERSION, ParsedFile, parse_documents
 
 __all__ = [
     "IGNORE_FILE",
     "MAX_FILES",
     "MAX_FILE_BYTES",
-    "PARSER_VERSION",
     "Accepted",
     "DesiredRequest",
-    "Document",
     "FileReading",
     "HeldVersion",
-    "ParsedFile",
     "SourceFile",
     "accept",
     "cache_key",
-    "decode_parsed",
-    "encode_parsed",
     "is_read",
     "kustomize_folders",
-    "line_of",
     "manifests_of",
-    "parse_documents",
     "parse_file",
     "read_desired",
     "read_file",

@@ -10,6 +10,7 @@ from typing import Final
 
 from gitfleet import desired
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
+from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.loop.kustomize_files import Kustomization, plugin_references, read_kustomization, without_secrets
 from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
@@ -179,6 +180,4 @@ def _output(content: bytes) -> desired.SourceFile:
     parsed = desired.parse_file("kustomization.yaml", content, max_bytes=_LARGEST_OUTPUT)
     documents = tuple(replace(document, line=1) for document in parsed.documents)
     faults = tuple((1, f"kustomize's output: {message}") for _, message in parsed.faults)
-    return desired.SourceFile(
-        blob="", size=len(content), parsed=desired.ParsedFile(documents, tuple(sorted(set(faults))))
-    )
+    return desired.SourceFile(blob="", size=len(content), parsed=ParsedFile(documents, tuple(sorted(set(faults)))))

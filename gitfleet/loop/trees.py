@@ -13,6 +13,7 @@ from gitfleet import desired, snapshots
 from gitfleet.api.objects import Manifest
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.errors import BadInput
+from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
@@ -48,7 +49,7 @@ class DesiredTrees:
         self._kustomizer = kustomizer
         self._cache = cache
         self._limits = limits
-        self._parsed: dict[tuple[str, str], desired.ParsedFile] = {}
+        self._parsed: dict[tuple[str, str], ParsedFile] = {}
         self._readings: dict[tuple[str, str], desired.FileReading] = {}
         self._latest: dict[tuple[str, str | None], Desired] = {}
 
@@ -165,7 +166,7 @@ class DesiredTrees:
         missing = {desired.cache_key(path, oid): (path, oid) for path, oid in files}
         cached = self._cache.get_many(missing)
         for key, content in cached.items():
-            decoded = desired.decode_parsed(content)
+            decoded = decode_parsed(content)
             if decoded is not None:
                 self._parsed[missing.pop(key)] = decoded
         if not missing:
@@ -176,7 +177,7 @@ class DesiredTrees:
             if oid in contents:
                 parsed = desired.parse_file(path, contents[oid], max_bytes=self._limits.file_bytes)
                 self._parsed[(path, oid)] = parsed
-                fresh[key] = desired.encode_parsed(parsed)
+                fresh[key] = encode_parsed(parsed)
         self._cache.put_many(fresh)
 
     def _forget_beyond(self, files: Iterable[tuple[str, TreeEntry]]) -> None:

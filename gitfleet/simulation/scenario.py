@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
-from gitfleet.desired import line_of, parse_documents
 from gitfleet.errors import BadInput
+from gitfleet.formats.yaml_reader import line_of, parse_documents
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.scenario_files import (
     MAX_BYTES,

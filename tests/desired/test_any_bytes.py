@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gitfleet.desired import decode_parsed, encode_parsed, line_of, parse_documents
+from gitfleet.formats.yaml_reader import decode_parsed, encode_parsed, line_of, parse_documents
 from tests.desired.commits import read
 
 PIECES = st.sampled_from(

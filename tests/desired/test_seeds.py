@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitfleet.desired import parse_documents
+from gitfleet.formats.yaml_reader import parse_documents
 from tests.desired.commits import faults_of
 
 SEEDS = Path(__file__).parents[1] / "data" / "seeds"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitfleet.desired import line_of, parse_documents
+from gitfleet.formats.yaml_reader import line_of, parse_documents
 
 BROKEN = """\
 a: 1

@@ -11,6 +11,7 @@ import pytest
 from gitfleet import desired
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.loop.trees import DesiredTrees, StateTrees, snapshots_in_use
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import TreeEntry
@@ -57,7 +58,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     counts: Counter[str] = Counter()
     parse, read = desired.parse_file, desired.read_file
 
-    def parse_file(path: str, content: bytes, **options: int) -> desired.ParsedFile:
+    def parse_file(path: str, content: bytes, **options: int) -> ParsedFile:
         counts["parsed"] += 1
         return parse(path, content, **options)
 

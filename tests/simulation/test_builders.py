@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.desired import parse_documents
+from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.ports.clock import Clock
 from gitfleet.simulation.clock import ManualClock
 from tests import builders as make
