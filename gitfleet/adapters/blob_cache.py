@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 import threading
@@ -10,6 +9,8 @@ import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+
+from gitfleet.formats.canonical_json import json_text
 
 _FORMAT = 1
 _BUSY_SECONDS = 5.0
@@ -48,7 +49,7 @@ class SqliteBlobCache:
         question = "SELECT key, crc, value FROM entries WHERE key IN (SELECT value FROM json_each(?))"
         with self._lock:
             try:
-                rows = self._open().execute(question, (json.dumps(wanted),)).fetchall()
+                rows = self._open().execute(question, (json_text(wanted),)).fetchall()
             except (sqlite3.Error, OSError) as error:
                 self._recover(error)
                 return {}

@@ -18,11 +18,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import orjson
 from filelock import FileLock, Timeout
 
 from gitfleet.adapters.folder_files import FolderFiles
 from gitfleet.errors import BadInput, LostRace, RetryLater
+from gitfleet.formats.canonical_json import json_bytes, parse_json
 from gitfleet.ports.repos import BranchChange, RepoReader, TreeEntry
 
 _LOCK = ".gitfleet.lock"
@@ -136,7 +136,7 @@ class StateDirectory:
         shutil.rmtree(scratch, ignore_errors=True)
         (scratch / _WRITES).mkdir(parents=True)
         alone = len(changed) <= _MOST_SYNCED_ALONE
-        _write(scratch / _REMOVALS, orjson.dumps([os.fsencode(path).hex() for path in removals]), sync=alone)
+        _write(scratch / _REMOVALS, json_bytes([os.fsencode(path).hex() for path in removals]), sync=alone)
         for path, content in changed.items():
             _write(scratch / _WRITES / path, content, sync=alone)
         if not alone:
@@ -150,7 +150,7 @@ class StateDirectory:
         if not journal.exists():
             return
         if (journal / _REMOVALS).exists():
-            for name in orjson.loads((journal / _REMOVALS).read_bytes()):
+            for name in parse_json((journal / _REMOVALS).read_bytes()):
                 target = self._place(self._folder, os.fsdecode(bytes.fromhex(name)))
                 if target.is_symlink() or not target.is_dir():  # a folder there is new: this was done before
                     target.unlink(missing_ok=True)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-import orjson
 from annotated_types import MinLen
 
 from gitfleet.api.annotations import Accept, Check, Form
-from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.durations import PATTERN, read_seconds, seconds_text
 from gitfleet.formats.int_or_percent import SCHEMA as INT_OR_PERCENT_SCHEMA
 from gitfleet.formats.int_or_percent import read_int_or_percent
@@ -58,8 +57,8 @@ def _quantity_as_text(value: Any) -> Any:
 def read_object_text(text: Any) -> JsonObject:
     """A JSON object that stands in a file as one line of text; ValueError when it is none."""
     try:
-        body = orjson.loads(text)
-    except (orjson.JSONDecodeError, TypeError):
+        body = parse_json(text)
+    except (NotJson, TypeError):
         body = None
     if not isinstance(body, dict):
         raise ValueError("must be a JSON object in one line")

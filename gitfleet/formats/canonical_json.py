@@ -3,6 +3,7 @@ form for programs and people."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -18,7 +19,7 @@ class NotJson(ValueError):
 def canonical_json(value: JsonValue) -> bytes:
     """UTF-8 JSON with sorted keys and no spaces. TypeError for integers beyond 64 bits: the reader of YAML makes floats
     of them, as Kubernetes does."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(value, default=_as_dict, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
 
 def digest_of(value: JsonValue) -> str:
@@ -34,6 +35,13 @@ def json_bytes(value: JsonValue) -> bytes:
 def json_text(value: JsonValue, *, indent: bool = False) -> str:
     """The same as text; with `indent` over many lines, for people."""
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)).decode()
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    """Mappings that are no dict, inside frozen values."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
 def parse_json(content: bytes | str) -> Any:

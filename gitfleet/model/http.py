@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from gitfleet.api.objects import JsonObject
+from gitfleet.formats.canonical_json import json_bytes, parse_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +38,9 @@ class Response:
 
     def json(self) -> Any:
         """The body as a JSON value; ValueError when it is none."""
-        return orjson.loads(self.content) if isinstance(self.content, bytes) else self.content
+        return parse_json(self.content) if isinstance(self.content, bytes) else self.content
 
     def text(self) -> str:
         """The beginning of the body, for people."""
-        content = self.content if isinstance(self.content, bytes) else orjson.dumps(self.content)
+        content = self.content if isinstance(self.content, bytes) else json_bytes(self.content)
         return content[:1024].decode(errors="replace").strip()

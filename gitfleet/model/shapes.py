@@ -16,10 +16,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-import orjson
-
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.canonical_json import digest_of, parse_json
 
 FIELD_MANAGER: Final = "gitfleet"
 """The name under which gitfleet applies. It is never changed: ownership on every cluster hangs on it."""
@@ -158,7 +156,7 @@ def item_fields(owned: OwnedFields, found: JsonObject, keys: tuple[str, ...]) ->
 @lru_cache(maxsize=4096)
 def _named(name: str) -> tuple[tuple[str, JsonValue], ...]:
     """The keys and values of a FieldsV1 path element such as `k:{"name":"web"}`."""
-    return tuple(orjson.loads(name[2:]).items())
+    return tuple(parse_json(name[2:]).items())
 
 
 def _version(body: JsonObject) -> str:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import orjson
-
 from gitfleet.api.clusters import MemberCluster, Taint
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
+from gitfleet.formats.canonical_json import parse_json
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact
@@ -104,7 +103,7 @@ class TaintToleration(SchedulerPlugin):
         column = cycle.fleet.column(TAINTS)
         refused = ClusterSet(candidates.names)
         for text in column.positions:
-            if untolerated((Taint(*parts) for parts in orjson.loads(text)), cycle.policy.tolerations):
+            if untolerated((Taint(*parts) for parts in parse_json(text)), cycle.policy.tolerations):
                 refused |= cycle.clusters_with(TAINTS, text)
         return FleetRefusal(candidates & refused)
 

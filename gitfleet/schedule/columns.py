@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
-import orjson
-
+from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.schedule.bits import set_of
 
 _MANY_UPDATES = 64
@@ -76,7 +75,7 @@ class Column:
     @property
     def digest(self) -> bytes:
         """Equal for equal columns of the same clusters."""
-        return self.once("digest", lambda: sha256(orjson.dumps(self.values)).digest())
+        return self.once("digest", lambda: sha256(json_bytes(self.values)).digest())
 
     def changed(self, updates: Iterable[tuple[int, str | None]]) -> Column:
         """The column after some clusters say something else; the same object when none does."""

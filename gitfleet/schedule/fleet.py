@@ -14,9 +14,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
-import orjson
-
 from gitfleet.api.clusters import MEMBER_NAME_LABEL, MemberCluster
+from gitfleet.formats.canonical_json import digest_of, json_bytes, json_text
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.eligibility import Eligibility, Standing, standing_of
 
@@ -82,7 +81,7 @@ class FleetIndex:
     @property
     def membership(self) -> bytes:
         """A digest of the clusters' names."""
-        return self.once("membership", lambda: sha256(orjson.dumps(self.names)).digest())
+        return self.once("membership", lambda: sha256(json_bytes(self.names)).digest())
 
     @property
     def version(self) -> str:
@@ -208,7 +207,7 @@ def property_text(cluster: MemberCluster, name: str) -> str | None:
 def _taints_text(cluster: MemberCluster) -> str | None:
     if not cluster.taints:
         return None
-    return orjson.dumps([[taint.key, taint.value, taint.effect] for taint in cluster.taints]).decode()
+    return json_text([[taint.key, taint.value, taint.effect] for taint in cluster.taints])
 
 
 def _namespace_text(cluster: MemberCluster, namespace: str) -> str:
@@ -229,4 +228,4 @@ def _everything(cluster: MemberCluster) -> str:
         [dict(usage.capacity), dict(usage.allocatable), dict(usage.available)],
         None if status.namespaces is None else sorted(status.namespaces),
     )
-    return sha256(orjson.dumps(seen, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return digest_of(seen)

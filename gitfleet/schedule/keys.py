@@ -6,10 +6,9 @@ from collections.abc import MutableMapping
 from hashlib import sha256
 from typing import TypeAlias
 
-import orjson
-
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.placements import PlacementKey, PlacementType
+from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact, FleetIndex
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile
@@ -36,11 +35,7 @@ def schedule_key(
     if request.policy.placement_type is not PlacementType.PICK_FIXED:
         facts |= profile.depends_on(request.placement, request.policy)
     digest = sha256(
-        orjson.dumps(
-            (str(request.placement), request.policy_snapshot, profile.key, profile.fault, request.policy),
-            default=dict,
-            option=orjson.OPT_SORT_KEYS,
-        )
+        canonical_json((str(request.placement), request.policy_snapshot, profile.key, profile.fault, request.policy))
     )
     digest.update(fleet.membership)
     for fact in sorted(facts, key=_order):

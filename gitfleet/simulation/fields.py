@@ -13,9 +13,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-import orjson
-
 from gitfleet.api.objects import JsonObject, JsonValue
+from gitfleet.formats.canonical_json import canonical_json, json_text, parse_json
 
 FieldTree: TypeAlias = Mapping[str, Any]
 
@@ -250,7 +249,7 @@ def paths_of(tree: FieldTree, prefix: str = "") -> list[str]:
         if key.startswith("f:"):
             path = f"{prefix}.{key[2:]}"
         elif key.startswith("k:"):
-            names = ",".join(f"{name}={orjson.dumps(value).decode()}" for name, value in orjson.loads(key[2:]).items())
+            names = ",".join(f"{name}={json_text(value)}" for name, value in parse_json(key[2:]).items())
             path = f"{prefix}[{names}]"
         else:
             path = f"{prefix}[={key[2:]}]"
@@ -263,7 +262,7 @@ def _items_by_key(name: str, items: Sequence[Any], *, granular: bool) -> list[tu
     if not granular and name not in ("finalizers", "ownerReferences"):
         return None
     if name in _SETS:
-        pairs = [(f"v:{orjson.dumps(item).decode()}", item) for item in items]
+        pairs = [(f"v:{json_text(item)}", item) for item in items]
         return pairs if len({key for key, _ in pairs}) == len(pairs) else None
     for keys in _LIST_KEYS.get(name, ()):
         pairs = [(_item_key(item, keys), item) for item in items if isinstance(item, dict) and keys[0] in item]
@@ -274,7 +273,7 @@ def _items_by_key(name: str, items: Sequence[Any], *, granular: bool) -> list[tu
 
 def _item_key(item: JsonObject, keys: tuple[str, ...]) -> str:
     values = {key: item.get(key, _KEY_DEFAULTS.get(key)) for key in keys}
-    return f"k:{orjson.dumps(values, option=orjson.OPT_SORT_KEYS).decode()}"
+    return f"k:{canonical_json(values).decode()}"
 
 
 def _child(value: JsonValue, key: str) -> JsonValue:
@@ -285,7 +284,7 @@ def _child(value: JsonValue, key: str) -> JsonValue:
 
 def _is_item(item: JsonValue, key: str) -> bool:
     if key.startswith("v:"):
-        return same(item, orjson.loads(key[2:]))
+        return same(item, parse_json(key[2:]))
     if not key.startswith("k:") or not isinstance(item, Mapping):
         return False
-    return _item_key(item, tuple(orjson.loads(key[2:]))) == key
+    return _item_key(item, tuple(parse_json(key[2:]))) == key

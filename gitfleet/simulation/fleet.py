@@ -12,11 +12,10 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
 
-import orjson
-
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.errors import BadInput
+from gitfleet.formats.canonical_json import json_text, parse_json
 from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
 from gitfleet.simulation.bodies import Stored
@@ -88,7 +87,7 @@ class SimulatedFleet:
         path = folder / _file_name(name)
         if cluster.server.changed or not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            _write_whole(path, orjson.dumps(_dump(cluster), option=orjson.OPT_INDENT_2))
+            _write_whole(path, json_text(_dump(cluster), indent=True).encode())
             cluster.server.changed = False
 
     @classmethod
@@ -99,7 +98,7 @@ class SimulatedFleet:
         fleet = cls(clock, rules=rules, listener=listener)
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             try:
-                saved = orjson.loads(path.read_bytes())
+                saved = parse_json(path.read_bytes())
                 if saved["format"] != FORMAT:
                     raise ValueError("another format")
                 objects = [_stored(item) for item in saved["objects"]]

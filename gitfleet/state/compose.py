@@ -14,12 +14,12 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.formats.times import time_text
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import binding_line, bindings_bytes
 from gitfleet.state.shapes.clusters import cluster_object
-from gitfleet.state.shapes.fields import time_text
 from gitfleet.state.shapes.ledgers import faults_object, fleet_object, inventory_bytes, inventory_line
 from gitfleet.state.shapes.overrides import override_object
 from gitfleet.state.shapes.placements import placement_file_object

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.objects import JsonObject
+from gitfleet.formats.times import time_text
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state.shapes.bindings import diverged_objects, failed_objects, references_object
-from gitfleet.state.shapes.fields import condition_objects, key_fields, present, time_text
+from gitfleet.state.shapes.fields import condition_objects, key_fields, present
 from gitfleet.status.conditions import (
     ClusterStory,
     cluster_stories,

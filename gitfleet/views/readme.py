@@ -9,9 +9,9 @@ from typing import Final
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity
+from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
-from gitfleet.state.shapes.fields import time_text
 from gitfleet.status.cluster_states import cluster_state, health_condition
 from gitfleet.status.conditions import cluster_stories
 from gitfleet.views.markdown import code, link, table

@@ -6,12 +6,11 @@ from typing import Any, Final, cast
 
 import jsonpatch
 import jsonpointer
-import orjson
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import JsonPatch
-from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 
 _NAME: Final = "${MEMBER-CLUSTER-NAME}"
 _LABEL: Final = "${MEMBER-CLUSTER-LABEL-KEY-"
@@ -67,8 +66,8 @@ class CompiledPatch:
                 raise PatchError(f"label key {_plain(label)} not found on cluster {cluster.name}")
             text = text.replace(f"{_LABEL}{label}}}", labels[label])
         try:
-            return orjson.loads(text)
-        except orjson.JSONDecodeError:
+            return parse_json(text)
+        except NotJson:
             raise PatchError(f"the value of {self.path} is no JSON once its variables are replaced") from None
 
     def _open(self, body: JsonObject) -> dict[str, Any]:

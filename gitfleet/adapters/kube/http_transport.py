@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import orjson
 import urllib3
 from kubernetes.client import ApiClient, Configuration
 
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
 from gitfleet.adapters.kube.wire import MIB, Patience
 from gitfleet.errors import NoResponse
+from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.masking import masked
 from gitfleet.model.http import Request, Response
 
@@ -63,7 +63,7 @@ class HttpTransport:
                 request.method,
                 self._endpoint.server.rstrip("/") + request.path + query,
                 headers={**request.headers, **login.headers},
-                body=None if request.body is None else orjson.dumps(request.body, option=orjson.OPT_NON_STR_KEYS),
+                body=None if request.body is None else json_bytes(request.body),
                 preload_content=False,
                 retries=False,
                 redirect=False,  # a redirect would carry the credentials to somebody else

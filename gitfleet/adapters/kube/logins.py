@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-import orjson
-
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import Forbidden, MissingPart
+from gitfleet.formats.canonical_json import json_text, parse_json
 from gitfleet.formats.masking import masked
+from gitfleet.formats.times import read_time
 
 _RENEW_BEFORE: Final = timedelta(seconds=60)
 _LARGEST_ANSWER: Final = 1024 * 1024
@@ -125,7 +125,7 @@ class ExecLogin:
         if self.cluster_info is not None:
             spec["cluster"] = self.cluster_info
         info = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}
-        environment = {**os.environ, **self.environment, "KUBERNETES_EXEC_INFO": orjson.dumps(info).decode()}
+        environment = {**os.environ, **self.environment, "KUBERNETES_EXEC_INFO": json_text(info)}
         name = Path(self.command).name
         try:
             done = subprocess.run(  # noqa: S603 - allow-listed by the operator, no shell
@@ -148,10 +148,10 @@ class ExecLogin:
 
     def _read(self, output: bytes, name: str) -> Login:
         try:
-            status = orjson.loads(output)["status"]
+            status = parse_json(output)["status"]
             token, expires = status.get("token"), status.get("expirationTimestamp")
-            self._expires = datetime.fromisoformat(expires) if expires else None
-        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+            self._expires = read_time(expires) if expires else None
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise MissingPart(f"the credential plug-in {name} did not print an ExecCredential") from error
         headers = {**self.base.headers, **({"Authorization": f"Bearer {token}"} if token else {})}
         return Login(

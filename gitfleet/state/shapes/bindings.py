@@ -9,6 +9,7 @@ from typing import Any, Final
 from gitfleet.api.bindings import Binding, BindingState, DivergedObject, FailedObject
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, ApplyStrategy, PlacementKey
+from gitfleet.formats.times import time_text
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.state.shapes.fields import (
     PLACEMENT_LABEL,
@@ -28,7 +29,6 @@ from gitfleet.state.shapes.fields import (
     read_key,
     text_at,
     texts_at,
-    time_text,
 )
 from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
 from gitfleet.state.shapes.snapshots import decision_object, read_decision

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, TypeVar
-
-import orjson
 
 from gitfleet.api import Misshapen as Misshapen
 from gitfleet.api.conditions import Condition, Conditions, Status
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
+from gitfleet.formats.times import read_time, time_text
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -139,23 +137,6 @@ def text_map_at(source: Mapping[str, Any], key: str) -> dict[str, str]:
     return value
 
 
-@lru_cache(maxsize=8192)
-def time_text(moment: datetime) -> str:
-    """RFC 3339 in UTC: to the second as metav1.Time, with microseconds (metav1.MicroTime) only where there are
-    any."""
-    utc = moment.astimezone(UTC)
-    return utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if utc.microsecond else "%Y-%m-%dT%H:%M:%SZ")
-
-
-@lru_cache(maxsize=8192)
-def read_time(text: str) -> datetime:
-    """The moment an RFC 3339 text names; ValueError when it names none or has no time zone."""
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError(text)
-    return moment
-
-
 def need_time(source: Mapping[str, Any], key: str) -> datetime:
     """A time that must be there."""
     try:
@@ -241,8 +222,8 @@ def read_written(ours: Mapping[str, Any]) -> JsonObject:
     if text is None:
         return {}
     try:
-        body = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        body = parse_json(text)
+    except NotJson:
         body = None
     if not isinstance(body, dict):
         raise Misshapen("`written` must be a JSON object")

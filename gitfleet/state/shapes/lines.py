@@ -10,10 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-import orjson
-
 from gitfleet.api.objects import JsonObject
-from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.formats.yaml_writer import yaml_text
 
@@ -43,8 +41,8 @@ def read_lines(content: bytes, field: str, *, indent: str = "") -> tuple[JsonObj
     if not found or not rest.endswith(b"\n") or len(head) > _LONGEST_HEAD:
         return None
     try:
-        entries = orjson.loads(b"[" + b",".join(rest[:-1].split(f"\n{indent}- ".encode())) + b"]")
-    except orjson.JSONDecodeError:
+        entries = parse_json(b"[" + b",".join(rest[:-1].split(f"\n{indent}- ".encode())) + b"]")
+    except NotJson:
         return None
     documents = read_documents(head + b"\n", Profile.STATE)
     return (documents[0], entries) if len(documents) == 1 and isinstance(documents[0], dict) else None

@@ -9,6 +9,7 @@ from gitfleet.api.bindings import is_active, is_available
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey, ResourceSelector, SelectionScope
+from gitfleet.formats.times import time_text
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state.shapes.fields import (
     OURS,
@@ -26,7 +27,6 @@ from gitfleet.state.shapes.fields import (
     read_written,
     text_at,
     text_map_at,
-    time_text,
     written_text,
 )
 from gitfleet.state.shapes.policies import policy_object, read_policy, read_selector, selector_object

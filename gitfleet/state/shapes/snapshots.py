@@ -11,6 +11,7 @@ from gitfleet.api.conditions import Condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
+from gitfleet.formats.times import time_text
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.state.paths import is_rendered
 from gitfleet.state.shapes.fields import (
@@ -31,7 +32,6 @@ from gitfleet.state.shapes.fields import (
     read_bytes_text,
     read_key,
     text_at,
-    time_text,
 )
 from gitfleet.state.shapes.fields import bytes_text as hash_text
 from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
