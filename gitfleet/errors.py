@@ -2,18 +2,18 @@
 
     GitfleetError
     ├── RetryLater          something was not ready; the same call may succeed on the next reconcile
-    │   ├── LostRace        somebody else moved the branch first; look again before deciding anew
+    │   ├── LostRace        somebody else moved the branch first; read again before deciding again
     │   ├── RemoteUnreachable   the git remote did not answer
     │   ├── ClusterUnreachable  a member cluster's API server did not answer
     │   ├── NoResponse      one HTTP request got no response
-    │   └── Stopped         the process was told to end before all clusters had answered
+    │   └── Stopped         the process was stopped before all clusters had answered
     └── GiveUp              trying again without a change by a person cannot help
         ├── BadInput        a file, an option or a revision that people wrote
         ├── Forbidden       a remote or a cluster refused the credentials
         └── MissingPart     a program or credential that the process needs is not there
 
 Errors are for people: `str(error)` is one sentence that says what and where, `hint` says what to do.
-Nothing here carries a secret; whoever raises masks first.
+Nothing here carries a secret; the caller masks before raising.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ClusterUnreachable(RetryLater):
 class NoResponse(RetryLater):
     """One HTTP request got no response; the message says only why ("connection refused"), the same each time.
 
-    `passing`: whether it may get one a moment later. A server that lets us wait is not asked again at once, and a
+    `passing`: whether it may get one a moment later. A server that is slow is not sent a request again at once, and a
     certificate that was refused will be refused again.
     """
 
@@ -56,7 +56,7 @@ class NoResponse(RetryLater):
 
 
 class Stopped(RetryLater):
-    """The process was told to end before all clusters had answered; another one does what is left to do."""
+    """The process was stopped before all clusters had answered; another one does what is left to do."""
 
 
 class GiveUp(GitfleetError):

@@ -116,7 +116,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
 
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
     """The scheduler plug-ins that are installed, by entry-point name; one that cannot be loaded is left out and
-    logged. Somebody else's is waited for only so long."""
+    logged. Those of third parties have a time limit."""
     found: dict[str, schedule.PluginFactory] = _loaded_from("gitfleet.scheduler_plugins")
     ours = schedule.BUILT_IN
     return {name: make if make is ours.get(name) else guarded(make) for name, make in found.items()}
@@ -135,7 +135,7 @@ def _loaded_from(group: str) -> dict[str, Any]:
     for entry in entry_points(group=group):
         try:
             found[entry.name] = entry.load()
-        except Exception as error:  # somebody else's package: whoever names it is told that it is missing
+        except Exception as error:  # somebody else's package: a config that names it gets a fault
             log.warning("%s of %s cannot be loaded: %s", entry.name, entry.value, error)
     return found
 
@@ -236,7 +236,7 @@ class _RealClusters:
         self._listed: tuple[ListedProvider, ...] = ()
 
     def configure(self, config: FleetConfig) -> None:
-        """From the next look on, ask the property providers that are listed here."""
+        """From the next observation on, call the property providers that are listed here."""
         self._listed = config.property_providers
 
     def reader(self, cluster: MemberCluster) -> ClusterReader:
@@ -279,7 +279,7 @@ def _directory(
 
 
 def _watcher(settings: Settings, simulated: SimulatedFleet) -> Callable[[Wake], Callable[[], None]]:
-    """What rings the bell while `run` lives: SIGTERM and SIGINT to stop, and a local repository's refs to look at
+    """What triggers a reconcile while `run` runs: SIGTERM and SIGINT to stop, and a local repository's refs to look at
     once."""
 
     def start(wake: Wake) -> Callable[[], None]:

@@ -65,9 +65,3 @@ def set_condition(conditions: Conditions, new: Condition) -> Conditions:
     if not found:
         out.append(new)
     return tuple(out)
-
-
-def drop_conditions(conditions: Conditions, types: Iterable[str]) -> Conditions:
-    """The conditions without those of the given types."""
-    gone = set(types)
-    return tuple(c for c in conditions if c.type not in gone)

@@ -1,1 +1,1 @@
-"""cli: commands as short stories: parse, ask, show."""
+"""cli: the commands: parse, request, result, render."""

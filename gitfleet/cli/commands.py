@@ -36,7 +36,7 @@ COMMANDS: Final[Mapping[str, Listed]] = {
 
 
 class Commands(click.Group):
-    """The group of all commands, each loaded when it is asked for."""
+    """The group of all commands, each loaded when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every name, in the order of the list."""

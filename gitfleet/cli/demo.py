@@ -12,8 +12,8 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.init import layout_files
+from gitfleet.cli.messages import say
 from gitfleet.cli.progress import progress_for
-from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
 
 _MARK = ".gitfleet-demo"
@@ -46,7 +46,7 @@ def demo(directory: Path) -> int:
     click.echo("")
     _print_markdown(readme)
     where = shlex.quote(str(repo))
-    say("What gitfleet wrote on the branch gitfleet/state stands above. Now look at it and change it:")
+    say("What gitfleet wrote on the branch gitfleet/state is shown above. To see more of it:")
     say(f"  gitfleet get crp -C {where}")
     say(f"  gitfleet explain web -C {where}")
     say(f"  git -C {where} log gitfleet/state")
@@ -56,7 +56,7 @@ def demo(directory: Path) -> int:
 
 
 def _clear(directory: Path) -> None:
-    """Make package for the demo; a folder that is not an earlier demo's is nobody's to delete."""
+    """Empty the folder for the demo; one that is not an earlier demo's is never deleted."""
     try:
         if directory.exists():
             if any(directory.iterdir()) and not (directory / _MARK).exists():

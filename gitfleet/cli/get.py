@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitfleet.cli import options
+from gitfleet.cli.messages import say
 from gitfleet.cli.output import print_json, print_table, print_yaml, show
-from gitfleet.cli.talk import say
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
@@ -35,13 +35,13 @@ def get(kind: str, name: str | None, settings: Settings, output: str) -> None:
     evictions, budgets, rollouts. Short and long names work as in kubectl.
     """
     from gitfleet import views, wiring
-    from gitfleet.cli import written
+    from gitfleet.cli import desired_kinds
 
-    plain = written.plain_kind(kind)
+    plain = desired_kinds.plain_kind(kind)
     with wiring.open_workspace(settings, clusters="none") as workspace:
         if plain is not None:
-            objects = written.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
-            table: Any = written.table_of(plain, objects)
+            objects = desired_kinds.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
+            table: Any = desired_kinds.table_of(plain, objects)
         else:
             state, now = _state(workspace, kind), workspace.clock.now()
             objects = views.objects_of(kind, state, name)
@@ -68,12 +68,12 @@ def get(kind: str, name: str | None, settings: Settings, output: str) -> None:
 def describe(kind: str, name: str, settings: Settings) -> None:
     """Show one object of the state branch with its conditions; a placement with each cluster's status."""
     from gitfleet import views, wiring
-    from gitfleet.cli import written
+    from gitfleet.cli import desired_kinds
 
-    plain = written.plain_kind(kind)
+    plain = desired_kinds.plain_kind(kind)
     with wiring.open_workspace(settings, clusters="none") as workspace:
         if plain is not None:
-            objects = written.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
+            objects = desired_kinds.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
         else:
             objects = views.objects_of(kind, _state(workspace, kind), name)
     if not objects:
@@ -85,13 +85,13 @@ def describe(kind: str, name: str, settings: Settings) -> None:
 def _state(workspace: Workspace, kind: str) -> Any:
     """What the state branch holds; a wrong kind is said before a missing branch is."""
     from gitfleet import views
-    from gitfleet.cli import written
+    from gitfleet.cli import desired_kinds
     from gitfleet.model.state import FleetState
 
     try:
         views.objects_of(kind, FleetState())
     except BadInput as error:
-        known = (*views.kinds(), *written.kinds())
+        known = (*views.kinds(), *desired_kinds.kinds())
         near = get_close_matches(kind.lower(), known, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
         raise BadInput(f'there is no kind "{kind}"', hint=f"{meant}kinds: {', '.join(known)}") from error

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from gitfleet.cli import options
-from gitfleet.cli.talk import say
+from gitfleet.cli.messages import say
 from gitfleet.errors import BadInput
 
 

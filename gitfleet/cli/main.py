@@ -17,13 +17,13 @@ import click
 from gitfleet import __version__
 from gitfleet.cli.collector import collect_seldom
 from gitfleet.cli.commands import Commands
-from gitfleet.cli.talk import say
+from gitfleet.cli.messages import say
 from gitfleet.errors import GitfleetError
 
 _LAST_SECONDS = 0.5
 COMPLETION = "_GITFLEET_COMPLETE"
 """What a shell sets to ask for completions (click's convention)."""
-EXIT_FAULT, EXIT_CHANGES, EXIT_UNEXPECTED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 3, 64, 130
+EXIT_FAULT, EXIT_UNEXPECTED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 3, 64, 130
 
 app = Commands(
     name="gitfleet",
@@ -66,7 +66,7 @@ def run(arguments: list[str]) -> int:
         say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output (`| head`) has gone: there is nobody left to tell.
+        # The reader of our output (`| head`) has gone: nobody reads what would be written.
         _let_stdout_go()
         return 0
     except GitfleetError as error:
@@ -98,7 +98,8 @@ def _sentence(text: str) -> str:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process, even while a thread hangs in an API server that does not answer: it holds nothing of ours."""
+    """End the process, even while a thread hangs in an API server that does not answer: it holds nothing that has to be
+    closed."""
     for thread in threading.enumerate():
         if thread is not threading.main_thread() and not thread.daemon:
             thread.join(_LAST_SECONDS)

@@ -70,12 +70,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     widths = [max(len(c), *(len(row[i]) for row in shown)) if shown else len(c) for i, c in enumerate(columns)]
     before_last = sum(widths[:-1]) + 3 * (len(columns) - 1)
     terminal = terminal_width()
-    package = None if terminal is None else terminal - before_last
+    last_width = None if terminal is None else terminal - before_last
     for line in [list(columns), *shown]:
         first = "   ".join(cell.ljust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
         last = [line[-1]]
-        if package is not None and package >= _NARROWEST and len(line[-1]) > package:
-            last = textwrap.wrap(line[-1], package, break_on_hyphens=False)
+        if last_width is not None and last_width >= _NARROWEST and len(line[-1]) > last_width:
+            last = textwrap.wrap(line[-1], last_width, break_on_hyphens=False)
         head = f"{first}   " if len(columns) > 1 else ""
         click.echo(f"{head}{last[0]}".rstrip())
         for part in last[1:]:

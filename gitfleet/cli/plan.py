@@ -29,7 +29,7 @@ class PlanOptions:
     )
 )
 @options.collected(
-    "asked",
+    "request",
     PlanOptions,
     options.rev,
     click.option("--base", metavar="REV", help="Plan on top of this commit, as if it were rolled out."),
@@ -45,7 +45,7 @@ class PlanOptions:
 @options.what_if("Plan")
 @options.settings(options.repo, options.branch, options.connections, options.cache_dir)
 @options.output("text", "json", "markdown")
-def plan(asked: PlanOptions, what_if: WhatIfOptions, settings: Settings, output: str) -> int:
+def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, output: str) -> int:
     """Show what a reconcile would do from the present state, with reasons and manifest diffs.
 
     Nothing is written, neither to git nor to a cluster.
@@ -54,8 +54,8 @@ def plan(asked: PlanOptions, what_if: WhatIfOptions, settings: Settings, output:
     from gitfleet.cli import plan_markdown, plan_text
     from gitfleet.views.plan_document import has_changes
 
-    with wiring.open_workspace(settings, clusters=asked.clusters) as workspace:
-        document = workspace.plan(asked.rev, asked.base, wiring.what_if_from(what_if))
+    with wiring.open_workspace(settings, clusters=request.clusters) as workspace:
+        document = workspace.plan(request.rev, request.base, wiring.what_if_from(what_if))
     match output:
         case "json":
             print_json(document)
@@ -65,4 +65,4 @@ def plan(asked: PlanOptions, what_if: WhatIfOptions, settings: Settings, output:
         case _:
             for line in plan_text.lines_of(document):
                 show_wrapped(line, "      ")
-    return 2 if asked.detailed_exitcode and has_changes(document) else 0
+    return 2 if request.detailed_exitcode and has_changes(document) else 0

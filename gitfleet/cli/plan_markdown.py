@@ -49,14 +49,14 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     scheduled = placement["scheduled"]
     if scheduled["status"] != "True":
         yield ""
-        yield f"Not scheduled as asked: {code(scheduled['message'] or scheduled['reason'], 300)}"
+        yield f"Not scheduled as the policy demands: {code(scheduled['message'] or scheduled['reason'], 300)}"
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=())
-    told = moves_sentence(placement["moves"])
-    if told:
+    moved = moves_sentence(placement["moves"])
+    if moved:
         yield ""
-        yield code(told, 300)
+        yield code(moved, 300)
     yield ""
-    if not (told or moves or operations):
+    if not (moved or moves or operations):
         yield "Nothing changes."
         return
     rows = [(group.word, "", *_said(group)) for group in moves]

@@ -31,8 +31,8 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     picked = sum(row["selected"] for row in placement["clusters"])
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=("update",))
     met = placement["scheduled"]["status"] == "True"
-    told = moves_sentence(placement["moves"])
-    still = not (told or moves or operations) and met
+    moved = moves_sentence(placement["moves"])
+    still = not (moved or moves or operations) and met
     snapshot = placement["resourceSnapshotIndex"]
     yield (
         f"{placement_name(placement)} ({placement['placementType']}): {'up to date on ' if still else ''}"
@@ -44,8 +44,8 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     if not met:
         scheduled = placement["scheduled"]
         yield f"  ! {scheduled['reason']}: {scheduled['message']}".removesuffix(": ")
-    if told:
-        yield f"  {told}"
+    if moved:
+        yield f"  {moved}"
     for group in moves:
         yield f"  {group.word:<6} {names(group.clusters)}: {group.reason}"
     for group in unpicked_of(placement):

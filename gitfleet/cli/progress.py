@@ -102,9 +102,9 @@ class Lines:
         self._emit_picked()
         for (placement, cluster), counts in self._applied.items():
             first, *others = counts.items()
-            told = [f"{first[1]} object{'' if first[1] == 1 else 's'} {first[0]}d"]
-            told += [f"{number} {action}d" for action, number in others]
-            self._write(f"{self._when}{placement}: {cluster}: {', '.join(told)}")
+            actions = [f"{first[1]} object{'' if first[1] == 1 else 's'} {first[0]}d"]
+            actions += [f"{number} {action}d" for action, number in others]
+            self._write(f"{self._when}{placement}: {cluster}: {', '.join(actions)}")
         self._applied = {}
 
     def _emit_picked(self) -> None:
@@ -176,7 +176,7 @@ class Unbreakable:
 def line_of(event: Event, *, virtual: bool = False) -> str:
     """One event as people read it, "" for one that says nothing new to them.
 
-    In a `virtual` play commits are copies whose ids nobody knows: they are not told.
+    In a `virtual` play commits are copies with unknown ids: they are not shown.
     """
     fields = event.fields
     match event.type:
@@ -192,15 +192,15 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
             return ""
         case "snapshot" if virtual:
             return f"{event.placement}: snapshot {fields['index']} taken"
-    told = sentence(event)
-    if told:
-        return told
+    known = sentence(event)
+    if known:
+        return known
     where = "".join(f"{part}: " for part in (event.placement, event.cluster) if part)
     return " ".join((f"{where}{event.type}", *(f"{name}={value}" for name, value in fields.items())))
 
 
 def _is_news(event: Event) -> bool:
-    """Whether a placement's event tells more than those of its clusters do."""
+    """Whether a placement's event says more than those of its clusters do."""
     fields = event.fields
     if fields.get("state") == "accepted" or fields.get("status") == "Unknown" or fields.get("reason") in _UNTOLD:
         return False

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfleet.cli import options
+from gitfleet.cli.messages import say, say_some
 from gitfleet.cli.progress import progress_for
-from gitfleet.cli.talk import say, say_some
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 

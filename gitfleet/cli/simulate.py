@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from gitfleet.cli import options
+from gitfleet.cli.messages import say, say_some
 from gitfleet.cli.output import print_table, show
 from gitfleet.cli.progress import progress_for, when_of
-from gitfleet.cli.talk import say, say_some
 from gitfleet.errors import BadInput
 from gitfleet.model.events import Event
 from gitfleet.settings import Settings, WhatIfOptions

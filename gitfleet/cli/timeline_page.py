@@ -53,11 +53,11 @@ class Span:
     begin: float
     end: float
     phase: str
-    told: str
+    meaning: str
 
 
 def page_of(heard: Sequence[tuple[float, Event]]) -> str:
-    """The whole page of a play: a bar for each placement on each cluster, and every line of the story."""
+    """The whole page of a play: a bar for each placement on each cluster, and every line of the timeline."""
     end = max((at for at, _ in heard), default=0.0)
     return "".join(f"{line}\n" for line in _lines(heard, end))
 
@@ -69,7 +69,7 @@ def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
     yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
     yield f"<style>{_STYLE}</style></head><body>"
     yield f"<h1>A rollout in virtual time: {escape(when_of(end).strip())}</h1>"
-    legend = "".join(f'<span><i class="{word}"></i> {escape(told)}</span>' for word, told in _LEGEND)
+    legend = "".join(f'<span><i class="{word}"></i> {escape(meaning)}</span>' for word, meaning in _LEGEND)
     yield f'<p class="legend">{legend}</p>'
     before = None
     for (placement, cluster), spans in sorted(_spans(heard, end).items()):
@@ -88,12 +88,12 @@ def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
 def _bar(span: Span, end: float) -> str:
     whole = end or 1.0
     left, width = 100 * span.begin / whole, 100 * (span.end - span.begin) / whole
-    title = f"{when_of(span.begin).strip()} to {when_of(span.end).strip()}: {span.told}"
+    title = f"{when_of(span.begin).strip()} to {when_of(span.end).strip()}: {span.meaning}"
     return f'<i class="{span.phase}" style="left:{left:.2f}%;width:{width:.2f}%" title="{escape(title)}"></i>'
 
 
 def _spans(heard: Sequence[tuple[float, Event]], end: float) -> dict[tuple[str, str], list[Span]]:
-    told = dict(_LEGEND)
+    meanings = dict(_LEGEND)
     changes: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for at, event in heard:
         if event.placement is None or event.cluster is None:
@@ -106,7 +106,8 @@ def _spans(heard: Sequence[tuple[float, Event]], end: float) -> dict[tuple[str, 
     spans: dict[tuple[str, str], list[Span]] = {}
     for row, steps in changes.items():
         ends = [*(at for at, _ in steps[1:]), end]
-        found = [Span(at, until, phase, told[phase]) for (at, phase), until in zip(steps, ends, strict=True) if phase]
+        pairs = zip(steps, ends, strict=True)
+        found = [Span(at, until, phase, meanings[phase]) for (at, phase), until in pairs if phase]
         spans[row] = [span for span in found if span.end > span.begin or end == 0]
     return spans
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfleet.cli import options
+from gitfleet.cli.messages import plain, say
 from gitfleet.cli.output import print_json, show
-from gitfleet.cli.talk import plain, say
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:

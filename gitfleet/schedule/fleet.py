@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 from gitfleet.api.clusters import MEMBER_NAME_LABEL, MemberCluster
 from gitfleet.formats.canonical_json import digest_of, json_bytes, json_text
 from gitfleet.schedule.columns import Column
-from gitfleet.schedule.eligibility import Eligibility, Standing, standing_of
+from gitfleet.schedule.eligibility import Standing, standing_of
 
 RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
 T = TypeVar("T")
@@ -68,11 +68,6 @@ class FleetIndex:
             read = reader(fact)
             known = self.columns[fact] = Column(tuple(map(read, self.clusters)))
         return known
-
-    @property
-    def eligible(self) -> int:
-        """The clusters that may get new placements."""
-        return self.column(ELIGIBILITY).members(Eligibility.ELIGIBLE)
 
     def digest(self, fact: Fact) -> bytes:
         """Equal for two indexes that say the same about a fact, for the same clusters."""

@@ -69,14 +69,6 @@ class Discovery:
                 return found
             return Absence.OTHER_VERSION if key.group and self._elsewhere(key, prefix) else Absence.NO_KIND
 
-    def forget(self, prefix: str | None = None) -> None:
-        """Ask again next time, about everything or about one group and version."""
-        with self._lock:
-            if prefix is None:
-                self._known.clear()
-            else:
-                self._known.pop(prefix, None)
-
     def _elsewhere(self, key: ObjectKey, prefix: str) -> bool:
         answer = self._wire.send("GET", f"/apis/{key.group}")
         if answer.status == 404:

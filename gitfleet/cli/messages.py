@@ -1,4 +1,4 @@
-"""What people read: one line at a time, free of control characters, whoever wrote the text."""
+"""Messages to people, on stderr: one line at a time, without control characters."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def plain(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """Talk goes to stderr, never data; a text may have several lines, and they may be indented."""
+    """A message to stderr; a text may have several lines, and they may be indented."""
     for line in text.splitlines() or [""]:
         click.echo(" " * (len(line) - len(line.lstrip(" "))) + plain(line), err=True)
 
 
 def say_some(title: str, sentences: list[str], more: str) -> None:
-    """The first sentences of a list, and how many there are besides (`more` says where to look)."""
+    """The first sentences of a list, and how many there are besides (`more` says how to list them)."""
     for sentence in sentences[:MOST_LINES]:
         say(f"{title}: {sentence}")
     if len(sentences) > MOST_LINES:
