@@ -127,7 +127,7 @@ def test_an_unexpected_error_is_3_and_its_report_is_saved(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("gitfleet.desired.kinds", lambda: 1 / 0)
+    monkeypatch.setattr("gitfleet.api.kinds.KINDS", {"broken": None})
     ended = gitfleet("schema", "a-secret-argument")
 
     assert (ended.code, ended.out) == (3, "")
@@ -135,7 +135,7 @@ def test_an_unexpected_error_is_3_and_its_report_is_saved(
     report = next(tmp_path.glob("gitfleet-report-*.txt"))
     assert str(report) in ended.err.replace("\n", "")
     text = report.read_text()
-    assert "ZeroDivisionError" in text and "a-secret-argument" not in text
+    assert "AttributeError" in text and "a-secret-argument" not in text
     assert report.stat().st_mode & 0o077 == 0
 
 
