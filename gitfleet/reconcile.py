@@ -1,154 +1,144 @@
-"""The decider: the one place that leads through every package, and the newcomer's table of contents.
+"""Deciding: the one place that leads through every package, and the newcomer's table of contents.
 
     decide            accept -> observe -> snapshots -> schedule -> rollout -> works
     plan_operations   apply, once the objects of new works were looked at
     settle            what came of it -> observe -> status
 
-Everything here is pure: the same inputs give the same decision.
+Everything here is pure: the same inputs give the same decision, and the memo only saves work. Each placement, override,
+object and cluster is decided by itself: one that cannot be is left as it was, and says so in a condition or a fault.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfleet import apply, desired, observe, rollout, schedule, snapshots, status, works
-from gitfleet.api.conditions import Condition
+from gitfleet import apply, desired, observe, placing, rollout, schedule, snapshots, status, works
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
-from gitfleet.model.rolling import RolloutPlan
-from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import FleetState, PlacementRecord, keep
-from gitfleet.model.works import Work
+
+Plugins = Mapping[str, schedule.PluginFactory]
 
 
-class Decider:
-    """Decides. What it remembers saves work and nothing else."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memo:
+    """Answers of the pass before, each with the question it answers: an empty memo gives the same decision."""
 
-    def __init__(self, plugins: Mapping[str, schedule.PluginFactory] | None = None) -> None:
-        self._plugins = plugins or {}
-        self._payload = snapshots.PayloadMemo()
-        self._renderer = works.Renderer()
-        self._planner = apply.Planner()
-        self._digests: schedule.BindingDigests = {}
-        self._fleet: schedule.FleetIndex | None = None
+    payload: snapshots.PayloadMemo = None
+    works: works.WorksMemo = field(default_factory=dict)
+    plans: apply.PlansMemo = field(default_factory=dict)
+    bindings: schedule.BindingDigests = field(default_factory=dict)
+    fleet: schedule.FleetIndex | None = None
 
-    def decide(self, inputs: Inputs) -> Decision:
-        """Which clusters get what from now on: the state to publish (inventory still to be extended) and its works."""
-        wanted, before, now = inputs.desired, inputs.before, inputs.now
-        accepted = desired.accept(wanted, before, now)
-        clusters = observe.observe_clusters(accepted.clusters, inputs.observations, now)
-        known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset())
-        rendered = self._renderer.works_of(known)
-        leaving = rollout.removals(clusters, before.placements, before.inventory)
-        seen_operations = self._planner.plan_fleet(known, rendered, inputs.observations, leaving)
-        seen = observe.observe_bindings(before.placements, rendered, seen_operations, (), inputs.observations, now)
-        disturbed = apply.disturbed_by(seen_operations)
-        in_use = snapshots.references_of(before.placements.values())
-        overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use)
-        current = snapshots.current_overrides(wanted.overrides, overrides)
-        fleet = self._fleet = schedule.index_fleet(clusters.values(), now, self._fleet)
-        profile, faults = schedule.profile_for(wanted.config, self._plugins)
-        records: dict[PlacementKey, PlacementRecord] = {}
-        plans: dict[PlacementKey, RolloutPlan] = {}
-        wakes = [fleet.wake_at, rollout.next_forced_leave(clusters)]
-        for key, placement in accepted.placements.items():
-            old = before.placements.get(key) or PlacementRecord(placement=placement)
-            record = replace(old, placement=placement, bindings=seen.get(key, ()))
-            scheduled: Condition | None = None
-            if placement.deleting is None:
-                record, scheduled = self._place(placement, record, inputs, fleet, profile)
-                if not placement.strategy.external:
-                    record = rollout.give_up(record, clusters, now)
-                    latest = record.latest_resources
-                    concerned = works.overrides_by_cluster(key, latest, current, clusters.values()) if latest else {}
-                    labels = works.pinned_labels(concerned, current, clusters)
-                    request = rollout.request_for(record, concerned, now, labels, disturbed.get(key, frozenset()))
-                    plans[key] = plan = rollout.plan_rollout(request)
-                    record = replace(record, bindings=plan.bindings)
-                    wakes.append(now + plan.clock if plan.clock is not None else None)
-            records[key] = keep(old, status.with_conditions(rollout.give_up(record, clusters, now), scheduled, now))
-        after = replace(
-            known,
-            observed_commit=wanted.commit,
-            placements=records,
-            overrides=overrides,
-            faults=wanted.faults + faults,
-            last_good=wanted.last_good,
+
+def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> tuple[Decision, Memo]:
+    """Which clusters get what from now on: the state to publish (inventory still to be recorded) and its works."""
+    wanted, before, now = inputs.desired, inputs.before, inputs.now
+    failures = Failures()
+    accepted = desired.accept(wanted, before, now, failures)
+    clusters = observe.observe_clusters(accepted.clusters, before.clusters, inputs.observations, now, failures)
+    known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset())
+    seen_works, rendered = works.render_fleet(known, memo.works, failures)
+    removing = rollout.removals(clusters, before.placements, before.inventory, failures)
+    operations, planned = apply.plan_fleet(known, seen_works, inputs.observations, removing, memo.plans, failures)
+    seen = observe.Seen.of(seen_works, operations, (), inputs.observations)
+    in_use = snapshots.references_of(before, failures)
+    overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use, failures=failures)
+    unreadable = works.unreadable_overrides(overrides, failures)
+    payload, payload_memo = snapshots.index_of(wanted, memo.payload, failures)
+    index = schedule.index_fleet(clusters.values(), now, memo.fleet, failures)
+    profile, faults = schedule.profile_for(wanted.config, plugins)
+    current = snapshots.current_overrides(wanted.overrides, overrides)
+    shared = placing.Shared(
+        inputs=inputs,
+        clusters=clusters,
+        index=index,
+        profile=profile,
+        payload=payload,
+        overrides=tuple(o for o in current if o.reference not in unreadable),
+        unreadable=unreadable,
+        disturbed=apply.disturbed_by(operations),
+        digests={key: known for key, known in memo.bindings.items() if key in accepted.placements},
+    )
+    decided = {
+        key: _decide_one(placement, before.placements.get(key), seen, shared, failures)
+        for key, placement in accepted.placements.items()
+    }
+    records = {key: record for key, (record, _) in decided.items()}
+    plans = {key: plan for key, (_, plan) in decided.items() if plan is not None}
+    after = replace(
+        known, observed_commit=wanted.commit, placements=records, overrides=overrides, last_good=wanted.last_good
+    )
+    works_after, rendered = works.render_fleet(after, rendered, failures)
+    after = replace(after, faults=wanted.faults + faults + status.faults_of(failures, after, wanted))
+    clocks = (now + plan.clock for plan in plans.values() if plan.clock is not None)
+    wakes = (index.wake_at, rollout.next_forced_leave(clusters), *clocks)
+    decision = Decision(
+        inputs=inputs,
+        after=status.with_failures(after, before, failures, now),
+        works=works_after,
+        seen_works=seen_works,
+        plans=plans,
+        wake_at=min((wake for wake in wakes if wake is not None), default=None),
+        failures=failures.found,
+    )
+    remembered = Memo(payload=payload_memo, works=rendered, plans=planned, bindings=shared.digests, fleet=index)
+    return decision, remembered
+
+
+def _decide_one(
+    placement: Placement, known: PlacementRecord | None, seen: observe.Seen, shared: placing.Shared, failures: Failures
+) -> placing.Decided:
+    """The placement's next record, and its plan; the record that it has when anything about it failed."""
+    subject, old = Subject.of_placement(placement.key), known or PlacementRecord(placement=placement)
+    kept: placing.Decided = (old, None)
+    if subject in failures:
+        return kept
+    record = replace(old, placement=placement)
+    after, plan = failures.contain(subject, kept, placing.decide_placement, record, seen, shared, failures)
+    return keep(old, after), plan
+
+
+def plan_operations(
+    decision: Decision, closer: Mapping[str, ClusterObservation], memo: Memo
+) -> tuple[Decision, tuple[Operation, ...], Memo]:
+    """The operations on every cluster that answers, and the decision with its inventory recorded: intent first."""
+    failures = Failures(decision.failures)
+    observations = apply.merge_observations(decision.inputs.observations, closer)
+    after = decision.after
+    removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
+    planned, plans = apply.plan_fleet(after, decision.works, observations, removing, memo.plans, failures)
+    inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
+    recorded = status.with_failures(replace(after, inventory=inventory), after, failures, decision.inputs.now)
+    inputs = replace(decision.inputs, observations=observations)
+    again = frozenset(closer)
+    decided = replace(decision, after=recorded, inputs=inputs, observed_again=again, failures=failures.found)
+    return decided, operations, replace(memo, plans=plans)
+
+
+def settle(
+    decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime
+) -> tuple[FleetState, tuple[Failure, ...]]:
+    """The state after the operations: what the servers answered, what is gone, and the conditions that follow; and
+    what could not be settled."""
+    after, failures = decision.after, Failures(decision.failures)
+    settled = apply.settle_all(after.inventory, operations, outcomes, failures)
+    inventory = rollout.release_left(settled, after.clusters, now)
+    left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
+    seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes))
+    owners = rollout.owners_of(after.placements.values(), inventory)
+    records: dict[PlacementKey, PlacementRecord] = {}
+    for key, old in after.placements.items():
+        record = failures.contain(
+            Subject.of_placement(key), old, placing.settle_placement, old, seen, owners, now, failures
         )
-        wake_at = min((wake for wake in wakes if wake is not None), default=None)
-        works_after = self._renderer.works_of(after)
-        return Decision(
-            inputs=inputs, after=after, works=works_after, seen_works=rendered, plans=plans, wake_at=wake_at
-        )
-
-    def plan_operations(
-        self, decision: Decision, closer: Mapping[str, ClusterObservation]
-    ) -> tuple[Decision, tuple[Operation, ...]]:
-        """The operations on every cluster that answers, and the decision with their inventory: intent first."""
-        observations = apply.merge_observations(decision.inputs.observations, closer)
-        after = decision.after
-        leaving = rollout.removals(after.clusters, after.placements, after.inventory)
-        operations = self._planner.plan_fleet(after, decision.works, observations, leaving)
-        inventory = apply.record_all_intended(decision.after.inventory, operations)
-        recorded = replace(decision.after, inventory=inventory)
-        inputs = replace(decision.inputs, observations=observations)
-        return replace(decision, after=recorded, inputs=inputs, observed_again=frozenset(closer)), operations
-
-    def settle(
-        self, decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime
-    ) -> FleetState:
-        """The state after performing: what the servers answered, what is gone, and the conditions that follow."""
-        after, observations = decision.after, decision.inputs.observations
-        inventory = apply.settle_all(after.inventory, operations, outcomes)
-        inventory = rollout.release_left(inventory, after.clusters, now)
-        left_behind = apply.left_behind(after.inventory, inventory, outcomes, observations)
-        touched = decision.touched(outcomes)
-        seen = observe.observe_bindings(after.placements, decision.works, operations, outcomes, touched, now)
-        owners = rollout.owners_of(after.placements.values(), inventory)
-        records: dict[PlacementKey, PlacementRecord] = {}
-        for key, record in after.placements.items():
-            bindings = rollout.retire_bindings(seen[key], owners)
-            if bindings is not record.bindings:
-                record = keep(record, status.with_conditions(replace(record, bindings=bindings), None, now))
-            if record.placement.deleting is None or bindings:
-                records[key] = record
-        clusters = rollout.without_left(after.clusters, records.values(), inventory)
-        return replace(after, placements=records, inventory=inventory, clusters=clusters, left_behind=left_behind)
-
-    def explain(self, decision: Decision, key: PlacementKey) -> tuple[ClusterVerdict, ...]:
-        """Every cluster's story in the scheduling of one placement."""
-        fleet = schedule.index_fleet(decision.after.clusters.values(), decision.inputs.now, self._fleet)
-        request = schedule.request_for(decision.after.placements[key], decision.inputs.now)
-        profile, _ = schedule.profile_for(decision.inputs.desired.config, self._plugins)
-        return schedule.explain(request, fleet, profile=profile)
-
-    def works_when_done(self, decision: Decision) -> dict[str, tuple[Work, ...]]:
-        """The works of every cluster as they will be when every rollout is through."""
-        current = snapshots.current_overrides(decision.inputs.desired.overrides, decision.after.overrides)
-        return works.works_when_done(decision.after, current)
-
-    def _place(
-        self,
-        placement: Placement,
-        record: PlacementRecord,
-        inputs: Inputs,
-        fleet: schedule.FleetIndex,
-        profile: schedule.Profile,
-    ) -> tuple[PlacementRecord, Condition | None]:
-        """The record with its snapshots and scheduling; the Scheduled condition where something was decided."""
-        payload = self._payload.index(inputs.desired)
-        taken = snapshots.take_snapshots(placement, payload, record, commit=inputs.desired.commit, now=inputs.now)
-        record = replace(record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots)
-        if taken.user_error is not None:
-            error = taken.user_error
-            return record, status.scheduled_condition(record, False, error.reason, error.message, inputs.now)
-        request = schedule.request_for(record, inputs.now)
-        if schedule.settled_key(request, fleet, profile, self._digests) == record.schedule_key:
-            return record, None
-        answer = schedule.schedule(request, fleet, profile=profile)
-        key = schedule.settled_key(replace(request, bindings=answer.bindings), fleet, profile, self._digests)
-        return status.with_schedule(record, answer, key, inputs.now)
+        if record is not None:
+            records[key] = record
+    clusters = rollout.without_left(after.clusters, records.values(), inventory)
+    state = replace(after, placements=records, inventory=inventory, clusters=clusters, left_behind=left_behind)
+    return status.with_failures(state, after, failures, now), failures.found

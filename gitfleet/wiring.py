@@ -8,17 +8,19 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gitfleet import __version__, reconcile, rollout, schedule
+from gitfleet import __version__, rollout, schedule
 from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitCredentials, GitRemote
 from gitfleet.adapters.git_setup import local_git_dir, make_repository
 from gitfleet.adapters.kustomize import KustomizeProgram
+from gitfleet.adapters.report_files import save_report
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
@@ -98,8 +100,9 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
         state_trees=StateTrees(reader, trees, settings.limits),
         fanout=Fanout(directory=directory, executor=executor, stopped=lambda: wake.stopped),
         clock=clock,
-        decider=reconcile.Decider(scheduler_plugins()),
+        plugins=scheduler_plugins(),
         version=__version__,
+        save_report=partial(save_report, settings.cache_dir / "reports"),
         watch_branch=settings.watch_branch,
         state_branch=Branches().state if settings.state_dir is not None else None,
         configure=real.configure,
@@ -201,7 +204,7 @@ def play_files(
             state_trees=StateTrees(repo, trees, chosen.limits),
             fanout=Fanout(directory=SimulatedDirectory(fleet), executor=None),
             clock=clock,
-            decider=reconcile.Decider(scheduler_plugins()),
+            plugins=scheduler_plugins(),
             version=__version__,
             watch_branch=branch,
             listen=hear,

@@ -3,7 +3,7 @@
     plan_apply(request) -> tuple[Operation, ...]     one cluster: its works, its inventory, its live objects
     record_intended(inventory, operations) -> Inventory       what is about to be done, written before it is done
     settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers answered
-    Planner, merge_observations, record_all_intended, settle_all               the same for every cluster at once
+    plan_fleet, merge_observations, record_all_intended, settle_all            the same for every cluster at once
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
 
@@ -13,10 +13,11 @@ Source: kubefleet.md §6; decisions D7, D15.
 
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.fleet import (
-    Planner,
+    PlansMemo,
     disturbed_by,
     left_behind,
     merge_observations,
+    plan_fleet,
     record_all_intended,
     settle_all,
 )
@@ -26,13 +27,14 @@ from gitfleet.apply.requests import ApplyRequest, ShapeCache
 
 __all__ = [
     "ApplyRequest",
-    "Planner",
+    "PlansMemo",
     "ShapeCache",
     "disturbed_by",
     "find_differences",
     "left_behind",
     "merge_observations",
     "plan_apply",
+    "plan_fleet",
     "record_all_intended",
     "record_intended",
     "settle_all",

@@ -10,6 +10,7 @@ from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey
 from gitfleet.api.placements import ApplyStrategyType, PlacementKey
 from gitfleet.apply.ledgers import Identity, by_identity
 from gitfleet.apply.requests import ApplyRequest
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.works import Work
 
@@ -62,8 +63,10 @@ class Claims:
         return entry.key.identity not in self.wanted[entry.placement]
 
 
-def index_claims(request: ApplyRequest) -> Claims:
-    """Read a request once. Where two placements want an object that neither has, the first by name gets it."""
+def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
+    """Read a request once. Where two placements want an object that neither has, the first by name gets it.
+
+    A definition that cannot be read defines nothing."""
     works = {work.placement: work for work in sorted(request.works, key=lambda w: w.placement)}
     entries = by_identity(request.inventory)
     wanted = {
@@ -78,7 +81,13 @@ def index_claims(request: ApplyRequest) -> Claims:
         wanted=wanted,
         holders={},
         staying={},
-        crds={defined: m.key for work in works.values() for m in work.manifests if (defined := defined_kind(m.body))},
+        crds={
+            defined: m.key
+            for work in works.values()
+            for m in work.manifests
+            if m.key.group_kind == CRD_KIND
+            and (defined := failures.contain(Subject.of_object(m.key), None, defined_kind, m.body))
+        },
     )
     held = {i: e.placement for i, e in entries.items() if not claims.releases(e)}
     holders: dict[Identity, PlacementKey] = dict(held)

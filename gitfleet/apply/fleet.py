@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import DeletePropagation, PlacementKey
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest, ShapeCache
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState, Inventory
 from gitfleet.model.works import Work
 
-_MOST_SHAPES = 500_000
-_Question = tuple[tuple[Work, ...], Mapping[PlacementKey, DeletePropagation], Inventory, ClusterObservation]
+_SHAPES_PER_OBJECT: Final = 4
+
 
 Removals = Mapping[str, Mapping[PlacementKey, DeletePropagation]]
 """By cluster: which placements give up what they own there, and how."""
@@ -31,56 +33,67 @@ def disturbed_by(operations: Iterable[Operation]) -> dict[PlacementKey, frozense
     return {placement: frozenset(clusters) for placement, clusters in found.items()}
 
 
-class Planner:
-    """plan_apply for one cluster after another; the same question is answered once, and shapes are digested once."""
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The answer to one cluster's question, and the shapes that were digested for it."""
 
-    def __init__(self) -> None:
-        self._shapes: ShapeCache = {}
-        self._answered: dict[str, tuple[_Question, tuple[Operation, ...]]] = {}
+    request: ApplyRequest
+    operations: tuple[Operation, ...]
 
-    def plan_fleet(
-        self,
-        state: FleetState,
-        works: Mapping[str, tuple[Work, ...]],
-        observations: Mapping[str, ClusterObservation],
-        removing: Removals,
-    ) -> tuple[Operation, ...]:
-        """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name."""
-        operations: list[Operation] = []
-        for name, answer in sorted(observations.items()):
-            owned = state.inventory.get(name, {})
-            if name in state.clusters and answer.reachable and (owned or works.get(name)):
-                operations += self.plan(name, works.get(name, ()), removing.get(name, {}), owned, answer)
-        return tuple(operations)
 
-    def plan(
-        self,
-        cluster: str,
-        works: tuple[Work, ...],
-        removing: Mapping[PlacementKey, DeletePropagation],
-        inventory: Inventory,
-        answer: ClusterObservation,
-    ) -> tuple[Operation, ...]:
-        """The operations of one cluster; see `plan_apply`."""
-        known = self._answered.get(cluster)
-        if known is not None and _same(known[0], (works, removing, inventory, answer)):
-            return known[1]
-        if len(self._shapes) > _MOST_SHAPES:
-            self._shapes.clear()
-        operations = plan_apply(
-            ApplyRequest(
-                cluster=cluster,
-                works=works,
-                removing=removing,
-                inventory=inventory,
-                live=answer.live,
-                unreadable=answer.unreadable,
-                known_namespaces=answer.namespaces,
-                shapes=self._shapes,
-            )
+PlansMemo = Mapping[str, Planned]
+"""The plans made last, by cluster."""
+
+
+def plan_fleet(
+    state: FleetState,
+    works: Mapping[str, tuple[Work, ...]],
+    observations: Mapping[str, ClusterObservation],
+    removing: Removals,
+    memo: PlansMemo,
+    failures: Failures,
+) -> tuple[tuple[Operation, ...], PlansMemo]:
+    """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name.
+
+    Where planning fails nothing is done on the cluster. An answer in which an object failed is not remembered.
+    """
+    plans: dict[str, Planned] = {}
+    operations: list[Operation] = []
+    for name, answer in sorted(observations.items()):
+        owned = state.inventory.get(name, {})
+        if name not in state.clusters or not answer.reachable or not (owned or works.get(name)):
+            continue
+        known = memo.get(name)
+        request = ApplyRequest(
+            cluster=name,
+            works=works.get(name, ()),
+            removing=removing.get(name, {}),
+            inventory=owned,
+            live=answer.live,
+            unreadable=answer.unreadable,
+            known_namespaces=answer.namespaces,
+            shapes=_shapes_for(known, answer),
         )
-        self._answered[cluster] = ((works, removing, inventory, answer), operations)
-        return operations
+        mine = Failures()
+        planned = known if known is not None and _same(known.request, request) else None
+        planned = planned or mine.contain(Subject("MemberCluster", name), None, _plan, request, mine)
+        if planned is not None:
+            operations += planned.operations
+            if not mine.found:
+                plans[name] = planned
+        for failure in mine.found:
+            failures.note(failure)
+    return tuple(operations), plans
+
+
+def _plan(request: ApplyRequest, failures: Failures) -> Planned:
+    return Planned(request, plan_apply(request, failures))
+
+
+def _shapes_for(known: Planned | None, answer: ClusterObservation) -> ShapeCache:
+    """The shapes that were digested on this cluster, without end only where nothing changes."""
+    shapes = known.request.shapes if known is not None else None
+    return dict(shapes) if shapes is not None and len(shapes) < _SHAPES_PER_OBJECT * len(answer.live) else {}
 
 
 def merge_observations(
@@ -101,32 +114,42 @@ def merge_observations(
     return merged
 
 
-def record_all_intended(inventory: Mapping[str, Inventory], operations: Iterable[Operation]) -> Mapping[str, Inventory]:
-    """`record_intended` for every cluster; the same mapping is given back when nothing changes."""
-    changed = {
-        name: recorded
-        for name, found in _by_cluster(operations).items()
-        if (recorded := record_intended(inventory.get(name, {}), found)) is not inventory.get(name)
-        and (recorded or name in inventory)
-    }
-    return _with(inventory, changed)
+def record_all_intended(
+    inventory: Mapping[str, Inventory], operations: tuple[Operation, ...], failures: Failures
+) -> tuple[Mapping[str, Inventory], tuple[Operation, ...]]:
+    """`record_intended` for every cluster, and the operations that may be performed: what cannot be recorded on a
+    cluster is not done there. The same mapping is given back when nothing changes."""
+    changed: dict[str, Inventory] = {}
+    unrecorded: set[str] = set()
+    for name, found in _by_cluster(operations).items():
+        had = inventory.get(name, {})
+        recorded = failures.contain(Subject("MemberCluster", name), None, record_intended, had, found)
+        if recorded is None:
+            unrecorded.add(name)
+        elif recorded is not had:
+            changed[name] = recorded
+    kept = tuple(o for o in operations if o.cluster not in unrecorded) if unrecorded else operations
+    return _with(inventory, changed), kept
 
 
 def settle_all(
-    inventory: Mapping[str, Inventory], operations: Iterable[Operation], outcomes: Iterable[Outcome]
+    inventory: Mapping[str, Inventory],
+    operations: Iterable[Operation],
+    outcomes: Iterable[Outcome],
+    failures: Failures,
 ) -> Mapping[str, Inventory]:
-    """`settle_inventory` for every cluster; a cluster without entries is left out."""
+    """`settle_inventory` for every cluster; a cluster without entries is left out, one that fails is as recorded."""
     came: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         came.setdefault(outcome.operation.cluster, []).append(outcome)
     planned = _by_cluster(operations)
-    changed = {
-        name: settled
-        for name in {*came, *planned}
-        if (settled := settle_inventory(inventory.get(name, {}), came.get(name, ()), planned.get(name, ())))
-        is not inventory.get(name)
-        and (settled or name in inventory)
-    }
+    changed: dict[str, Inventory] = {}
+    for name in {*came, *planned}:
+        had, done, found = inventory.get(name, {}), came.get(name, ()), planned.get(name, ())
+        subject = Subject("MemberCluster", name)
+        settled = failures.contain(subject, had, settle_inventory, had, done, found, failures)
+        if settled is not had:
+            changed[name] = settled
     return _with(inventory, changed)
 
 
@@ -176,10 +199,8 @@ def _by_cluster(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
     return found
 
 
-def _same(a: _Question, b: _Question) -> bool:
-    return _same_observation(a[3], b[3]) and a[0] == b[0] and a[1] == b[1] and (a[2] is b[2] or a[2] == b[2])
-
-
-def _same_observation(a: ClusterObservation, b: ClusterObservation) -> bool:
-    """Whether a plan reads the same in both; objects are compared as a whole, by the identity of their mapping."""
-    return a is b or (a.live is b.live and a.unreadable == b.unreadable and a.namespaces == b.namespaces)
+def _same(a: ApplyRequest, b: ApplyRequest) -> bool:
+    """Whether the same plan comes of both. Live objects count by the identity of their mapping: to compare each of them
+    would cost what planning costs."""
+    names = (f.name for f in fields(ApplyRequest) if f.compare and f.name != "live")
+    return a.live is b.live and all(getattr(a, name) == getattr(b, name) for name in names)

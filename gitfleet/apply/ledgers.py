@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gitfleet.api.inventory import InventoryEntry
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Release, Update
 from gitfleet.model.shapes import is_own_apply, shape_digest
@@ -53,34 +54,42 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
 
 
 def settle_inventory(
-    inventory: Inventory, outcomes: Iterable[Outcome], operations: Iterable[Operation] = ()
+    inventory: Inventory,
+    outcomes: Iterable[Outcome],
+    operations: Iterable[Operation] = (),
+    failures: Failures | None = None,
 ) -> Inventory:
     """The inventory after performing: what was applied has the uid, digest and shape that the server answered; what is
     gone, and what `operations` release, has no entry any more.
 
-    A deletion that is only under way keeps its entry until a look finds nothing. The same inventory is given back when
-    nothing changes.
+    A deletion that is only under way keeps its entry until a look finds nothing, and what cannot be settled stays as
+    it was recorded. The same inventory is given back when nothing changes.
     """
+    contained = failures or Failures()
     entries = by_identity(inventory)
     before = dict(entries)
     for operation in operations:
         if isinstance(operation, Release):
             _drop(entries, operation)
     for outcome in outcomes:
-        operation = outcome.operation
-        if not outcome.ok:
-            continue
-        if isinstance(operation, Create | Update) and outcome.live is not None:
-            entries[operation.key.identity] = InventoryEntry(
-                key=operation.key,
-                placement=operation.placement,
-                uid=outcome.live.uid,
-                applied_digest=operation.manifest.digest,
-                shape_digest=shape_digest(operation.manifest.body, outcome.live.body),
-            )
-        elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
-            _drop(entries, operation)
+        if outcome.ok:
+            subject = Subject.of_object(outcome.operation.key, outcome.operation.cluster)
+            contained.contain(subject, None, _settle, entries, outcome)
     return inventory if entries == before else _ordered(entries)
+
+
+def _settle(entries: dict[Identity, InventoryEntry], outcome: Outcome) -> None:
+    operation = outcome.operation
+    if isinstance(operation, Create | Update) and outcome.live is not None:
+        entries[operation.key.identity] = InventoryEntry(
+            key=operation.key,
+            placement=operation.placement,
+            uid=outcome.live.uid,
+            applied_digest=operation.manifest.digest,
+            shape_digest=shape_digest(operation.manifest.body, outcome.live.body),
+        )
+    elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
+        _drop(entries, operation)
 
 
 def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) -> None:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.apply.claims import index_claims
+from gitfleet.apply.claims import Claims, index_claims
 from gitfleet.apply.ledgers import Identity
-from gitfleet.apply.pruning import prune
+from gitfleet.apply.manifests import operation_for
+from gitfleet.apply.pruning import keep_entry, prune
 from gitfleet.apply.requests import ApplyRequest
-from gitfleet.apply.wanted import decide
 from gitfleet.formats.kinds import wave_of
-from gitfleet.model.operations import Delete, Operation, Refuse, Release
+from gitfleet.model.failures import Failure, Failures, Subject, attempt
+from gitfleet.model.operations import Delete, KeepCode, Operation, Refuse, RefuseCode, Release
+from gitfleet.model.works import Work
 
 
-def plan_apply(request: ApplyRequest) -> tuple[Operation, ...]:
+def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple[Operation, ...]:
     """One operation for every manifest and for every inventory entry that is in no work.
 
     First what is to be there, by ascending wave; then deletions by descending wave; then releases. Nothing is deleted
     that the inventory does not name, none without the uid it was seen with, and nothing of a placement whose work has
-    an error. Performing the plan and planning again gives only Keep and Refuse. Never raises.
+    an error. Performing the plan and planning again gives only Keep and Refuse. An object that cannot be judged is
+    refused (InternalError) or kept, and noted in `failures`; the others are planned.
     """
-    claims = index_claims(request)
+    contained = failures or Failures()
+    claims = index_claims(request, contained)
     operations: list[Operation] = []
     for work in claims.works.values():
         seen: set[Identity] = set()
@@ -32,19 +36,36 @@ def plan_apply(request: ApplyRequest) -> tuple[Operation, ...]:
                         cluster=work.cluster,
                         placement=work.placement,
                         key=manifest.key,
-                        code="Duplicated",
+                        code=RefuseCode.DUPLICATED,
                         reason=why,
                         manifest=manifest,
                     )
                 )
                 continue
             seen.add(manifest.key.identity)
-            operations.append(decide(manifest, work, claims))
+            operations.append(_contained(manifest, work, claims, contained))
     for entry in request.inventory.values():
-        operation = prune(entry, claims)
+        kept = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, f"{entry.key} stays: it cannot be judged")
+        operation = contained.contain(Subject.of_object(entry.key, request.cluster), kept, prune, entry, claims)
         if operation is not None:
             operations.append(operation)
     return tuple(sorted(operations, key=_order))
+
+
+def _contained(manifest: Manifest, work: Work, claims: Claims, failures: Failures) -> Operation:
+    """The operation of one manifest; refused when it cannot be judged."""
+    answer = attempt(Subject.of_object(manifest.key, work.cluster), operation_for, manifest, work, claims)
+    if not isinstance(answer, Failure):
+        return answer
+    failures.note(answer)
+    return Refuse(
+        cluster=work.cluster,
+        placement=work.placement,
+        key=manifest.key,
+        code=RefuseCode.INTERNAL_ERROR,
+        reason=answer.sentence,
+        manifest=manifest,
+    )
 
 
 def _order(operation: Operation) -> tuple[int, int, ObjectKey, PlacementKey]:

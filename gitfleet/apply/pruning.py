@@ -11,7 +11,7 @@ from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Delete, Keep, Operation, Release
+from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Release
 
 _HAVE_DEPENDENTS: Final = frozenset(
     {"Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim"}
@@ -27,9 +27,9 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
         return _release(entry, claims, f"{entry.key} stays on the cluster: the deleteStrategy is Abandon")
     unreadable = request.unreadable.get(entry.key)
     if unreadable is not None:
-        return _keep(entry, claims, "Unreadable", f"{entry.key} could not be read: {unreadable}")
+        return keep_entry(entry, claims, KeepCode.UNREADABLE, f"{entry.key} could not be read: {unreadable}")
     if not claims.was_observed(entry.key):
-        return _keep(entry, claims, "NotObserved", f"{entry.key} was not looked at")
+        return keep_entry(entry, claims, KeepCode.NOT_OBSERVED, f"{entry.key} was not looked at")
     live = claims.live(entry.key)
     if live is None:
         return _release(entry, claims, f"{entry.key} is gone")
@@ -38,11 +38,13 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if entry.uid is None and not is_applied_by_gitfleet(live):
         return _release(entry, claims, f"{entry.key} was never applied by gitfleet")
     if is_terminating(live):
-        return _keep(entry, claims, "Terminating", f"{entry.key} is being deleted and waits for its finalizers", live)
+        return keep_entry(
+            entry, claims, KeepCode.TERMINATING, f"{entry.key} is being deleted and waits for its finalizers", live
+        )
     user = _user_of(entry, live, claims)
     if user is not None:
         why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"
-        return _keep(entry, claims, "NamespaceInUse", why, live)
+        return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
     return _delete(entry, live, claims)
 
 
@@ -75,7 +77,7 @@ def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
     why = "nothing was decided about it"
     if work is not None:
         why = f"the resources could not be overridden: {work.error}" if work.error else "ReportDiff changes nothing"
-    return _keep(entry, claims, "Held", f"{entry.key} stays as it is: {why}")
+    return keep_entry(entry, claims, KeepCode.HELD, f"{entry.key} stays as it is: {why}")
 
 
 def _user_of(entry: InventoryEntry, live: LiveObject, claims: Claims) -> PlacementKey | None:
@@ -94,7 +96,10 @@ def _release(entry: InventoryEntry, claims: Claims, reason: str) -> Release:
     return Release(cluster=claims.request.cluster, placement=entry.placement, key=entry.key, reason=reason)
 
 
-def _keep(entry: InventoryEntry, claims: Claims, code: str, reason: str, live: LiveObject | None = None) -> Keep:
+def keep_entry(
+    entry: InventoryEntry, claims: Claims, code: KeepCode, reason: str, live: LiveObject | None = None
+) -> Keep:
+    """The entry stays as it is, and why."""
     return Keep(
         cluster=claims.request.cluster, placement=entry.placement, key=entry.key, reason=reason, live=live, code=code
     )

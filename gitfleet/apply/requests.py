@@ -34,4 +34,4 @@ class ApplyRequest:
     live: LiveObjects = field(default_factory=dict)
     unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
     known_namespaces: Collection[str] | None = None
-    shapes: ShapeCache | None = None
+    shapes: ShapeCache | None = field(default=None, compare=False)

@@ -9,6 +9,7 @@ from datetime import datetime
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState
 
 
@@ -20,12 +21,13 @@ class Accepted:
     clusters: Mapping[str, MemberCluster]
 
 
-def accept(desired: Desired, before: FleetState, now: datetime) -> Accepted:
+def accept(desired: Desired, before: FleetState, now: datetime, failures: Failures) -> Accepted:
     """The placements and clusters from now on.
 
     A new object has generation 1, a changed spec the next one, an unchanged object is the very object of `before`, so
     that nobody has to compare it again. What the commit no longer has is leaving since `now` (or since it was first
-    seen gone), unless the commit holds removals (invariant 2: a file that cannot be read takes nothing away).
+    seen gone), unless the commit holds removals (invariant 2: a file that cannot be read takes nothing away). One that
+    cannot be accepted is as it was before, or is left out when it is new.
     """
     placements: dict[PlacementKey, Placement] = {}
     for key, record in before.placements.items():
@@ -34,13 +36,18 @@ def accept(desired: Desired, before: FleetState, now: datetime) -> Accepted:
             placements[key] = kept if desired.holds_removals or kept.deleting else replace(kept, deleting=now)
     for key, placement in desired.placements.items():
         accepted = before.placements[key].placement if key in before.placements else None
-        placements[key] = _placement(placement, accepted)
+        found = failures.contain(Subject.of_placement(key), accepted, _placement, placement, accepted)
+        if found is not None:
+            placements[key] = found
     clusters: dict[str, MemberCluster] = {}
-    for name, known in before.clusters.items():
+    for name, member in before.clusters.items():
         if name not in desired.clusters:
-            clusters[name] = known if desired.holds_removals or known.deleting else replace(known, deleting=now)
+            clusters[name] = member if desired.holds_removals or member.deleting else replace(member, deleting=now)
     for name, cluster in desired.clusters.items():
-        clusters[name] = _cluster(cluster, before.clusters.get(name))
+        known = before.clusters.get(name)
+        found_cluster = failures.contain(Subject("MemberCluster", name), known, _cluster, cluster, known)
+        if found_cluster is not None:
+            clusters[name] = found_cluster
     return Accepted(
         placements={key: placements[key] for key in sorted(placements)},
         clusters={name: clusters[name] for name in sorted(clusters)},

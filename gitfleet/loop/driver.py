@@ -5,9 +5,11 @@ Nothing depends on memory that is not in git: whatever the driver remembers betw
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import ParamSpec
 
 from gitfleet import reconcile, rollout, status, views
 from gitfleet.api.faults import is_error
@@ -19,6 +21,7 @@ from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
+from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
@@ -28,6 +31,8 @@ from gitfleet.state import FLEET_FILE, README_FILE, compose_state
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
+P = ParamSpec("P")
+log = logging.getLogger(__name__)
 _MOST_TURNS = 3
 _HELD_UP = timedelta(seconds=2)
 """Longer than this between a push and its operations, a process was suspended or starved, and asks the remote again."""
@@ -64,13 +69,16 @@ class Driver:
     state_trees: StateTrees
     fanout: Fanout
     clock: Clock
-    decider: reconcile.Decider
+    plugins: reconcile.Plugins = field(default_factory=dict)
     version: str
+    save_report: Callable[[Failure], None] = lambda failure: None
     checkpoint: Checkpoint = lambda step: None
     listen: Listener = lambda event: None
     configure: Callable[[FleetConfig], None] = lambda config: None
     watch_branch: str | None = None
     state_branch: str | None = None
+    _memo: reconcile.Memo = reconcile.Memo()
+    _reported: set[str] = field(default_factory=set)
     _known: tuple[str | None, FleetState] | None = None
     _config: tuple[str, FleetConfig] | None = None
     _quiet: tuple[Quiet, ReconcileResult] | None = None
@@ -145,7 +153,7 @@ class Driver:
         self.checkpoint("gathered")
         if self._quiet is not None and self._quiet[0].still(inputs):
             return self._quiet[1]
-        decided = self.decider.decide(inputs)
+        decided = self.decide(inputs)
         decision, operations = self.observe_unseen(decided)
         self.checkpoint("decided")
         try:
@@ -153,23 +161,25 @@ class Driver:
             pushed = self.clock.now() if head != heads.get(self.branches.state) else None
             self.checkpoint("intent published")
             self._still_ours(head, operations, pushed)
-            self._emit(status.emit_events(inputs.before, decision.after))
+            self._emit(status.emit_events, inputs.before, decision.after)
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
-            self._emit(status.events_of_outcomes(outcomes, decision.after))
-            after = self.decider.settle(decision, operations, outcomes, self.clock.now())
+            self._emit(status.events_of_outcomes, outcomes, decision.after)
+            after, failures = reconcile.settle(decision, operations, outcomes, self.clock.now())
+            self._report(failures)
             reported = self.publish(decision.after, after, head, inputs.desired, "report")
             self.checkpoint("reported")
         except LostRace:
             self._known = None
             return _lost(inputs, heads.get(self.branches.state))
-        self._emit(status.emit_events(decision.after, after))
+        self._emit(status.emit_events, decision.after, after)
         changed = reported != heads.get(self.branches.state)
-        waiting = tuple(
+        rolling = (
             sentence
             for key, record in after.placements.items()
             for sentence in rollout.waiting_for(record, decision.plans.get(key))
         )
+        waiting = (*(f"{failure.subject}: {failure.sentence}" for failure in failures), *rolling)
         result = ReconcileResult(
             commit=inputs.desired.commit,
             state_head=reported,
@@ -211,7 +221,21 @@ class Driver:
         """Plan the operations and record it in the inventory; objects that were not observed yet are observed first."""
         unseen = decision.unseen()
         closer = self.fanout.observe(decision.after.clusters, unseen, probe=False) if unseen else {}
-        return self.decider.plan_operations(decision, closer)
+        return self.plan_operations(decision, closer)
+
+    def decide(self, inputs: Inputs) -> Decision:
+        """`reconcile.decide` with what the pass before remembered."""
+        decision, self._memo = reconcile.decide(inputs, self._memo, self.plugins)
+        self._report(decision.failures)
+        return decision
+
+    def plan_operations(
+        self, decision: Decision, closer: Mapping[str, ClusterObservation]
+    ) -> tuple[Decision, tuple[Operation, ...]]:
+        """`reconcile.plan_operations` with what the pass before remembered."""
+        decided, operations, self._memo = reconcile.plan_operations(decision, closer, self._memo)
+        self._report(decided.failures)
+        return decided, operations
 
     def publish(
         self, before: FleetState, after: FleetState, head: str | None, wanted: Desired, phase: str
@@ -260,9 +284,24 @@ class Driver:
         if not sure and self.reader.fetch().get(self.branches.state) != head:
             raise LostRace(f"{self.branches.state} was moved by another process")
 
-    def _emit(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self.listen(event)
+    def _emit(self, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
+        """Tell the events; a timeline that cannot be told holds nothing up."""
+
+        def tell() -> None:
+            for event in events_of(*args, **named):
+                self.listen(event)
+
+        failures = Failures()
+        failures.contain(Subject("events", ""), None, tell)
+        self._report(failures.found)
+
+    def _report(self, failures: Iterable[Failure]) -> None:
+        """Log and save what failed, once for as long as it lasts."""
+        for failure in failures:
+            if failure.id not in self._reported:
+                self._reported.add(failure.id)
+                log.error("%s", failure.report)
+                self.save_report(failure)
 
 
 def _no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:

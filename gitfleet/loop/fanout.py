@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import GitfleetError, Stopped
+from gitfleet.model.failures import INTERNAL_ERROR, Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clusters import ClusterDirectory
@@ -44,7 +45,7 @@ class Fanout:
             return self.directory.reader(clusters[name]).observe(keys[name], probe=probe)
 
         return self._all(
-            sorted(keys), ask, lambda name, why: ClusterObservation(cluster=name, reachable=False, error=why)
+            sorted(keys), ask, lambda name, why, _: ClusterObservation(cluster=name, reachable=False, error=why)
         )
 
     def perform(
@@ -55,14 +56,14 @@ class Fanout:
         def act(name: str) -> Sequence[Outcome]:
             return self.directory.client(clusters[name]).perform(operations[name])
 
-        def failed(name: str, why: str) -> Sequence[Outcome]:
-            return [Outcome(operation=o, ok=False, code="Unreachable", message=why) for o in operations[name]]
+        def failed(name: str, why: str, code: str) -> Sequence[Outcome]:
+            return [Outcome(operation=o, ok=False, code=code, message=why) for o in operations[name]]
 
         observations = self._all(sorted(name for name in operations if operations[name]), act, failed)
         return tuple(outcome for name in sorted(observations) for outcome in observations[name])
 
     def _all(
-        self, names: Sequence[str], call: Callable[[str], _Answer], failed: Callable[[str, str], _Answer]
+        self, names: Sequence[str], call: Callable[[str], _Answer], failed: Callable[[str, str, str], _Answer]
     ) -> dict[str, _Answer]:
         if self.executor is None:
             return {name: self._here(name, call, failed) for name in names}
@@ -72,14 +73,14 @@ class Fanout:
             # A call that outlived its reconcile may still be changing the cluster: nobody else may use its client
             # meanwhile.
             if name in self._busy and not self._busy[name].done():
-                observations[name] = failed(name, f"{name} is still busy with an earlier call")
+                observations[name] = failed(name, f"{name} is still busy with an earlier call", "Unreachable")
             else:
                 futures[name] = self._busy[name] = self.executor.submit(call, name)
         self._await(futures.values())
         for name, future in futures.items():
             if not future.done():
                 future.cancel()
-                observations[name] = failed(name, f"{name} did not answer within {self.patience:g} s")
+                observations[name] = failed(name, f"{name} did not answer within {self.patience:g} s", "Unreachable")
                 continue
             observations[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
         return observations
@@ -92,12 +93,11 @@ class Fanout:
             pending = wait(pending, timeout=min(_GLANCE, left)).not_done
             left -= _GLANCE
 
-    def _here(self, name: str, call: Callable[[str], _Answer], failed: Callable[[str, str], _Answer]) -> _Answer:
-        try:
-            return call(name)
-        except GitfleetError as error:
-            return failed(name, str(error))
-        except Exception as error:
-            # A defect of ours in one cluster's client must not stop the fleet; the trace goes to the log.
-            log.exception("the client of %s failed", name)
-            return failed(name, f"{name}: unexpected {type(error).__name__}")
+    def _here(self, name: str, call: Callable[[str], _Answer], failed: Callable[[str, str, str], _Answer]) -> _Answer:
+        answer = attempt(Subject("MemberCluster", name), call, name)
+        if not isinstance(answer, Failure):
+            return answer
+        if isinstance(answer.cause, GitfleetError):
+            return failed(name, str(answer.cause), "Unreachable")
+        log.error("%s", answer.report)
+        return failed(name, f"{name}: {answer.sentence}", INTERNAL_ERROR)

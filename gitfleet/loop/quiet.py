@@ -5,11 +5,12 @@ decide again (invariants 6 and 7). What is remembered saves work and nothing els
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Subject, attempt
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.state import FleetState
 
@@ -29,7 +30,9 @@ class Quiet:
             return False
         if inputs.observations.keys() != self.observations.keys():
             return False
-        return all(_same_answer(answer, self.observations[name]) for name, answer in inputs.observations.items())
+        return all(
+            _contained(_same_answer, answer, self.observations[name]) for name, answer in inputs.observations.items()
+        )
 
 
 def with_known_objects(
@@ -39,7 +42,7 @@ def with_known_objects(
     whoever remembers what came of it need not compare object by object."""
     return {
         name: replace(answer, live=before[name].live)
-        if name in before and answer.reachable and _same_objects(answer, before[name])
+        if name in before and answer.reachable and _contained(_same_objects, answer, before[name])
         else answer
         for name, answer in observations.items()
     }
@@ -50,6 +53,13 @@ def quiet_after(inputs: Inputs, after: FleetState) -> Quiet | None:
     if not all(_is_written(answer, after) for answer in inputs.observations.values()):
         return None
     return Quiet(desired=inputs.desired, state=after, observations=inputs.observations)
+
+
+def _contained(
+    same: Callable[[ClusterObservation, ClusterObservation], bool], one: ClusterObservation, other: ClusterObservation
+) -> bool:
+    """What cannot be compared is not the same: then deciding says what is wrong with it."""
+    return attempt(Subject("MemberCluster", one.cluster), same, one, other) is True
 
 
 def _same_answer(one: ClusterObservation, other: ClusterObservation) -> bool:

@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gitfleet.errors import GiveUp, RetryLater, Stopped
+from gitfleet.errors import GitfleetError, GiveUp, RetryLater, Stopped
 from gitfleet.loop.driver import Driver, ReconcileResult
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ class Runner:
                 self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
 
     def forever(self) -> int:
-        """Reconcile until told to stop; exit status 0. Faults are tried again with growing pauses.
+        """Reconcile until told to stop; exit status 0. Whatever goes wrong is tried again with growing pauses.
 
         GiveUp on the very first reconcile is raised: then the process was started wrongly. Later it is somebody's
         bad push,
@@ -106,16 +107,16 @@ class Runner:
         failures, reconciles = 0, 0
         try:
             while not self.wake.stopped:
-                try:
-                    result = self.driver.reconcile()
-                except Stopped:
-                    break
-                except (RetryLater, GiveUp) as error:
-                    if isinstance(error, GiveUp) and reconciles == 0:
-                        raise
+                result = attempt(Subject("reconcile", "of the whole fleet"), self.driver.reconcile)
+                if isinstance(result, Failure):
+                    if isinstance(result.cause, Stopped):
+                        break
+                    if isinstance(result.cause, GiveUp) and reconciles == 0:
+                        raise result.cause
                     failures += 1
                     pause = min(_MAX_BACKOFF, 2.0 ** min(failures, _MAX_DOUBLINGS))
-                    log.warning("%s; trying again in %g s", error, pause)
+                    said = result.cause if isinstance(result.cause, GitfleetError) else result.report
+                    log.warning("%s; trying again in %g s", said, pause)
                     self.wake.wait(pause)
                     continue
                 failures, reconciles = 0, reconciles + 1

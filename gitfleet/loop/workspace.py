@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitfleet import rollout
+from gitfleet import rollout, schedule, snapshots, works
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster, ResourceUsage
 from gitfleet.api.placements import PlacementKey
@@ -24,6 +24,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
 from gitfleet.status.cluster_states import cluster_state, health_condition
 from gitfleet.views.plan_document import plan_document
@@ -128,7 +129,7 @@ class Workspace:
             known = ", ".join(str(k) for k in decision.after.placements) or "none"
             raise BadInput(f'there is no placement "{name}"', hint=f"placements: {known}")
         bindings = {binding.cluster: binding for binding in record.bindings}
-        verdicts = self.driver.decider.explain(decision, key)
+        verdicts = self._verdicts(decision, key)
         rows = [_row(verdict, bindings.get(verdict.cluster), record, decision) for verdict in verdicts]
         return sorted(rows, key=lambda row: (not row["selected"], row["clusterName"]))
 
@@ -136,8 +137,8 @@ class Workspace:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml."""
         decision = self.decide(revision)
         files: dict[str, bytes] = {}
-        for name, works in self.driver.decider.works_when_done(decision).items():
-            for work in works:
+        for name, rendered in _works_when_done(decision).items():
+            for work in rendered:
                 if work.error is not None:
                     raise BadInput(f"{work.placement} on {name}: {work.error}", hint="mend the override and try again")
                 folder = f"{name}/{str(work.placement).replace('/', '.')}"
@@ -147,6 +148,13 @@ class Workspace:
                     )
                     files[path] = write_documents([manifest.body], sort_keys=False, blocks=True)
         return dict(sorted(files.items()))
+
+    def _verdicts(self, decision: Decision, key: PlacementKey) -> tuple[ClusterVerdict, ...]:
+        """Why every cluster was chosen or not for one placement."""
+        index = schedule.index_fleet(decision.after.clusters.values(), decision.inputs.now)
+        request = schedule.request_for(decision.after.placements[key], decision.inputs.now)
+        profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
+        return schedule.explain(request, index, profile=profile)
 
     def runner(self, listen: Listener) -> Runner:
         """What reconciles; events go to `listen`."""
@@ -159,18 +167,24 @@ class Workspace:
     def _decide(self, wanted: Desired, before: FleetState) -> tuple[Decision, tuple[Operation, ...]]:
         now = self.clock.now()
         if self.clusters in ("live", "simulated"):
-            decision = self.driver.decider.decide(self.driver.inputs_for(wanted, before, now))
+            decision = self.driver.decide(self.driver.inputs_for(wanted, before, now))
             return self.driver.observe_unseen(decision)
         clusters = {**before.clusters, **wanted.clusters}
         known = before.clusters if self.clusters == "recorded" else {}
         observations = {name: _empty(cluster, before) for name, cluster in clusters.items() if name not in known}
         inputs = Inputs(desired=wanted, before=before, observations=observations, now=now)
-        decision = self.driver.decider.decide(inputs)
+        decision = self.driver.decide(inputs)
         closer = {
             name: ClusterObservation(cluster=name, reachable=True, live=dict.fromkeys(keys))
             for name, keys in decision.unseen().items()
         }
-        return self.driver.decider.plan_operations(decision, closer)
+        return self.driver.plan_operations(decision, closer)
+
+
+def _works_when_done(decision: Decision) -> dict[str, tuple[Work, ...]]:
+    """The works of every cluster as they will be when every rollout is through."""
+    current = snapshots.current_overrides(decision.inputs.desired.overrides, decision.after.overrides)
+    return works.works_when_done(decision.after, current)
 
 
 def _empty(cluster: MemberCluster, before: FleetState) -> ClusterObservation:

@@ -9,6 +9,7 @@ from datetime import datetime
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failure
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Outcome
 from gitfleet.model.rolling import RolloutPlan
@@ -33,7 +34,7 @@ class Decision:
 
     `seen_works` are the works that the clusters' answers were judged by, `observed_again` the clusters that were
     observed a second time, for objects that nobody owns yet. `wake_at` is the first moment at which time
-    alone may change the decision, None when time changes nothing.
+    alone may change the decision, None when time changes nothing. `failures` are what could not be decided.
     """
 
     inputs: Inputs
@@ -43,6 +44,7 @@ class Decision:
     plans: Mapping[PlacementKey, RolloutPlan] = field(default_factory=dict)
     wake_at: datetime | None = None
     observed_again: frozenset[str] = frozenset()
+    failures: tuple[Failure, ...] = ()
 
     def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterObservation]:
         """The answers of clusters on which something was done or is wanted otherwise than when they were judged, and of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 from gitfleet.api.objects import Manifest, ObjectKey
@@ -12,6 +13,31 @@ from gitfleet.model.observations import LiveObject
 DifferenceDetails: TypeAlias = tuple[tuple[str, str | None, str | None], ...]
 """(JSON pointer, value in member, value in hub) of each differing field; None: the field is not there; secrets
 masked."""
+
+
+class KeepCode(StrEnum):
+    """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's answers; all but those and
+    `IN_PLACE` mean that it must be left alone for now."""
+
+    IN_PLACE = "InPlace"
+    FOUND_DIFF = "FoundDiff"
+    NO_DIFF_FOUND = "NoDiffFound"
+    UNREADABLE = "Unreadable"
+    NOT_OBSERVED = "NotObserved"
+    TERMINATING = "Terminating"
+    HELD = "Held"
+    NAMESPACE_IN_USE = "NamespaceInUse"
+    INTERNAL_ERROR = "InternalError"
+
+
+class RefuseCode(StrEnum):
+    """KubeFleet's reasons why an object is not applied, and `DUPLICATED` and `INTERNAL_ERROR` of our own."""
+
+    FAILED_TO_TAKE_OVER = "FailedToTakeOver"
+    NOT_TAKEN_OVER = "NotTakenOver"
+    FOUND_DRIFTS = "FoundDrifts"
+    DUPLICATED = "Duplicated"
+    INTERNAL_ERROR = "InternalError"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +105,8 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """Nothing to do: the live object is what it should be (`code` InPlace), or must be left alone for now.
+    """Nothing to do: the live object is what it should be, or must be left alone for now, as `code` says.
 
-    Other codes: Unreadable, NotObserved, Terminating, Held, NamespaceInUse, and for ReportDiff NoDiffFound or
-    FoundDiff;
     `details` are the differences that were found and left as they are.
     """
 
@@ -92,19 +116,18 @@ class Keep:
     reason: str
     manifest: Manifest | None = None
     live: LiveObject | None = None
-    code: str = "InPlace"
+    code: KeepCode = KeepCode.IN_PLACE
     details: DifferenceDetails = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refuse:
-    """Not applied, and why: `code` is KubeFleet's reason (FailedToTakeOver, FoundDrifts, ...), `reason` the
-    sentence."""
+    """Not applied, and why: `code` in one word, `reason` in one sentence."""
 
     cluster: str
     placement: PlacementKey
     key: ObjectKey
-    code: str
+    code: RefuseCode
     reason: str
     manifest: Manifest | None = None
     live: LiveObject | None = None

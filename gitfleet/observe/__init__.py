@@ -2,7 +2,7 @@
 
     availability_of(body) -> Verdict                     one live object
     observe_binding(binding, work, ...) -> Binding       what the operations and outcomes of one look mean for it
-    observe_bindings(...)                                the same for every placement at once
+    observe_bindings(record, Seen.of(...), now)          the same for all bindings of a placement
     observe_cluster(cluster, answer, now) -> MemberCluster     what one look means for the member itself
 
 Nothing here talks to a cluster or reads a clock. What did not change keeps its times, so that nothing is committed.
@@ -12,6 +12,6 @@ Source: kubefleet.md §6, §9; decisions D2, D3, D6, D23, D24.
 from gitfleet.observe.availability import availability_of
 from gitfleet.observe.bindings import observe_binding
 from gitfleet.observe.clusters import observe_cluster
-from gitfleet.observe.fleet import observe_bindings, observe_clusters
+from gitfleet.observe.fleet import Seen, observe_bindings, observe_clusters
 
-__all__ = ["availability_of", "observe_binding", "observe_bindings", "observe_cluster", "observe_clusters"]
+__all__ = ["Seen", "availability_of", "observe_binding", "observe_bindings", "observe_cluster", "observe_clusters"]

@@ -14,6 +14,7 @@ from typing import Final
 from gitfleet.api.bindings import Binding, DivergedObject, FailedObject
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
 from gitfleet.api.placements import ApplyStrategyType
+from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.works import Work
@@ -34,20 +35,21 @@ def observe_binding(
     outcomes: Iterable[Outcome],
     now: datetime,
     *,
-    reachable: bool = True,
-    error: str = "",
+    unreachable: str | None = None,
+    failures: Failures | None = None,
 ) -> Binding:
     """The binding after one look and what was done in it; the very same value when nothing changed.
 
     `operations` and `outcomes` may be those of the whole cluster. Applied is True only when every object of the work is
     in place, Available only by objects read at or after their apply (decision D24). A condition keeps its transition
-    time while its status and the binding's generation stay the same. An unreachable cluster keeps its conditions, but
-    Available becomes Unknown with `error` as the reason why, so that it never counts as ready. A binding without a
-    work (nothing rolled out yet, or being removed) stays as it is.
+    time while its status and the binding's generation stay the same. `unreachable` says why the cluster does
+    not answer: it keeps its conditions, but Available becomes Unknown, so that it never counts as ready. A binding
+    without a work (nothing rolled out yet, or being removed) stays as it is.
     """
     if work is None:
         return binding
-    after = _observed(binding, work, results_of(work, operations, outcomes) if reachable else None, now, error)
+    results = results_of(work, operations, outcomes, failures or Failures()) if unreachable is None else None
+    after = _observed(binding, work, results, now, unreachable or "")
     return binding if after == binding else after
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
 from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import Availability, LiveObject, Verdict
-from gitfleet.model.operations import Create, DifferenceDetails, Keep, Operation, Outcome, Refuse, Update
+from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Outcome, Refuse, Update
 from gitfleet.model.works import Work
 from gitfleet.observe.availability import availability_of, is_custom
 from gitfleet.observe.customs import tells_generation
@@ -41,7 +42,9 @@ class ObjectResult:
     reported: bool = False
 
 
-def results_of(work: Work, operations: Iterable[Operation], outcomes: Iterable[Outcome]) -> tuple[ObjectResult, ...]:
+def results_of(
+    work: Work, operations: Iterable[Operation], outcomes: Iterable[Outcome], failures: Failures
+) -> tuple[ObjectResult, ...]:
     """One result for each manifest, in the work's order. An outcome counts before the operation it came of."""
     planned: dict[_Identity, list[Operation]] = {}
     for operation in operations:
@@ -58,20 +61,34 @@ def results_of(work: Work, operations: Iterable[Operation], outcomes: Iterable[O
         next_one = waiting.pop(0) if waiting else None
         came = done.get(manifest.key.identity)
         if came is not None and (next_one is None or isinstance(next_one, Create | Update)):
-            results.append(_of_outcome(manifest, came))
+            results.append(_of_outcome(manifest, came, failures))
         else:
-            results.append(_of_operation(manifest, next_one))
+            results.append(_of_operation(manifest, next_one, failures))
     return tuple(results)
 
 
-def _of_outcome(manifest: Manifest, outcome: Outcome) -> ObjectResult:
+def _of_outcome(manifest: Manifest, outcome: Outcome, failures: Failures) -> ObjectResult:
     key = manifest.key
     if not outcome.ok:
         standing = Standing.RETRYING if outcome.retry else Standing.FAILED
         return ObjectResult(key=key, standing=standing, code=outcome.code, message=outcome.message)
     live = outcome.live
-    verdict = not_yet("it was not read after it was applied") if live is None else _after_apply(live)
+    read = not_yet("it was not read after it was applied")
+    verdict = read if live is None else _judged(_after_apply, live, outcome.operation.cluster, failures)
     return ObjectResult(key=key, standing=Standing.IN_PLACE, code=outcome.code, message="", live=live, verdict=verdict)
+
+
+def _judged(rule: Callable[[LiveObject], Verdict], live: LiveObject, cluster: str, failures: Failures) -> Verdict:
+    """The rule's verdict; an object that cannot be judged is not available, and says why."""
+    verdict = attempt(Subject.of_object(live.key, cluster), rule, live)
+    if not isinstance(verdict, Failure):
+        return verdict
+    failures.note(verdict)
+    return not_yet(verdict.sentence)
+
+
+def _as_found(live: LiveObject) -> Verdict:
+    return availability_of(live.body)
 
 
 def _after_apply(live: LiveObject) -> Verdict:
@@ -83,11 +100,12 @@ def _after_apply(live: LiveObject) -> Verdict:
     return verdict
 
 
-def _of_operation(manifest: Manifest, operation: Operation | None) -> ObjectResult:
+def _of_operation(manifest: Manifest, operation: Operation | None, failures: Failures) -> ObjectResult:
     key = manifest.key
     match operation:
-        case Keep(code="InPlace"):
-            verdict = availability_of(operation.live.body) if operation.live is not None else None
+        case Keep(code=KeepCode.IN_PLACE):
+            found = operation.live
+            verdict = _judged(_as_found, found, operation.cluster, failures) if found is not None else None
             return ObjectResult(
                 key=key,
                 standing=Standing.IN_PLACE,
@@ -97,7 +115,7 @@ def _of_operation(manifest: Manifest, operation: Operation | None) -> ObjectResu
                 verdict=verdict or not_yet("it was not read"),
                 details=operation.details,
             )
-        case Keep(code="FoundDiff" | "NoDiffFound"):
+        case Keep(code=KeepCode.FOUND_DIFF | KeepCode.NO_DIFF_FOUND):
             return ObjectResult(
                 key=key,
                 standing=Standing.IN_PLACE,
@@ -106,7 +124,7 @@ def _of_operation(manifest: Manifest, operation: Operation | None) -> ObjectResu
                 details=operation.details,
                 reported=True,
             )
-        case Keep(code="NotObserved"):
+        case Keep(code=KeepCode.NOT_OBSERVED):
             return ObjectResult(key=key, standing=Standing.UNSEEN, code=operation.code, message=operation.reason)
         case Keep():
             return ObjectResult(key=key, standing=Standing.RETRYING, code=operation.code, message=operation.reason)
@@ -126,7 +144,7 @@ def _of_operation(manifest: Manifest, operation: Operation | None) -> ObjectResu
                 code="Pending",
                 message="it is being applied",
                 live=operation.live,
-                verdict=availability_of(operation.live.body),
+                verdict=_judged(_as_found, operation.live, operation.cluster, failures),
             )
         case _:
             return ObjectResult(key=key, standing=Standing.PENDING, code="Pending", message="it is being applied")

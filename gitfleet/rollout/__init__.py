@@ -16,6 +16,7 @@ Source: kubefleet.md §3; decisions D1, D6, D13, D18.
 """
 
 from gitfleet.rollout.leaving import (
+    Owners,
     give_up,
     next_forced_leave,
     owners_of,
@@ -34,6 +35,7 @@ __all__ = [
     "STUCK_AFTER",
     "Budget",
     "Counts",
+    "Owners",
     "Readiness",
     "budget",
     "give_up",

@@ -14,6 +14,7 @@ from typing import Final
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import Inventory, PlacementRecord
 
 FORCED_LEAVE: Final = timedelta(minutes=15)
@@ -48,25 +49,39 @@ def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now:
 
 
 def removals(
-    clusters: Mapping[str, MemberCluster], records: Records, inventory: Mapping[str, Inventory]
+    clusters: Mapping[str, MemberCluster],
+    records: Records,
+    inventory: Mapping[str, Inventory],
+    failures: Failures,
 ) -> dict[str, dict[PlacementKey, DeletePropagation]]:
     """By cluster: which placements give up what they own there, and how. Delete prunes it, Abandon lets it stay.
 
-    A placement that has a binding on the cluster gives nothing up, whatever became of its work. A cluster that leaves
-    decides for all of its placements by its own deleteOptions.
+    A placement that has a binding on the cluster gives nothing up, whatever became of its work; one that cannot be read
+    gives nothing up anywhere. A cluster that leaves decides for all of its placements by its own deleteOptions.
     """
-    held = {(b.cluster, key) for key, record in records.items() for b in record.bindings if b.deleting is None}
+    held: set[tuple[str, PlacementKey]] = set()
+    unknown: set[PlacementKey] = set()
+    for key, record in records.items():
+        bound = failures.contain(Subject.of_placement(key), None, _bound_clusters, record)
+        if bound is None:
+            unknown.add(key)
+        else:
+            held.update((name, key) for name in bound)
     found: dict[str, dict[PlacementKey, DeletePropagation]] = {}
     for name, owned in inventory.items():
         cluster = clusters.get(name)
         for key in {entry.placement for entry in owned.values()} if cluster is not None else ():
-            if (name, key) in held:
+            if key in unknown or (name, key) in held:
                 continue
             if cluster is not None and cluster.deleting is not None:
                 found.setdefault(name, {})[key] = cluster.delete_propagation_policy
             elif key in records:
                 found.setdefault(name, {})[key] = records[key].placement.strategy.delete_propagation_policy
     return found
+
+
+def _bound_clusters(record: PlacementRecord) -> list[str]:
+    return [binding.cluster for binding in record.bindings if binding.deleting is None]
 
 
 def release_left(

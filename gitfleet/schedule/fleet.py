@@ -16,8 +16,9 @@ from typing import Any, TypeVar, cast
 
 from gitfleet.api.clusters import MEMBER_NAME_LABEL, MemberCluster
 from gitfleet.formats.canonical_json import digest_of, json_bytes, json_text
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.schedule.columns import Column
-from gitfleet.schedule.eligibility import Standing, standing_of
+from gitfleet.schedule.eligibility import Eligibility, Standing, standing_of
 
 RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
 T = TypeVar("T")
@@ -91,16 +92,22 @@ class FleetIndex:
         return cast(T, self.memo[key])
 
 
-def index_fleet(clusters: Iterable[MemberCluster], now: datetime, previous: FleetIndex | None = None) -> FleetIndex:
+def index_fleet(
+    clusters: Iterable[MemberCluster],
+    now: datetime,
+    previous: FleetIndex | None = None,
+    failures: Failures | None = None,
+) -> FleetIndex:
     """The index of a fleet at `now`; with `previous`, only clusters that are other objects than there are looked at.
 
     The order of `clusters` does not matter; of two with one name the later counts.
     """
+    contained = failures or Failures()
     by_name = {cluster.name: cluster for cluster in clusters}
     names = tuple(sorted(by_name))
     ordered = tuple(map(by_name.__getitem__, names))
     if previous is None or previous.names != names:
-        standings = tuple(standing_of(cluster, now) for cluster in ordered)
+        standings = tuple(_standing(cluster, now, contained) for cluster in ordered)
         columns = {ELIGIBILITY: Column(tuple(standing.verdict for standing in standings))}
         position = {name: i for i, name in enumerate(names)}
         return FleetIndex(
@@ -114,7 +121,7 @@ def index_fleet(clusters: Iterable[MemberCluster], now: datetime, previous: Flee
         )
     pairs = zip(previous.clusters, ordered, strict=True)
     changed = [i for i, (old, new) in enumerate(pairs) if old is not new]
-    standings = _carry_standings(previous, ordered, changed, now)
+    standings = _carry_standings(previous, ordered, changed, now, contained)
     columns = {
         fact: column.changed([(i, read(ordered[i])) for i in changed])
         for fact, column in list(previous.columns.items())
@@ -138,17 +145,27 @@ def index_fleet(clusters: Iterable[MemberCluster], now: datetime, previous: Flee
 
 
 def _carry_standings(
-    previous: FleetIndex, clusters: tuple[MemberCluster, ...], changed: list[int], now: datetime
+    previous: FleetIndex,
+    clusters: tuple[MemberCluster, ...],
+    changed: list[int],
+    now: datetime,
+    failures: Failures,
 ) -> tuple[Standing, ...]:
     """The standings at `now`: of clusters that changed, and of all when the clock passed a limit (or went back)."""
     if now < previous.now or (previous.wake_at is not None and now >= previous.wake_at):
-        return tuple(standing_of(cluster, now) for cluster in clusters)
+        return tuple(_standing(cluster, now, failures) for cluster in clusters)
     if not changed:
         return previous.standings
     standings = list(previous.standings)
     for i in changed:
-        standings[i] = standing_of(clusters[i], now)
+        standings[i] = _standing(clusters[i], now, failures)
     return tuple(standings)
+
+
+def _standing(cluster: MemberCluster, now: datetime, failures: Failures) -> Standing:
+    """The cluster's standing; one that cannot be judged gets nothing new."""
+    subject = Subject("MemberCluster", cluster.name)
+    return failures.contain(subject, Standing(Eligibility.HEALTH_UNKNOWN), standing_of, cluster, now)
 
 
 def _earliest(standings: tuple[Standing, ...]) -> datetime | None:

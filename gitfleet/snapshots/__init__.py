@@ -1,14 +1,14 @@
 """snapshots: selected resources, policies and overrides become immutable, hashed, numbered snapshots.
 
     index_payload(payload, namespaced) -> PayloadIndex        built once a commit, shared by all placements
-    PayloadMemo().index(desired) -> PayloadIndex              the same, remembered while the commit stays
+    index_of(desired, memo, failures) -> PayloadIndex, memo   the same, remembered while the commit stays
     take_snapshots(placement, index, record, *, commit, now, in_use) -> SnapshotResult
     selection_key(placement, index) -> str                    equal keys: the same selection, nothing to take
     select(placement, index) -> Selection                     what a placement selects, in snapshot order
     restore_snapshot(snapshot, documents) -> ResourceSnapshot the manifests of one that was read back
     take_override_snapshots(overrides, known, *, in_use) -> {key: snapshots}
     current_overrides(overrides, snapshots) -> tuple[OverrideSnapshot, ...]
-    references_of(records) -> the override snapshots that any binding names
+    references_of(state, failures) -> the override snapshots that any binding names
     is_propagated, strip, snapshot_order, split_by_size: the rules one by one
 
 Forbidden here: choosing clusters, patching manifests, reading files. Same inputs, same snapshots.
@@ -17,8 +17,7 @@ Source: kubefleet.md §4; KubeFleet pkg/utils/controller/resource_selector_resol
 D22, D26.
 """
 
-from gitfleet.snapshots.index import PayloadIndex, index_payload
-from gitfleet.snapshots.memo import PayloadMemo
+from gitfleet.snapshots.index import PayloadIndex, PayloadMemo, index_of, index_payload
 from gitfleet.snapshots.order import snapshot_order
 from gitfleet.snapshots.override_snapshots import current_overrides, references_of, take_override_snapshots
 from gitfleet.snapshots.propagation import is_propagated, is_reserved_namespace
@@ -33,6 +32,7 @@ __all__ = [
     "SnapshotResult",
     "UserError",
     "current_overrides",
+    "index_of",
     "index_payload",
     "is_propagated",
     "is_reserved_namespace",

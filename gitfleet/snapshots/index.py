@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.formats.kinds import is_selectable
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.snapshots.order import order_of
 from gitfleet.snapshots.propagation import is_propagated
 
@@ -37,6 +39,17 @@ class PayloadIndex:
     holds_removals: bool = False
     identities: frozenset[tuple[str, str, str, str]] = frozenset()
     """(group, kind, namespace, name) of the whole payload; filled in only when removals are held."""
+    failed: frozenset[tuple[str, str, str, str]] = frozenset()
+    """The same of objects that cannot be read: whoever has one keeps the version it has, nobody gets it anew."""
+
+    @property
+    def holds_some(self) -> bool:
+        """Whether anything that a snapshot has and this payload lacks must stay."""
+        return self.holds_removals or bool(self.failed)
+
+    def holds(self, key: ObjectKey) -> bool:
+        """Whether an object that is not here must not count as removed."""
+        return key.identity in self.failed or (self.holds_removals and key.identity not in self.identities)
 
     def of_kind(self, kind: Kind) -> Group:
         """All objects of a kind."""
@@ -47,30 +60,44 @@ class PayloadIndex:
         return self.namespaces.get(namespace, _NOTHING)
 
 
+PayloadMemo = tuple[Desired, PayloadIndex] | None
+"""The index made last, with the desired tree that it was made of."""
+
+
+def index_of(desired: Desired, memo: PayloadMemo, failures: Failures) -> tuple[PayloadIndex, PayloadMemo]:
+    """The index of a commit's payload; one with objects that cannot be read is not remembered."""
+    if memo is not None and memo[0] is desired:
+        return memo[1], memo
+    index = index_payload(desired.payload, desired.namespaced, holds_removals=desired.holds_removals, failures=failures)
+    return index, None if index.failed else (desired, index)
+
+
 def index_payload(
     payload: Iterable[Manifest],
     namespaced: Mapping[GroupKind, bool],
     *,
     holds_removals: bool = False,
+    failures: Failures | None = None,
 ) -> PayloadIndex:
     """Order and group the payload; disabled kinds and objects that are never propagated are left out.
 
     One pass and one sort: 20,000 manifests take a fraction of a second, so it is simply built anew for each commit.
     """
     everything = list(payload)
+    contained = failures or Failures()
     services = {(m.key.namespace, m.key.name) for m in everything if m.key.kind == "Service" and not m.key.group}
-    enabled: dict[Kind, bool] = {}
     kinds: dict[Kind, list[Manifest]] = {}
     namespaces: dict[str, list[Manifest]] = {}
     objects: dict[ObjectKey, Manifest] = {}
+    failed: set[tuple[str, str, str, str]] = set()
     for manifest in sorted(everything, key=order_of):
         key = manifest.key
-        kind = (key.group, key.version, key.kind)
-        if kind not in enabled:
-            enabled[kind] = is_selectable(kind[0], kind[2])
-        if not enabled[kind] or not is_propagated(key, manifest.body, services=services):
+        placeable = contained.contain(Subject.of_object(key), None, _is_placeable, manifest, services)
+        if placeable is None:
+            failed.add(key.identity)
+        if not placeable:
             continue
-        kinds.setdefault(kind, []).append(manifest)
+        kinds.setdefault((key.group, key.version, key.kind), []).append(manifest)
         if key.namespace:
             namespaces.setdefault(key.namespace, []).append(manifest)
         objects[key] = manifest
@@ -81,7 +108,15 @@ def index_payload(
         namespaced=namespaced,
         holds_removals=holds_removals,
         identities=frozenset(m.key.identity for m in everything) if holds_removals else frozenset(),
+        failed=frozenset(failed),
     )
+
+
+def _is_placeable(manifest: Manifest, services: Container[tuple[str, str]]) -> bool:
+    """Whether an object may be placed; all that selecting reads of it is read here, where it fails by itself."""
+    key = manifest.key
+    dict(manifest.labels)
+    return is_selectable(key.group, key.kind) and is_propagated(key, manifest.body, services=services)
 
 
 def _group(manifests: list[Manifest]) -> Group:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from gitfleet.api import write
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.model.state import PlacementRecord
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.state import FleetState, PlacementRecord
 
 HISTORY_LIMIT: Final = 10
 """KubeFleet's fixed limit for override snapshots."""
@@ -18,19 +19,25 @@ KnownOverrides = Mapping[OverrideKey, tuple[OverrideSnapshot, ...]]
 
 
 def take_override_snapshots(
-    overrides: Mapping[OverrideKey, Override], known: KnownOverrides, *, in_use: Collection[str] = ()
+    overrides: Mapping[OverrideKey, Override],
+    known: KnownOverrides,
+    *,
+    in_use: Collection[str] = (),
+    failures: Failures | None = None,
 ) -> dict[OverrideKey, tuple[OverrideSnapshot, ...]]:
     """All override snapshots after a commit, oldest first, by key in order.
 
     `in_use` holds the references that bindings name: those are kept beyond the limit and after the override itself is
-    gone, until no binding names them (the change goes out under the rollout budget).
+    gone, until no binding names them (the change goes out under the rollout budget). An override that cannot be read
+    keeps the snapshots it has.
     """
+    contained = failures or Failures()
     out: dict[OverrideKey, tuple[OverrideSnapshot, ...]] = {}
     for key in sorted({*overrides, *known}):
         snapshots = known.get(key, ())
         override = overrides.get(key)
         if override is not None:
-            snapshots = _with(override, snapshots)
+            snapshots = contained.contain(Subject(key.kind, str(key)), snapshots, _with, override, snapshots)
         recent = snapshots[-HISTORY_LIMIT:] if override is not None else ()
         older = snapshots[: len(snapshots) - len(recent)]
         kept = (*(s for s in older if s.reference in in_use), *recent)
@@ -39,14 +46,18 @@ def take_override_snapshots(
     return out
 
 
-def references_of(records: Iterable[PlacementRecord]) -> frozenset[str]:
-    """The override snapshots that any binding names."""
-    return frozenset(
-        reference
-        for record in records
-        for binding in record.bindings
-        for reference in (*binding.cluster_resource_overrides, *binding.resource_overrides)
-    )
+def references_of(state: FleetState, failures: Failures) -> frozenset[str]:
+    """The override snapshots that any binding names; all that there are for a placement that cannot be read."""
+    everything = (snapshot.reference for found in state.overrides.values() for snapshot in found)
+    named: set[str] = set()
+    for key, record in state.placements.items():
+        references = failures.contain(Subject.of_placement(key), None, _references, record)
+        named.update(everything if references is None else references)
+    return frozenset(named)
+
+
+def _references(record: PlacementRecord) -> list[str]:
+    return [r for b in record.bindings for r in (*b.cluster_resource_overrides, *b.resource_overrides)]
 
 
 def current_overrides(

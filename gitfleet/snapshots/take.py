@@ -100,18 +100,20 @@ def split_by_size(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
 def _select(placement: Placement, index: PayloadIndex, record: PlacementRecord | None) -> Selection | None:
     """The selection; None when removals are held and the latest snapshot cannot be carried over, so that it must stay.
 
-    While removals are held, what the latest snapshot has and the payload lacks takes part in the selection as if it
-    were still there: a file that could not be read takes nothing away, a changed selector still does.
+    While removals are held (all, or those of objects that cannot be read), what the latest snapshot has and the payload
+    lacks takes part in the selection as if it were still there: a file that could not be read takes nothing away, a
+    changed selector still does.
     """
-    latest = record.latest_resources if record and index.holds_removals else None
+    latest = record.latest_resources if record and index.holds_some else None
     if latest is None:
         return select(placement, index)
-    missing = {d.key for d in latest.documents if d.key.identity not in index.identities}
+    missing = {d.key for d in latest.documents if index.holds(d.key)}
     if not missing:
         return select(placement, index)
     if latest.manifests is None:
         return None
-    return select(placement, index, index_payload([m for m in latest.manifests if m.key in missing], index.namespaced))
+    held = index_payload([m for m in latest.manifests if m.key in missing], index.namespaced)
+    return None if held.failed else select(placement, index, held)
 
 
 def _resource_snapshot(

@@ -1,9 +1,10 @@
 """works: snapshot + overrides for a cluster = the exact manifests.
 
-    render_work(binding, snapshot, override_snapshots, cluster) -> Work
-    Renderer().works_of(state) -> {cluster: works}        the whole fleet, each work only when it changed
+    render_work(binding, snapshot, overrides, cluster) -> Work
+    render_fleet(state, memo, failures) -> {cluster: works}, memo      the whole fleet, each work only when it changed
     overrides_for(placement, snapshot, overrides, cluster) -> (cluster-wide references, namespaced references)
     overrides_by_cluster(placement, snapshot, overrides, clusters) -> the same for many clusters at once
+    unreadable_overrides(overrides, failures), check_readable(bindings, unreadable)    what holds a placement
     pinned_labels(references, overrides, clusters) -> the labels that these overrides look at, by cluster
 
 Forbidden here: deciding who gets which snapshot, talking to clusters, repeating a value of a patch or an object in an
@@ -12,9 +13,21 @@ error. Manifests that nothing patches are the snapshot's own objects, never copi
 Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/overrider; RFC 6902; decision D20.
 """
 
-from gitfleet.works.matching import overrides_by_cluster, overrides_for
-from gitfleet.works.memo import Renderer, works_when_done
+from gitfleet.works.compiled import CompiledOverrides
+from gitfleet.works.fleet import WorksMemo, render_fleet, works_when_done
+from gitfleet.works.matching import check_readable, overrides_by_cluster, overrides_for, unreadable_overrides
 from gitfleet.works.pinned import pinned_labels
 from gitfleet.works.render import render_work
 
-__all__ = ["Renderer", "overrides_by_cluster", "overrides_for", "pinned_labels", "render_work", "works_when_done"]
+__all__ = [
+    "CompiledOverrides",
+    "WorksMemo",
+    "check_readable",
+    "overrides_by_cluster",
+    "overrides_for",
+    "pinned_labels",
+    "render_fleet",
+    "render_work",
+    "unreadable_overrides",
+    "works_when_done",
+]

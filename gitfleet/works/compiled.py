@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import jsonpointer
 
@@ -70,11 +69,11 @@ class OverridesOfCluster:
 
     __slots__ = ("_by_target", "_cluster")
 
-    def __init__(self, snapshots: Iterable[OverrideSnapshot], cluster: MemberCluster) -> None:
+    def __init__(self, overrides: Iterable[CompiledOverride], cluster: MemberCluster) -> None:
         self._cluster = cluster
         self._by_target: dict[Target, list[tuple[int, CompiledOverride]]] = {}
-        for place, snapshot in enumerate(sorted(snapshots, key=application_order)):
-            override = _for_cluster(_compiled(_BySpec(snapshot)), cluster)
+        for place, compiled in enumerate(sorted(overrides, key=lambda o: application_order(o.snapshot))):
+            override = _for_cluster(compiled, cluster)
             for target in override.targets if override.rules else ():
                 self._by_target.setdefault(target, []).append((place, override))
 
@@ -92,25 +91,30 @@ class OverridesOfCluster:
         return body
 
 
-class _BySpec:
-    """A snapshot as a cache key: its reference and the hash of its spec say all."""
+class CompiledOverrides:
+    """Override snapshots by reference, each compiled when it is first asked for: made once for a whole fleet."""
 
-    __slots__ = ("key", "snapshot")
+    __slots__ = ("_compiled", "_snapshots")
 
-    def __init__(self, snapshot: OverrideSnapshot) -> None:
-        self.snapshot = snapshot
-        self.key = (snapshot.reference, snapshot.hash)
+    def __init__(self, snapshots: Iterable[OverrideSnapshot] = ()) -> None:
+        self._snapshots = {snapshot.reference: snapshot for snapshot in snapshots}
+        self._compiled: dict[str, CompiledOverride] = {}
 
-    def __hash__(self) -> int:
-        return hash(self.key)
+    def hash_of(self, reference: str) -> str | None:
+        """The hash of the snapshot's spec; None when there is no such snapshot."""
+        snapshot = self._snapshots.get(reference)
+        return None if snapshot is None else snapshot.hash
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _BySpec) and self.key == other.key
+    def get(self, reference: str) -> CompiledOverride:
+        """The override; OverrideFailed when it is not there or cannot be compiled."""
+        if reference not in self._snapshots:
+            raise OverrideFailed(f"override snapshot {reference} is not there")
+        if reference not in self._compiled:
+            self._compiled[reference] = _compiled(self._snapshots[reference])
+        return self._compiled[reference]
 
 
-@lru_cache(maxsize=512)
-def _compiled(by_spec: _BySpec) -> CompiledOverride:
-    snapshot = by_spec.snapshot
+def _compiled(snapshot: OverrideSnapshot) -> CompiledOverride:
     rules: list[CompiledRule] = []
     for number, rule in enumerate(snapshot.override.rules, 1):
         try:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.overrides import OverriddenResource, Override, OverrideRule
+from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.errors import GiveUp
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.works.envelopes import EnvelopeError, is_envelope, unwrap
 
 References = tuple[tuple[str, ...], tuple[str, ...]]
@@ -50,6 +53,35 @@ def overrides_by_cluster(
                 tuple(o.reference for o in matching if o.override.key.namespace),
             )
     return out
+
+
+def _read_overrides(found: Iterable[OverrideSnapshot]) -> bool:
+    """Read all that placements look at to know whether an override concerns them, so that one that cannot be read
+    fails by itself and not in every placement's decision."""
+    for snapshot in found:
+        _is_for(snapshot.override, {})
+        frozenset(targets_of(snapshot.override))
+        _names(snapshot.override, PlacementKey("", ""))
+    return True
+
+
+def unreadable_overrides(
+    overrides: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]], failures: Failures
+) -> frozenset[str]:
+    """The references of all snapshots of overrides that cannot be read."""
+    unreadable: set[str] = set()
+    for key, found in overrides.items():
+        if not failures.contain(Subject(key.kind, str(key)), False, _read_overrides, found):
+            unreadable.update(snapshot.reference for snapshot in found)
+    return frozenset(unreadable)
+
+
+def check_readable(bindings: Iterable[Binding], unreadable: frozenset[str]) -> None:
+    """GiveUp when a binding names an override that cannot be read: without it, the cluster would lose what it says."""
+    for binding in bindings if unreadable else ():
+        for reference in (*binding.cluster_resource_overrides, *binding.resource_overrides):
+            if reference in unreadable:
+                raise GiveUp(f"override snapshot {reference} cannot be read")
 
 
 def application_order(snapshot: OverrideSnapshot) -> tuple[bool, str, str]:

@@ -2,49 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest
-from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
-from gitfleet.works.compiled import OverrideFailed, OverridesOfCluster
+from gitfleet.works.compiled import CompiledOverrides, OverrideFailed, OverridesOfCluster
 from gitfleet.works.envelopes import EnvelopeError, is_envelope, unwrap
 
 
 def render_work(
     binding: Binding,
     snapshot: ResourceSnapshot,
-    override_snapshots: Mapping[str, OverrideSnapshot],
+    overrides: CompiledOverrides,
     cluster: MemberCluster,
 ) -> Work:
     """What `cluster` is to have of the snapshot, in the snapshot's order, by the overrides that the binding names.
 
-    `override_snapshots` maps references to override snapshots; the snapshot must be loaded. Never raises for what
-    people wrote: an override or an envelope that cannot be used becomes the work's `error` (Overridden=False
-    OverriddenFailed), and then nothing of the work is to be synced. Manifests that nothing patches are the snapshot's.
+    The snapshot must be loaded. Never raises for what people wrote: an override or an envelope that cannot be used
+    becomes the work's `error` (Overridden=False OverriddenFailed), and then nothing of the work is to be synced.
+    Manifests that nothing patches are the snapshot's.
     """
     references = (*binding.cluster_resource_overrides, *binding.resource_overrides)
-    work = Work(
-        placement=binding.placement,
-        cluster=cluster.name,
-        generation=binding.generation,
-        snapshot=snapshot.name,
-        manifests=(),
-        apply_strategy=binding.apply_strategy,
-        overridden=bool(references),
-    )
+    work = empty_work(binding, snapshot)
     if snapshot.manifests is None:
         return replace(work, error=f"resource snapshot {snapshot.name} was not loaded")
     enveloped = any(is_envelope(manifest) for manifest in snapshot.manifests)
     if not references and not enveloped:
         return replace(work, manifests=snapshot.manifests)
     try:
-        overrides = OverridesOfCluster(_named(references, override_snapshots), cluster)
-        manifests = tuple(_rendered(snapshot.manifests, overrides))
+        concerned = OverridesOfCluster(map(overrides.get, references), cluster)
+        manifests = tuple(_rendered(snapshot.manifests, concerned))
         if enveloped:
             _refuse_twins(manifests)
     except (OverrideFailed, EnvelopeError) as error:
@@ -52,11 +44,17 @@ def render_work(
     return replace(work, manifests=manifests)
 
 
-def _named(references: Iterable[str], snapshots: Mapping[str, OverrideSnapshot]) -> Iterator[OverrideSnapshot]:
-    for reference in references:
-        if reference not in snapshots:
-            raise OverrideFailed(f"override snapshot {reference} is not there")
-        yield snapshots[reference]
+def empty_work(binding: Binding, snapshot: ResourceSnapshot) -> Work:
+    """The binding's work before anything was rendered into it."""
+    return Work(
+        placement=binding.placement,
+        cluster=binding.cluster,
+        generation=binding.generation,
+        snapshot=snapshot.name,
+        manifests=(),
+        apply_strategy=binding.apply_strategy,
+        overridden=bool(binding.cluster_resource_overrides or binding.resource_overrides),
+    )
 
 
 def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster) -> Iterator[Manifest]:

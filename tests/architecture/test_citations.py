@@ -26,7 +26,7 @@ def test_what_is_cited_exists() -> None:
         ("invariants 1 and 99", ["invariant 99"]),
         ("docs/decisions/0001-dependencies.md, docs/decisions/9999", ["decisions/9999"]),
         ("docs/nothing.md and libs.md", ["docs/nothing.md", "libs.md"]),
-        ("`gitfleet.reconcile.Decider`, `gitfleet.nothing.at_all`", ["gitfleet.nothing.at_all"]),
+        ("`gitfleet.reconcile.decide`, `gitfleet.nothing.at_all`", ["gitfleet.nothing.at_all"]),
         ("`gitfleet/state`, `gitfleet/loop` and `gitfleet/nothing`", ["gitfleet/nothing"]),
         ("`loop/driver.py` and `loop/nothing.py`", ["loop/nothing.py"]),
     ],

@@ -11,35 +11,36 @@ from gitfleet.model.decisions import Decision, Inputs
 from tests.e2e.test_races import SETTINGS, Duel, files
 
 
-class Counting(reconcile.Decider):
-    """Counts how often it was asked to decide."""
+@pytest.fixture
+def decided(monkeypatch: pytest.MonkeyPatch) -> list[Inputs]:
+    """What it was asked to decide since the fleet settled."""
+    asked: list[Inputs] = []
+    decide = reconcile.decide
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked = 0
+    def counting(inputs: Inputs, memo: reconcile.Memo, plugins: reconcile.Plugins) -> tuple[Decision, reconcile.Memo]:
+        asked.append(inputs)
+        return decide(inputs, memo, plugins)
 
-    def decide(self, inputs: Inputs) -> Decision:
-        self.asked += 1
-        return super().decide(inputs)
+    monkeypatch.setattr(reconcile, "decide", counting)
+    return asked
 
 
-def settled() -> tuple[Duel, Counting]:
+def settled(decided: list[Inputs]) -> Duel:
     duel = Duel()
-    decider = duel.quick_driver.decider = Counting()
     duel.commit(files("one"))
     duel.settle(duel.quick_driver)
     duel.settle(duel.quick_driver)
-    decider.asked = 0
-    return duel, decider
+    decided.clear()
+    return duel
 
 
-def test_nothing_is_decided_when_nothing_changed() -> None:
-    duel, decider = settled()
+def test_nothing_is_decided_when_nothing_changed(decided: list[Inputs]) -> None:
+    duel = settled(decided)
     for _ in range(5):
         duel.clock.advance(3600)
         result = duel.quick_driver.reconcile()
         assert result.settled and not result.changed and not result.outcomes
-    assert decider.asked == 0
+    assert not decided
 
 
 def drift(duel: Duel) -> None:
@@ -69,18 +70,19 @@ def lost_state(duel: Duel) -> None:
 
 
 @pytest.mark.parametrize("news", [drift, deletion, silence, new_commit, other_process, lost_state])
-def test_all_news_is_seen_at_once(news: Callable[[Duel], None]) -> None:
-    duel, decider = settled()
+def test_all_news_is_seen_at_once(news: Callable[[Duel], None], decided: list[Inputs]) -> None:
+    duel = settled(decided)
     duel.quick_driver.reconcile()
-    assert decider.asked == 0
+    assert not decided
     news(duel)
+    decided.clear()
     duel.quick_driver.reconcile()
-    assert decider.asked == 1
+    assert len(decided) == 1
 
 
 @pytest.mark.parametrize("by_hand", [drift, deletion])
-def test_drift_after_a_quiet_time_is_healed(by_hand: Callable[[Duel], None]) -> None:
-    duel, _ = settled()
+def test_drift_after_a_quiet_time_is_healed(by_hand: Callable[[Duel], None], decided: list[Inputs]) -> None:
+    duel = settled(decided)
     duel.quick_driver.reconcile()
     by_hand(duel)
     duel.settle(duel.quick_driver)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gitfleet import reconcile
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.driver import Driver
@@ -71,7 +70,6 @@ class Duel:
             state_trees=StateTrees(self.repo, trees, Limits()),
             fanout=Fanout(directory=directory, executor=None),
             clock=self.clock,
-            decider=reconcile.Decider(),
             version="test",
         )
 

@@ -12,7 +12,7 @@ from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import ApplyStrategy, ApplyStrategyType, PlacementKey
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Keep, Operation, Outcome, Refuse, Update
+from gitfleet.model.operations import Create, Keep, Operation, Outcome, Refuse, RefuseCode, Update
 from gitfleet.model.works import Work
 from gitfleet.observe import observe_binding
 
@@ -144,14 +144,21 @@ def test_what_another_try_can_help_is_progress_and_what_only_people_can_help_is_
 
 def test_drifted_and_diffed_objects_keep_when_they_were_first_seen() -> None:
     details = (("/data/a", "9", "1"),)
-    refused = Refuse(cluster="c1", placement=WEB, key=CM.key, code="FoundDrifts", reason="drifted", details=details)
+    refused = Refuse(
+        cluster="c1",
+        placement=WEB,
+        key=CM.key,
+        code=RefuseCode.FOUND_DRIFTS,
+        reason="drifted",
+        details=details,
+    )
     got = observe_binding(binding(), work(CM), [refused], [], T1)
     assert got.drifted == (DivergedObject(key=CM.key, details=details, observed=T1, first_observed=T1),)
     assert observe_binding(got, work(CM), [refused], [], T2) == got
     more = replace(refused, details=(*details, ("/data/b", None, "2")))
     later = observe_binding(got, work(CM), [more], [], T2)
     assert [(d.observed, d.first_observed) for d in later.drifted] == [(T2, T1)]
-    diffed = observe_binding(binding(), work(CM), [replace(refused, code="FailedToTakeOver")], [], T1)
+    diffed = observe_binding(binding(), work(CM), [replace(refused, code=RefuseCode.FAILED_TO_TAKE_OVER)], [], T1)
     assert (len(diffed.diffed), diffed.drifted) == (1, ())
 
 
@@ -198,7 +205,7 @@ def test_a_custom_object_without_generations_waits_for_the_next_look() -> None:
 
 def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     well = observe_binding(binding(), work(CM), [kept(CM)], [], T0)
-    got = observe_binding(well, work(CM), [], [], T1, reachable=False, error="connection refused")
+    got = observe_binding(well, work(CM), [], [], T1, unreachable="connection refused")
     assert told(got) == [
         *BEFORE,
         ("Applied", "True", "AllWorkHaveBeenApplied"),
@@ -206,11 +213,11 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     ]
     assert got.conditions[-1].message == "Cluster c1 does not answer: connection refused"
     assert got.conditions[-1].last_transition_time == T1
-    same = observe_binding(got, work(CM), [], [], T2, reachable=False, error="timed out")
+    same = observe_binding(got, work(CM), [], [], T2, unreachable="timed out")
     assert same is got
     back = observe_binding(got, work(CM), [kept(CM)], [], T2)
     assert told(back)[-1] == ("Available", "True", "AllWorkAreAvailable")
-    never = observe_binding(binding(), work(CM), [], [], T1, reachable=False, error="x")
+    never = observe_binding(binding(), work(CM), [], [], T1, unreachable="x")
     assert told(never)[3:] == [("Applied", "False", "ApplyInProgress"), ("Available", "Unknown", "ClusterUnreachable")]
 
 
@@ -224,7 +231,7 @@ def test_report_diff() -> None:
     unread = kept(DEPLOYMENT, code="Unreadable", reason="forbidden", live=None)
     got = observe_binding(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, unread], [], T1)
     assert told(got)[3:] == [("DiffReported", "False", "NotAllWorkHaveDiffReported")]
-    gone = observe_binding(got, work(CM, apply_strategy=strategy), [], [], T2, reachable=False, error="x")
+    gone = observe_binding(got, work(CM, apply_strategy=strategy), [], [], T2, unreachable="x")
     assert told(gone)[3:] == [("DiffReported", "Unknown", "ClusterUnreachable")]
 
 

@@ -29,11 +29,12 @@ from gitfleet.api.bindings import BindingState
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.apply import find_differences
+from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.simulation.cluster import Happening
 from gitfleet.simulation.fleet import SimulatedFleet
-from gitfleet.works import Renderer
+from gitfleet.works import WorksMemo, render_fleet
 
 Up = dict[PlacementKey, frozenset[str]]
 Identity = tuple[str, str, str, str]
@@ -53,7 +54,7 @@ class Invariants:
     checked: int = 0
     just_silent: set[str] = field(default_factory=set)
     _works: Mapping[str, Mapping[PlacementKey, Work]] = field(default_factory=dict)
-    _renderer: Renderer = field(default_factory=Renderer)
+    _rendered: WorksMemo = field(default_factory=dict)
     _up: Up = field(default_factory=dict)
     _ours: bool = False
     _same: dict[tuple[str, str, str, str], bool] = field(default_factory=dict)
@@ -68,9 +69,8 @@ class Invariants:
         self.head = head
         up_before = self._up_now()
         before, self.intent = self.intent, state
-        self._works = {
-            name: {work.placement: work for work in works} for name, works in self._renderer.works_of(state).items()
-        }
+        rendered, self._rendered = render_fleet(state, self._rendered, Failures())
+        self._works = {name: {work.placement: work for work in works} for name, works in rendered.items()}
         self._up = self._up_now()
         for key, record in state.placements.items():
             if record.placement.deleting is None and key in before.placements:

@@ -11,6 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import DeletePropagation, Placement, PlacementKey, RolloutStrategy
+from gitfleet.model.failures import Failures
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.rollout import next_forced_leave, owners_of, release_left, removals, retire_bindings, without_left
 from gitfleet.rollout.leaving import FORCED_LEAVE
@@ -37,7 +38,7 @@ def of(key: PlacementKey, cluster: str, *, given_up: bool = False) -> Binding:
 def test_a_placement_with_a_binding_gives_nothing_up() -> None:
     """The guard that keeps the objects of a work that could not be rendered."""
     clusters = {"c1": MemberCluster(name="c1")}
-    assert removals(clusters, {WEB: record(of(WEB, "c1"))}, {"c1": owned(WEB)}) == {}
+    assert removals(clusters, {WEB: record(of(WEB, "c1"))}, {"c1": owned(WEB)}, Failures()) == {}
 
 
 def test_what_has_no_binding_any_more_goes_by_the_placements_own_policy() -> None:
@@ -46,17 +47,17 @@ def test_what_has_no_binding_any_more_goes_by_the_placements_own_policy() -> Non
         WEB: record(of(WEB, "c1", given_up=True), delete=ABANDON),
         OTHER: record(of(OTHER, "c2"), key=OTHER),
     }
-    assert removals(clusters, records, {"c1": owned(WEB, OTHER)}) == {"c1": {WEB: ABANDON, OTHER: DELETE}}
+    assert removals(clusters, records, {"c1": owned(WEB, OTHER)}, Failures()) == {"c1": {WEB: ABANDON, OTHER: DELETE}}
 
 
 def test_nothing_is_given_up_for_a_placement_or_on_a_cluster_that_nobody_knows() -> None:
-    assert removals({"c1": MemberCluster(name="c1")}, {}, {"c1": owned(WEB), "c2": owned(WEB)}) == {}
+    assert removals({"c1": MemberCluster(name="c1")}, {}, {"c1": owned(WEB), "c2": owned(WEB)}, Failures()) == {}
 
 
 def test_a_leaving_cluster_decides_for_all_of_its_placements() -> None:
     leaving = MemberCluster(name="c1", deleting=NOW, delete_propagation_policy=DELETE)
     records = {WEB: record(of(WEB, "c1", given_up=True), delete=ABANDON)}
-    policies = removals({"c1": leaving}, records, {"c1": owned(WEB, OTHER)})
+    policies = removals({"c1": leaving}, records, {"c1": owned(WEB, OTHER)}, Failures())
     assert policies == {"c1": {WEB: DELETE, OTHER: DELETE}}
 
 
@@ -75,7 +76,7 @@ def test_each_placement_is_read_once_whatever_the_number_of_clusters() -> None:
     clusters = {name: MemberCluster(name=name, deleting=NOW) for name in names}
     records = {WEB: replace(record(), bindings=Counted(of(WEB, name) for name in names))}
     Counted.reads = 0
-    removals(clusters, records, {name: owned(WEB) for name in names})
+    removals(clusters, records, {name: owned(WEB) for name in names}, Failures())
     without_left(clusters, records.values(), {})
     owners_of(records.values(), {})
     assert Counted.reads == 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitfleet import reconcile
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.runner import Wake
@@ -29,7 +28,6 @@ def open_workspace(
         state_trees=StateTrees(repo, trees, Limits()),
         fanout=Fanout(directory=SimulatedDirectory(fleet), executor=None),
         clock=clock,
-        decider=reconcile.Decider(),
         version="test",
     )
     return Workspace(driver=driver, clock=clock, wake=Wake(), clusters=clusters, watch=lambda wake: lambda: None)

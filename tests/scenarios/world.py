@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gitfleet import reconcile
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
@@ -92,7 +91,6 @@ class World:
             state_trees=StateTrees(self.repo, trees, Limits()),
             fanout=Fanout(directory=SimulatedDirectory(self.fleet), executor=None),
             clock=self.clock,
-            decider=reconcile.Decider(),
             version="test",
             listen=self.events.append,
             checkpoint=checkpoint,

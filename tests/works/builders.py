@@ -17,7 +17,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
-from gitfleet.works import render_work
+from gitfleet.works import CompiledOverrides, render_work
 
 WEB = PlacementKey("", "web")
 EAST = MemberCluster(name="east", labels={"region": "eu", "tier": "gold"})
@@ -95,7 +95,7 @@ def render(
         cluster_resource_overrides=tuple(o.reference for o in overrides if not o.override.key.namespace),
         resource_overrides=tuple(o.reference for o in overrides if o.override.key.namespace),
     )
-    return render_work(binding, snapshot(*manifests), {o.reference: o for o in overrides}, cluster)
+    return render_work(binding, snapshot(*manifests), CompiledOverrides(overrides), cluster)
 
 
 def bodies(work: Work) -> list[JsonObject]:

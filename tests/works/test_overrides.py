@@ -15,7 +15,7 @@ from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch, OverrideRule
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.works import render_work
+from gitfleet.works import CompiledOverrides, render_work
 from tests.works.builders import (
     EAST,
     NAMESPACE,
@@ -151,12 +151,12 @@ def test_identity_cannot_be_patched() -> None:
 
 def test_an_override_snapshot_that_is_gone_is_an_error() -> None:
     binding = replace(binding_of(EAST), cluster_resource_overrides=("cro-0",))
-    work = render_work(binding, snapshot(ROLE), {}, EAST)
+    work = render_work(binding, snapshot(ROLE), CompiledOverrides(), EAST)
     assert work.error == "override snapshot cro-0 is not there (cluster east)"
 
 
 def test_a_snapshot_that_was_not_loaded_is_an_error() -> None:
-    work = render_work(binding_of(EAST), replace(snapshot(ROLE), manifests=None), {}, EAST)
+    work = render_work(binding_of(EAST), replace(snapshot(ROLE), manifests=None), CompiledOverrides(), EAST)
     assert work.error == "resource snapshot web-0-snapshot was not loaded"
 
 

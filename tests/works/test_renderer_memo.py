@@ -1,4 +1,4 @@
-"""What a Renderer remembers saves work and nothing else: whatever one part of a work changes alone, it is made anew."""
+"""What is remembered of works saves work and nothing else: whatever part of one changes alone, it is made anew."""
 
 from __future__ import annotations
 
@@ -12,9 +12,23 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.placements import ApplyStrategy, Placement
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.works import Renderer
+from gitfleet.model.works import Work
+from gitfleet.works import WorksMemo, render_fleet
 from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, binding_of, override, rule, snapshot
+
+
+class Renderer:
+    """Renders one state after the other."""
+
+    def __init__(self) -> None:
+        self._memo: WorksMemo = {}
+
+    def works_of(self, state: FleetState) -> dict[str, tuple[Work, ...]]:
+        works, self._memo = render_fleet(state, self._memo, Failures())
+        return works
+
 
 FEW = override("few", NAMESPACE, rule(JsonPatch("add", "/metadata/labels", {"region": "eu"}), region="eu"))
 OTHER = override("few", NAMESPACE, rule(delete=True))
@@ -43,6 +57,7 @@ CHANGES: dict[str, Callable[[], FleetState]] = {
     "apply strategy": lambda: state_of(binding=replace(BINDING, apply_strategy=ApplyStrategy(force_conflicts=True))),
     "override that is not there": lambda: state_of(few=None),
     "override that says something else": lambda: state_of(few=OTHER),
+    "snapshot that was not loaded": lambda: state_of(resources=replace(RESOURCES, manifests=None)),
     "other references": lambda: state_of(binding=replace(BINDING, cluster_resource_overrides=())),
     "other references in the namespace": lambda: state_of(binding=replace(BINDING, resource_overrides=("web/few-0",))),
     "labels of the cluster": lambda: state_of(cluster=replace(EAST, labels={"region": "us"})),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,11 +15,13 @@ from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.masking import secrets_in
+from gitfleet.model.failures import INTERNAL_ERROR, Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.shapes import FIELD_MANAGER
 
 Write = Create | Update | Delete
+log = logging.getLogger(__name__)
 DEFINITION_PAUSE_SECONDS: Final = 0.1
 _OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation", "creationTimestamp", "selfLink")
 
@@ -57,6 +60,13 @@ class Performer:
 
     def _one(self, numbered: tuple[int, Write]) -> Outcome:
         operation = numbered[1]
+        outcome = attempt(Subject.of_object(operation.key, operation.cluster), self._perform, operation)
+        if not isinstance(outcome, Failure):
+            return outcome
+        log.error("%s", outcome.report)
+        return Outcome(operation=operation, ok=False, code=INTERNAL_ERROR, message=outcome.sentence)
+
+    def _perform(self, operation: Write) -> Outcome:
         try:
             segment(operation.key.name)  # without a name the path would be the whole collection's
             return self._delete(operation) if isinstance(operation, Delete) else self._apply(operation)

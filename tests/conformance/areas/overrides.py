@@ -16,7 +16,7 @@ from gitfleet.api.overrides import JsonPatch, OverriddenResource, OverrideKey, O
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.works import render_work
+from gitfleet.works import CompiledOverrides, render_work
 
 PLACEMENT = PlacementKey("", "p")
 
@@ -85,7 +85,7 @@ def run_overrides(case: dict[str, Any]) -> str | None:
         manifests=(manifest,),
     )
     cluster = MemberCluster(name=given["cluster"]["name"], labels=given["cluster"].get("labels") or {})
-    work = render_work(binding, resources, overrides, cluster)
+    work = render_work(binding, resources, CompiledOverrides(overrides.values()), cluster)
     expected = case["out"]
     if "error" in expected:
         return None if work.error and not work.manifests else f"expected an error, got {work.manifests!r}"

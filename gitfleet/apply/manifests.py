@@ -10,7 +10,7 @@ from gitfleet.apply.differences import find_differences
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Keep, Operation, Refuse, Update
+from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from gitfleet.model.shapes import FIELD_MANAGER, shape_digest
 from gitfleet.model.works import Work
 
@@ -18,21 +18,21 @@ _BEFORE_FIRST_APPLY = "before-first-apply"
 """The manager that Kubernetes makes up for fields that were there before the first server-side apply."""
 
 
-def decide(manifest: Manifest, work: Work, claims: Claims) -> Operation:
+def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     """One operation for one manifest. A refusal says in `code` and `reason` who refused and why."""
     key = manifest.key
     unreadable = claims.request.unreadable.get(key)
     if unreadable is not None:
-        return _keep(manifest, work, None, "Unreadable", f"{key} could not be read: {unreadable}")
+        return _keep(manifest, work, None, KeepCode.UNREADABLE, f"{key} could not be read: {unreadable}")
     if not claims.was_observed(key):
-        return _keep(manifest, work, None, "NotObserved", f"{key} was not looked at")
+        return _keep(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not looked at")
     live = claims.live(key)
     if work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
         return _report(manifest, work, live)
     holder = claims.holders[key.identity]
     if holder != work.placement:
         why = f"{key} belongs to {holder.kind} {holder} on this cluster"
-        return _refuse(manifest, work, live, "FailedToTakeOver", why)
+        return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     entry = claims.entry(key)
     if live is None:
         known = entry is not None and entry.uid is not None
@@ -47,7 +47,9 @@ def decide(manifest: Manifest, work: Work, claims: Claims) -> Operation:
             force=_forces(work, None),
         )
     if is_terminating(live):
-        return _keep(manifest, work, live, "Terminating", f"{key} is being deleted and is made again once it is gone")
+        return _keep(
+            manifest, work, live, KeepCode.TERMINATING, f"{key} is being deleted and is made again once it is gone"
+        )
     if entry is None or (entry.uid is None and not is_applied_by_gitfleet(live)) or entry.uid not in (None, live.uid):
         return _take_over(manifest, work, live, entry, claims)
     return _reapply(manifest, work, live, entry, claims)
@@ -66,12 +68,12 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     same = entry.shape_digest == _shape(manifest, live, claims)
     full = strategy.comparison_option is ComparisonOption.FULL
     if same and not full:
-        return _keep(manifest, work, live, "InPlace", "as applied")
+        return _keep(manifest, work, live, KeepCode.IN_PLACE, "as applied")
     details = find_differences(manifest.body, live.body, full=full)
     if strategy.when_to_apply is WhenToApply.IF_NOT_DRIFTED and details:
-        return _refuse(manifest, work, live, "FoundDrifts", f"{key} drifted: {_first(details)}", details)
+        return _refuse(manifest, work, live, RefuseCode.FOUND_DRIFTS, f"{key} drifted: {_first(details)}", details)
     if same:
-        return _keep(manifest, work, live, "InPlace", "as applied", details)
+        return _keep(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
     return _update(manifest, work, live, claims, f"{key} drifted: {_first(details)}")
 
 
@@ -82,31 +84,31 @@ def _take_over(
     key, strategy = manifest.key, work.apply_strategy
     found = "was replaced by somebody else" if entry is not None and entry.uid is not None else "was there before"
     if strategy.when_to_take_over is WhenToTakeOver.NEVER:
-        return _refuse(manifest, work, live, "NotTakenOver", f"{key} {found} and whenToTakeOver is Never")
+        return _refuse(manifest, work, live, RefuseCode.NOT_TAKEN_OVER, f"{key} {found} and whenToTakeOver is Never")
     owners = [o for o in (live.body.get("metadata") or {}).get("ownerReferences") or () if isinstance(o, dict)]
     if owners and not strategy.allow_co_ownership:
         owner = f"{owners[0].get('kind')} {owners[0].get('name')}"
         why = f"{key} {found} and is owned by {owner}, and allowCoOwnership is not set"
-        return _refuse(manifest, work, live, "FailedToTakeOver", why)
+        return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     if strategy.when_to_take_over is WhenToTakeOver.IF_NO_DIFF:
         full = strategy.comparison_option is ComparisonOption.FULL
         details = find_differences(manifest.body, live.body, full=full)
         if details:
             why = f"{key} {found} and differs from its manifest: {_first(details)}"
-            return _refuse(manifest, work, live, "FailedToTakeOver", why, details)
+            return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
     return _update(manifest, work, live, claims, f"{key} {found} and is taken over")
 
 
 def _report(manifest: Manifest, work: Work, live: LiveObject | None) -> Operation:
     """ReportDiff: compare and never write."""
     if live is None:
-        details: tuple[tuple[str, str | None, str | None], ...] = (("/", None, "(the whole object)"),)
-        return _keep(manifest, work, None, "FoundDiff", f"{manifest.key} is not on the cluster", details)
+        details: DifferenceDetails = (("/", None, "(the whole object)"),)
+        return _keep(manifest, work, None, KeepCode.FOUND_DIFF, f"{manifest.key} is not on the cluster", details)
     full = work.apply_strategy.comparison_option is ComparisonOption.FULL
     details = find_differences(manifest.body, live.body, full=full)
     if not details:
-        return _keep(manifest, work, live, "NoDiffFound", "no difference found")
-    return _keep(manifest, work, live, "FoundDiff", f"{manifest.key} differs: {_first(details)}", details)
+        return _keep(manifest, work, live, KeepCode.NO_DIFF_FOUND, "no difference found")
+    return _keep(manifest, work, live, KeepCode.FOUND_DIFF, f"{manifest.key} differs: {_first(details)}", details)
 
 
 def _shape(manifest: Manifest, live: LiveObject, claims: Claims) -> str:
@@ -131,7 +133,7 @@ def _forces(work: Work, live: LiveObject | None) -> bool:
     return bool(managers) and managers <= {FIELD_MANAGER, _BEFORE_FIRST_APPLY}
 
 
-def _first(details: tuple[tuple[str, str | None, str | None], ...]) -> str:
+def _first(details: DifferenceDetails) -> str:
     """One sentence on the first difference."""
     if not details:
         return "its labels or annotations changed, or a value is written in another way"
@@ -163,9 +165,9 @@ def _keep(
     manifest: Manifest,
     work: Work,
     live: LiveObject | None,
-    code: str,
+    code: KeepCode,
     reason: str,
-    details: tuple[tuple[str, str | None, str | None], ...] = (),
+    details: DifferenceDetails = (),
 ) -> Keep:
     return Keep(
         cluster=work.cluster,
@@ -183,9 +185,9 @@ def _refuse(
     manifest: Manifest,
     work: Work,
     live: LiveObject | None,
-    code: str,
+    code: RefuseCode,
     reason: str,
-    details: tuple[tuple[str, str | None, str | None], ...] = (),
+    details: DifferenceDetails = (),
 ) -> Refuse:
     return Refuse(
         cluster=work.cluster,

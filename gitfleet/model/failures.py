@@ -1,0 +1,134 @@
+"""What nobody foresaw, kept to the one thing it happened to (invariant 9).
+
+`attempt` is the only place of the deciding and performing code that stops an exception of any kind. What it gives back
+instead of an answer is a `Failure`: whoever asked keeps what was there before, says so in a condition, and goes on with
+the others. The report has no message of an exception that is not ours, as that may repeat what a Secret holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from traceback import extract_tb
+from types import TracebackType
+from typing import Final, ParamSpec, TypeVar
+
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.errors import GitfleetError
+
+T = TypeVar("T")
+P = ParamSpec("P")
+_MOST_FRAMES: Final = 30
+INTERNAL_ERROR: Final = "InternalError"
+"""The reason of conditions, and the code of operations and outcomes, that stand for a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The one thing that failed: a kind, its `namespace/name`, and for an object on a member the cluster."""
+
+    kind: str
+    name: str
+    cluster: str = ""
+
+    @classmethod
+    def of_placement(cls, key: PlacementKey) -> Subject:
+        """A placement."""
+        return cls(key.kind, str(key))
+
+    @classmethod
+    def of_object(cls, key: ObjectKey, cluster: str = "") -> Subject:
+        """An object of the payload, or one on a member."""
+        return cls(key.kind, f"{key.namespace}/{key.name}" if key.namespace else key.name, cluster)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}" + (f" on cluster {self.cluster}" if self.cluster else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What failed, with which error, and where in the code. Two failures of one subject at one place are equal."""
+
+    subject: Subject
+    error: str
+    trace: tuple[str, ...] = ()
+    cause: Exception | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def id(self) -> str:
+        """Eight hexadecimal digits that name the saved report: the same for as long as the failure lasts."""
+        return sha256("\n".join((str(self.subject), self.error, *self.trace[-1:])).encode()).hexdigest()[:8]
+
+    @property
+    def sentence(self) -> str:
+        """For conditions and outcomes: what happened, without any content."""
+        return f"{self.error} (report {self.id})"
+
+    @property
+    def report(self) -> str:
+        """What is saved and logged."""
+        return "\n  ".join((f"report {self.id}: {self.subject}: {self.error}", *self.trace))
+
+
+def attempt(subject: Subject, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | Failure:
+    """What `call` returns, or the failure that stopped it.
+
+    MemoryError, and what is no Exception (an interrupt, an exit), passes through: it concerns the whole process.
+    """
+    try:
+        return call(*args, **named)
+    except MemoryError:
+        raise
+    except Exception as error:
+        if isinstance(error, GitfleetError):
+            return Failure(subject=subject, error=str(error), cause=error)
+        text = f"unexpected {type(error).__name__}"
+        return Failure(subject=subject, error=text, trace=_frames(error.__traceback__), cause=error)
+
+
+class Failures:
+    """The failures of one pass, in the order in which they happened, each once."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, found: Iterable[Failure] = ()) -> None:
+        self._found = {failure.subject: [failure] for failure in found}
+
+    def contain(self, subject: Subject, kept: T, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """What `call` returns; `kept`, and the failure noted, when it fails."""
+        answer = attempt(subject, call, *args, **named)
+        if isinstance(answer, Failure):
+            self.note(answer)
+            return kept
+        return answer
+
+    def note(self, failure: Failure) -> None:
+        """Remember a failure that somebody contained."""
+        known = self._found.setdefault(failure.subject, [])
+        if failure not in known:
+            known.append(failure)
+
+    def __contains__(self, subject: Subject) -> bool:
+        return subject in self._found
+
+    @property
+    def found(self) -> tuple[Failure, ...]:
+        """All of them."""
+        return tuple(failure for failures in self._found.values() for failure in failures)
+
+    def of(self, subject: Subject) -> Failure | None:
+        """The first failure of a subject."""
+        return self._found[subject][0] if subject in self._found else None
+
+
+def _frames(trace: TracebackType | None) -> tuple[str, ...]:
+    frames = extract_tb(trace, limit=-_MOST_FRAMES)
+    return tuple(f"{_inside(f.filename)}:{f.lineno} {f.name}" for f in frames)
+
+
+def _inside(path: str) -> str:
+    """The path from the package on: where gitfleet is installed does not matter."""
+    _, found, inside = path.replace("\\", "/").rpartition("/gitfleet/")
+    return f"gitfleet/{inside}" if found else path.replace("\\", "/").rpartition("/")[2]

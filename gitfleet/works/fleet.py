@@ -1,0 +1,137 @@
+"""The works of the whole fleet, each one rendered only when something that it is made of has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.placements import ApplyStrategy, PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.model.failures import Failure, Failures, Subject, attempt
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.works import Work
+from gitfleet.works.compiled import CompiledOverrides
+from gitfleet.works.matching import overrides_by_cluster
+from gitfleet.works.pinned import as_rolled_out, pinned_labels
+from gitfleet.works.render import empty_work, render_work
+
+Works = dict[str, tuple[Work, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class MadeOf:
+    """All that a work depends on, beside its placement and its cluster's name."""
+
+    generation: int
+    snapshot: tuple[str, str, bool]
+    apply_strategy: ApplyStrategy
+    overrides: tuple[tuple[str, str | None], ...]
+    labels: Mapping[str, str] | tuple[tuple[str, str | None], ...]
+
+
+WorksMemo = Mapping[tuple[PlacementKey, str], tuple[MadeOf, Work]]
+"""Works by placement and cluster, with what each was made of."""
+
+
+def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tuple[Works, WorksMemo]:
+    """The works of every cluster, by cluster and placement: of each binding that was rolled out and not given up.
+
+    A binding that is no longer picked keeps its work until the rollout removes it. A work that cannot be rendered has
+    an `error`, so that nothing of it is applied and nothing removed.
+    """
+    overrides = CompiledOverrides(s for found in state.overrides.values() for s in found)
+    remembered: dict[tuple[PlacementKey, str], tuple[MadeOf, Work]] = {}
+    works: dict[str, list[Work]] = {}
+    for key, record in state.placements.items():
+        subject = Subject.of_placement(key)
+        for work in failures.contain(
+            subject, [], _works_of, record, state.clusters, overrides, memo, remembered, failures
+        ):
+            works.setdefault(work.cluster, []).append(work)
+    return {name: tuple(works[name]) for name in sorted(works)}, remembered
+
+
+def _works_of(
+    record: PlacementRecord,
+    clusters: Mapping[str, MemberCluster],
+    overrides: CompiledOverrides,
+    memo: WorksMemo,
+    remembered: dict[tuple[PlacementKey, str], tuple[MadeOf, Work]],
+    failures: Failures,
+) -> list[Work]:
+    named = {snapshot.name: snapshot for snapshot in record.resource_snapshots}
+    works: list[Work] = []
+    for binding in record.bindings:
+        snapshot = named.get(binding.resource_snapshot or "")
+        cluster = clusters.get(binding.cluster)
+        if snapshot is None or cluster is None or binding.deleting is not None:
+            continue
+        pair = (binding.placement, binding.cluster)
+        made_of = _made_of(binding, snapshot, overrides, cluster)
+        known = memo.get(pair)
+        if known is None or known[0] != made_of:
+            work = attempt(
+                Subject("Work", str(binding.placement), binding.cluster),
+                render_work,
+                binding,
+                snapshot,
+                overrides,
+                as_rolled_out(cluster, binding),
+            )
+            if isinstance(work, Failure):
+                failures.note(work)
+                works.append(replace(empty_work(binding, snapshot), error=f"{work.sentence} (cluster {cluster.name})"))
+                continue
+            known = (made_of, work)
+        remembered[pair] = known
+        works.append(known[1])
+    return works
+
+
+def _made_of(
+    binding: Binding, snapshot: ResourceSnapshot, overrides: CompiledOverrides, cluster: MemberCluster
+) -> MadeOf:
+    references = (*binding.cluster_resource_overrides, *binding.resource_overrides)
+    return MadeOf(
+        binding.generation,
+        (snapshot.name, snapshot.hash, snapshot.manifests is not None),
+        binding.apply_strategy,
+        tuple((reference, overrides.hash_of(reference)) for reference in references),
+        binding.override_labels or cluster.labels,
+    )
+
+
+def works_when_done(state: FleetState, current: tuple[OverrideSnapshot, ...]) -> Works:
+    """The works when every rollout is through: the newest snapshot and overrides on every picked cluster."""
+    failures = Failures()
+    records = {
+        key: failures.contain(Subject.of_placement(key), record, _done, record, state, current)
+        for key, record in state.placements.items()
+    }
+    return render_fleet(replace(state, placements=records), {}, failures)[0]
+
+
+def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSnapshot, ...]) -> PlacementRecord:
+    latest = record.latest_resources
+    if latest is None:
+        return replace(record, bindings=())
+    key = record.placement.key
+    concerned = overrides_by_cluster(key, latest, current, state.clusters.values())
+    labels = pinned_labels(concerned, current, state.clusters)
+    bindings = []
+    for binding in record.bindings:
+        if binding.state is BindingState.UNSCHEDULED or binding.deleting is not None:
+            continue
+        cluster_wide, namespaced = concerned.get(binding.cluster, ((), ()))
+        bindings.append(
+            replace(
+                binding,
+                resource_snapshot=latest.name,
+                cluster_resource_overrides=cluster_wide,
+                resource_overrides=namespaced,
+                override_labels=labels.get(binding.cluster, ()),
+            )
+        )
+    return replace(record, bindings=tuple(bindings))
