@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Status, drop_conditions, find_condition, set_condition
+from gitfleet.api.conditions import Condition, Status, find_condition, set_condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Origin
 from gitfleet.model.desired import Desired
@@ -40,12 +40,11 @@ def mark_cluster(
 
     The very same value when nothing is to be said.
     """
-    told = find_condition(cluster.status.conditions, OBSERVED)
+    others = tuple(c for c in cluster.status.conditions if c.type != OBSERVED)
     if failure is None:
-        if told is None:
+        if len(others) == len(cluster.status.conditions):
             return cluster
-        conditions = drop_conditions(cluster.status.conditions, (OBSERVED,))
-        return replace(cluster, status=replace(cluster.status, conditions=conditions))
+        return replace(cluster, status=replace(cluster.status, conditions=others))
     known = find_condition(before.status.conditions, OBSERVED) if before is not None else None
     condition = Condition(
         type=OBSERVED,
@@ -55,7 +54,6 @@ def mark_cluster(
         last_transition_time=known.last_transition_time if known is not None else now,
         observed_generation=cluster.generation,
     )
-    others = drop_conditions(cluster.status.conditions, (OBSERVED,))
     marked = replace(cluster, status=replace(cluster.status, conditions=(*others, condition)))
     return before if before is not None and marked == before else marked
 
