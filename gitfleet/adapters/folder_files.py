@@ -28,9 +28,9 @@ class FolderFile:
 
 
 class FolderFiles:
-    """The ordinary files below a folder by path, as they were at the last look.
+    """The ordinary files below a folder by path, as they were at the last reading.
 
-    What begins with a dot at the top, and what is reached through a link, is not looked at.
+    What begins with a dot at the top, and what is reached through a link, is not read.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,15 +60,15 @@ class FolderFiles:
         self._head = f"dir:{digest}" if self.known else None
 
     def head(self) -> str | None:
-        """What names the files as they were at the last look; None when there were none."""
+        """What names the files as they were at the last reading; None when there were none."""
         return self._head
 
     def has(self, path: str, content: bytes) -> bool:
-        """Whether a file had this content at the last look."""
+        """Whether a file had this content at the last reading."""
         return path in self.known and self.known[path].oid == blob_id(content)
 
     def read(self, oids: Collection[str]) -> dict[str, bytes]:
-        """The contents of those ids that files had at the last look; RetryLater when one has changed since."""
+        """The contents of those ids that files had at the last reading; RetryLater when one has changed since."""
         contents: dict[str, bytes] = {}
         for oid in oids:
             if (path := self._paths.get(oid)) is not None:
@@ -91,7 +91,7 @@ class FolderFiles:
             sure = now is not None and status.st_ctime_ns + _UNSURE < now
             return FolderFile(blob_id(place.read_bytes()), status.st_size, stamp, sure)
         except FileNotFoundError:
-            return None  # it went while the folder was looked at
+            return None  # it went while the folder was read
 
 
 def blob_id(content: bytes) -> str:

@@ -49,7 +49,7 @@ class KustomizeProgram:
         return printed
 
     def _run(self, command: list[str], scratch: Path) -> tuple[int, bytes, bytes]:
-        """The exit status (negative for a signal), what was printed as far as it is looked at, and the complaints."""
+        """The exit status (negative for a signal), what was printed as far as it is kept, and the complaints."""
         # Nothing that kustomize would need to fetch: no git on its path, and a proxy that nobody listens at.
         nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
         environment = {"PATH": "/nonexistent", "HOME": str(scratch), "XDG_CONFIG_HOME": str(scratch), **nowhere}

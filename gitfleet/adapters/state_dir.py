@@ -1,7 +1,7 @@
 """`run --state-dir`: the state tree as plain files in a folder instead of commits on a branch.
 
 Everything else is read from the real repository. The folder's "head" is a digest of its files, so that compare-and-swap
-keeps its meaning for whoever edits or shares the folder: an edit by hand is seen at the next look.
+keeps its meaning for whoever edits or shares the folder: an edit by hand is seen at the next reading.
 
 A change is all or nothing, whenever the process is killed: it is first laid out beside the files (`.gitfleet.next`),
 becomes valid by one rename (`.gitfleet.journal`), and is then moved into place, file by file; whoever comes next
@@ -57,7 +57,7 @@ class StateDirectory:
         return self._repo.resolve(revision)
 
     def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
-        """The folder's files for its head as it was looked at last, else the repository's tree."""
+        """The folder's files for its head as it was read last, else the repository's tree."""
         if not commit.startswith("dir:"):
             return self._repo.list_tree(commit, under)
         if commit != self._files.head():
@@ -111,7 +111,7 @@ class StateDirectory:
         return ""
 
     def _observe(self) -> None:
-        """Look at the folder while nobody writes to it; one that may only be read is looked at all the same."""
+        """Read the folder while nobody writes to it; one that may only be read is read all the same."""
         if self._folder.is_dir() and os.access(self._folder, os.W_OK):
             with self._locked():
                 self._finish()

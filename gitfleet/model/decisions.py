@@ -19,7 +19,7 @@ from gitfleet.model.works import Work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """All that a decision depends on (invariant 6). A cluster without an answer was not looked at: nothing is known
+    """All that a decision depends on (invariant 6). A cluster without an answer was not observed: nothing is known
     of it."""
 
     desired: Desired
@@ -54,7 +54,7 @@ class Decision:
         return {name: answer for name, answer in self.inputs.observations.items() if name in names}
 
     def unseen(self) -> dict[str, tuple[ObjectKey, ...]]:
-        """For each cluster that answers, the keys of its works that nobody has looked at in this reconcile."""
+        """For each cluster that answers, the keys of its works that nobody has observed in this reconcile."""
         found: dict[str, tuple[ObjectKey, ...]] = {}
         for name, works in self.works.items():
             answer = self.inputs.observations.get(name)

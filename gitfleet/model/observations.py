@@ -51,7 +51,8 @@ class ReportedCondition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterObservation:
-    """One look at one cluster. When it is not `reachable`, `error` says why in one sentence and nothing else counts.
+    """One observation of one cluster. When it is not `reachable`, `error` says why in one sentence and nothing else
+    counts.
 
     `unreadable` holds keys whose reading failed for a reason of their own (forbidden, unknown kind), with that reason.
     """

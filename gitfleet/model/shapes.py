@@ -1,8 +1,9 @@
 """The shape of a live object under a manifest: what the server holds at the manifest's own fields, and nothing else.
 
 Servers fill in defaults, rewrite quantities and move `stringData` into `data`, so a live object never equals its
-manifest. What can be compared is one look with the next: the shape is recorded right after an apply, and a later look
-with another shape means that somebody changed a field of ours. Fields nobody wrote in the manifest never count.
+manifest. What can be compared is one observation with the next: the shape is recorded right after an apply, and a later
+observation with another shape means that somebody changed a field of ours. Fields nobody wrote in the manifest never
+count.
 
 How a list is compared follows the server's own bookkeeping (`metadata.managedFields`, the fields gitfleet applied):
 `k:` entries make it a map by those keys, `v:` entries a set, anything else one whole value. Where there is no such
@@ -51,7 +52,7 @@ def shape_digest(manifest_body: JsonObject, live_body: JsonObject) -> str:
     """SHA-256 hex of the live object's values at the manifest's own fields.
 
     Maps count by the manifest's keys, lists as the module's docstring says; identity, `status` and all metadata but
-    labels and annotations never count. Two looks at an object nobody touched give the same digest.
+    labels and annotations never count. Two observations of an object nobody touched give the same digest.
     """
     owned = owned_fields(live_body)
     wanted, live = unfold(manifest_body), live_body

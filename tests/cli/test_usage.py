@@ -140,10 +140,10 @@ def test_an_unexpected_error_is_3_and_its_report_is_saved(
 
 
 def test_an_interrupt_is_130(gitfleet: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted() -> None:
+    def interrupted(_line: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gitfleet.desired.kinds", interrupted)
+    monkeypatch.setattr("gitfleet.cli.schema.show", interrupted)
     ended = gitfleet("schema")
 
     assert (ended.code, ended.out, ended.err) == (main.EXIT_INTERRUPTED, "", "\ninterrupted\n")

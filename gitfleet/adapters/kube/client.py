@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.discovery import Discovery
-from gitfleet.adapters.kube.looking import Found, Observer
+from gitfleet.adapters.kube.observing import Found, Observer
 from gitfleet.adapters.kube.performing import Performer
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered
 from gitfleet.adapters.kube.wire import Wire

@@ -44,7 +44,8 @@ def _judge(http_status: int, reason: str, told: str, status: JsonObject) -> tupl
             ours_to_solve = any(isinstance(c, Mapping) and c.get("reason") == "FieldManagerConflict" for c in causes)
             return "Conflict", not ours_to_solve
         case 422 if "metadata.uid" in told:
-            # The object was deleted and made anew between the look and the write: the next look sees the new one.
+            # The object was deleted and created again between the observation and the write: the next observation sees
+            # the new one.
             return "Conflict", True
         case 429:
             return "TooManyRequests", True

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.faults import refusal_of
-from gitfleet.adapters.kube.looking import Observer, run_parallel
+from gitfleet.adapters.kube.observing import Observer, run_parallel
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
@@ -128,7 +128,7 @@ class Performer:
         body = answer.json()
         if body.get("kind") == "Status":
             return Outcome(operation=operation, ok=True, code="Deleted")
-        # The object itself comes back while finalizers hold it: it is gone only when a look does not find it.
+        # The object itself comes back while finalizers hold it: it is gone only when an observation does not find it.
         return Outcome(operation=operation, ok=True, code="Deleting", live=LiveObject(operation.key, body))
 
     def _missing(self, need: ObjectKey) -> str | None:

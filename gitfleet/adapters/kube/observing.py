@@ -1,4 +1,4 @@
-"""One look at one cluster: its health, its namespaces, and the live objects of some keys."""
+"""One observation of one cluster: its health, its namespaces, and the live objects of some keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Task = TypeVar("_Task")
 
 @dataclass(slots=True)
 class Found:
-    """What a look brought: objects (None: NotFound), and keys that could not be read."""
+    """What an observation brought: objects (None: NotFound), and keys that could not be read."""
 
     live: dict[ObjectKey, LiveObject | None] = field(default_factory=dict)
     unreadable: dict[ObjectKey, str] = field(default_factory=dict)
