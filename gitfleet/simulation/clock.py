@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told to go on: time is an input of a play, never a surprise."""
+"""A manual clock: its time stands still until `advance` is called."""
 
 from __future__ import annotations
 

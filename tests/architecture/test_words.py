@@ -30,6 +30,12 @@ INSTEAD = {
     r"dice": "randomness",
     r"heal(s|ed|ing)?": "correct, repair",
     r"no harm": "fine",
+    r"worlds?": "name what is meant",
+    r"drawn": "shown, taken",
+    r"voices?": "name what is meant",
+    r"habits?": "convention",
+    r"cures?": "remedy",
+    r"surprises?": "unexpected error",
     r"speak(s|ing)? (for|of|about|against)": "is about, names",
     r"believe[sd]?": "take as correct",
 }
