@@ -28,7 +28,7 @@ from gitfleet import wiring
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.settings import Settings
-from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.fleet import SimulatedFleet
 from tests.realparts.git_http import GitHttpServer
 
 PER_NAMESPACE = 100
@@ -105,7 +105,7 @@ def opened(address: str, cache: Path, fleet: SimulatedFleet | None = None) -> It
     with wiring.open_workspace(Settings(repo=address, cache_dir=cache), clusters="none") as workspace:
         driver = workspace.driver
         clusters = fleet or SimulatedFleet(workspace.clock)
-        driver.fanout = Fanout(directory=SimulatedDirectory(clusters), executor=None)
+        driver.fanout = Fanout(directory=wiring.simulated_clusters(clusters, workspace.clock), executor=None)
         yield driver, clusters
 
 

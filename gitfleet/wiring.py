@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gitfleet import __version__, rollout, schedule
 from gitfleet.adapters import ref_watch
@@ -19,10 +20,10 @@ from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitCredentials, GitRemote
 from gitfleet.adapters.git_setup import local_git_dir, make_repository
+from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory, Patience, Provider, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
 from gitfleet.adapters.state_dir import StateDirectory
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.loop.directories import ByConnection
@@ -35,19 +36,17 @@ from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event
-from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.properties import PropertyProviderFactory
 from gitfleet.ports.repos import RepoReader, RepoWriter
 from gitfleet.settings import GitLogin, Settings, WhatIfOptions
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.fleet import FileProperties, SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.play import Play, Reconciler
 from gitfleet.simulation.scenario import Scenario, read_scenario
-
-if TYPE_CHECKING:
-    from gitfleet.adapters.kube import KubeDirectory
 
 log = logging.getLogger(__name__)
 DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}\n"
@@ -59,6 +58,7 @@ __all__ = [
     "property_providers",
     "scheduler_plugins",
     "simulate",
+    "simulated_clusters",
     "what_if_from",
 ]
 
@@ -82,10 +82,14 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     cache = SqliteBlobCache(settings.cache_dir / "parsed.sqlite3")
     kept = settings.simulated_dir or settings.cache_dir / "simulated"
     simulated = SimulatedFleet.load(kept, clock)
-    simulation = SimulatedDirectory(simulated, keep_in=kept if clusters == "live" else None)
+    simulation = simulated_clusters(simulated, clock, keep_in=kept if clusters == "live" else None)
     wake = Wake()
     executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
-    real = _RealClusters(settings)
+    providers = _ListedProviders()
+    allowed = ConnectionRules(
+        kubeconfig=settings.kubeconfig, kubeconfig_dir=settings.kubeconfig_dir, allowed_exec=settings.allowed_exec
+    )
+    real = KubeDirectory(allowed, providers=providers.chosen)
     directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
     reader: RepoReader = remote
     writer: RepoWriter = remote
@@ -105,7 +109,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
         save_report=partial(save_report, settings.cache_dir / "reports"),
         watch_branch=settings.watch_branch,
         state_branch=Branches().state if settings.state_dir is not None else None,
-        configure=real.configure,
+        configure=providers.configure,
     )
     try:
         yield Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings, simulated))
@@ -128,8 +132,6 @@ def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
 def property_providers() -> Mapping[str, PropertyProviderFactory]:
     """The property providers that are installed, by entry-point name; one that cannot be loaded is left out and
     logged. The built-in one is there even where gitfleet runs without having been installed."""
-    from gitfleet.adapters.kube import CoreProvider
-
     return {"core": CoreProvider, **_loaded_from("gitfleet.property_providers")}
 
 
@@ -202,7 +204,7 @@ def play_files(
             writer=repo,
             desired_trees=trees,
             state_trees=StateTrees(repo, trees, chosen.limits),
-            fanout=Fanout(directory=SimulatedDirectory(fleet), executor=None),
+            fanout=Fanout(directory=simulated_clusters(fleet, clock), executor=None),
             clock=clock,
             plugins=scheduler_plugins(),
             version=__version__,
@@ -229,45 +231,38 @@ def _credentials(login: GitLogin) -> GitCredentials | None:
     )
 
 
-class _RealClusters:
-    """ClusterDirectory on real clusters whose client, slow to import, is loaded when the first of them is asked."""
+class _ListedProviders:
+    """The property providers that gitfleet.yaml lists; their packages are loaded when the first cluster is asked."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._lock = threading.Lock()
-        self._kube: KubeDirectory | None = None
+    def __init__(self) -> None:
         self._listed: tuple[ListedProvider, ...] = ()
 
     def configure(self, config: FleetConfig) -> None:
         """From the next observation on, call the property providers that are listed here."""
         self._listed = config.property_providers
 
-    def reader(self, cluster: MemberCluster) -> ClusterReader:
-        return self._loaded().reader(cluster)
+    def chosen(self) -> Sequence[Provider]:
+        """The providers to ask."""
+        return chosen_providers(self._listed, self._installed)
 
-    def client(self, cluster: MemberCluster) -> ClusterClient:
-        return self._loaded().client(cluster)
+    @cached_property
+    def _installed(self) -> Mapping[str, PropertyProviderFactory]:
+        return property_providers()
 
-    def close(self) -> None:
-        if self._kube is not None:
-            self._kube.close()
 
-    def _loaded(self) -> KubeDirectory:
-        with self._lock:
-            if self._kube is None:
-                from gitfleet.adapters.kube import ConnectionRules, KubeDirectory, chosen_providers
-
-                installed = property_providers()
-                allowed = ConnectionRules(
-                    kubeconfig=self._settings.kubeconfig,
-                    kubeconfig_dir=self._settings.kubeconfig_dir,
-                    allowed_exec=self._settings.allowed_exec,
-                )
-                self._kube = KubeDirectory(
-                    allowed,
-                    providers=lambda: chosen_providers(self._listed, installed),
-                )
-            return self._kube
+def simulated_clusters(fleet: SimulatedFleet, clock: Clock, *, keep_in: Path | None = None) -> ClusterDirectory:
+    """The adapter of clusters, its requests carried to the servers of a simulated fleet: one after the other, without
+    pauses, and asking no property provider but `core` and what the MemberCluster files say."""
+    asked = [Provider(name="core", key="core", make=lambda: CoreProvider({}))]
+    asked.append(Provider(name="file", key="file", make=lambda: FileProperties(fleet)))
+    clients = KubeDirectory(
+        parallel=1,
+        providers=lambda: asked,
+        patience=Patience(tries=1, definition_tries=1),
+        transports=lambda cluster: fleet.cluster(cluster.name),
+        clock=clock,
+    )
+    return SimulatedDirectory(fleet, clients, keep_in=keep_in)
 
 
 def _directory(

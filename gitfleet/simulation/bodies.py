@@ -23,16 +23,6 @@ Identity: TypeAlias = tuple[str, str, str, str]
 """ObjectKey.identity: group, kind, namespace, name."""
 
 
-class Refused(Exception):
-    """The server's refusal of one call: a reason in one word, one sentence, and whether trying again can help."""
-
-    def __init__(self, code: str, message: str, *, retry: bool = True) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.retry = retry
-
-
 @dataclass(slots=True)
 class Stored:
     """One object as shown now, and its controllers: `done`, `first` until they once were, `due` when they will be.

@@ -1,31 +1,35 @@
-"""A member cluster in memory: the ClusterClient port on a `MemoryServer`, with the faults that a real cluster has.
+"""A member cluster in memory: the Transport to a `MemoryServer`, with the faults that a real cluster has.
 
-The packages, the loop and the commands run on it unchanged; only the clock and the server differ (contracts.md §5).
+The adapter of clusters, the packages, the loop and the commands run on it unchanged; only the clock and what carries
+their requests differ (contracts.md §5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from threading import RLock
+from typing import Final, TypeAlias
 
-from gitfleet.api.clusters import ClusterStatus, PropertyValue, ResourceUsage
+from gitfleet.api.clusters import ClusterStatus
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.errors import NoResponse
+from gitfleet.model.http import Request, Response
+from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
-from gitfleet.simulation import kinds
-from gitfleet.simulation.bodies import Refused, Stored
+from gitfleet.simulation.bodies import Stored
+from gitfleet.simulation.refusals import Refused
+from gitfleet.simulation.requests import respond, target_of
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.server import MemoryServer
 
 KUBERNETES_VERSION: Final = "v1.36.0"
 """What a simulated cluster says it is, unless the MemberCluster file says otherwise."""
+NODE_RESOURCES: Final = {"cpu": 4, "memory": 16}
+"""What a node has, cores and GiB, unless the MemberCluster file says otherwise."""
 NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
 K8S_VERSION: Final = "k8s.io/k8s-version"
-
-Performable: TypeAlias = Create | Update | Delete
 
 
 class SimulatedCrash(BaseException):
@@ -70,7 +74,7 @@ Listener: TypeAlias = Callable[[Happening], None]
 
 
 class SimulatedCluster:
-    """ClusterClient in memory. Its faults: `reachable`, `fail_next`, `crash_after`, `mutate`, and the rules."""
+    """Transport in memory. Its faults: `reachable`, `fail_next`, `crash_after`, `mutate`, and the rules."""
 
     def __init__(
         self,
@@ -86,66 +90,48 @@ class SimulatedCluster:
         self.name = name
         self.reachable = True
         """False: nothing gets through, and everything on the cluster goes on by itself."""
-        self.on_performed: Callable[[], None] = lambda: None
-        """Called once operations were carried out, before their outcomes are told."""
+        self.status = ClusterStatus()
+        """What the MemberCluster file says of it; see `describe`."""
         self._clock = clock
         self._rules = tuple(rules)
         self._labels: Mapping[str, str] = dict(labels or {})
-        self._status = ClusterStatus()
         self._crash = crash or CrashPoint()
         self._listener = listener
-        self._failing: tuple[int, str] = (0, "")
+        self._failing = 0
+        self._lock = RLock()
         self._server = MemoryServer(name)
         self._server.found(clock.now())
         if listener is not None:
             self._server.on_settled = lambda key, at: self._emit("available", key, at=at)
         self._choose_rules()
+        self._show_status()
 
-    # The port
+    # The transport
 
-    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
-        """ClusterReader.look."""
-        now = self._present()
-        if not self.reachable:
-            return ClusterObservation(cluster=self.name, reachable=False, error=self._unreachable(), observed=now)
-        live: dict[ObjectKey, LiveObject | None] = {}
-        unreadable: dict[ObjectKey, str] = {}
-        for key in keys:
-            try:
-                live[key] = self._server.get(key)
-            except Refused as refused:
-                unreadable[key] = refused.message
-        if not probe:
-            return ClusterObservation(cluster=self.name, reachable=True, observed=now, live=live, unreadable=unreadable)
-        return ClusterObservation(
-            cluster=self.name,
-            reachable=True,
-            observed=now,
-            live=live,
-            unreadable=unreadable,
-            namespaces=self._server.namespaces(),
-            properties=self._properties(now),
-            resource_usage=self._usage(now),
-        )
+    @property
+    def server(self) -> str:
+        """Transport.server."""
+        return f"https://{self.name}.simulated.invalid"
 
-    def perform(self, operations: Sequence[Performable]) -> Sequence[Outcome]:
-        """ClusterWriter.perform. SimulatedCrash when one was planned."""
-        outcomes: dict[int, Outcome] = {}
-        for place in sorted(range(len(operations)), key=lambda place: (*_turn(operations[place]), place)):
+    def request(self, request: Request) -> Response:
+        """Transport.request. SimulatedCrash when one was planned."""
+        with self._lock:
+            if request.method == "GET":
+                return respond(self._server, request, self._reached())
             self._crash.before_operation()
-            outcomes[place] = self._perform_one(operations[place])
-            self._crash.after_operation()
-        self.on_performed()
-        return [outcomes[place] for place in range(len(operations))]
+            try:
+                return self._change(request)
+            finally:
+                self._crash.after_operation()
 
     def close(self) -> None:
         """There is no connection to let go."""
 
     # Faults and questions, for scenarios and tests
 
-    def fail_next(self, count: int, code: str = "ServerError") -> None:
-        """Let the next `count` operations fail in a way that may pass."""
-        self._failing = (count, code)
+    def fail_next(self, count: int) -> None:
+        """Let the next `count` requests that would change something fail in a way that may pass (status 500)."""
+        self._failing = count
 
     def crash_after(self, operations: int | None) -> None:
         """Let the process die once that many more operations are done here (0: before the next); None takes it back."""
@@ -196,10 +182,9 @@ class SimulatedCluster:
 
     def describe(self, labels: Mapping[str, str], status: ClusterStatus) -> None:
         """Take over what the MemberCluster file says: labels (for the rules), properties and resources."""
-        if status is not self._status:
-            self._status = status
-            count = status.properties.get(NODE_COUNT)
-            self._server.nodes = int(count.value) if count is not None and count.value.isdecimal() else 1
+        if status is not self.status:
+            self.status = status
+            self._show_status()
         if labels != self._labels:
             self._labels = dict(labels)
             self._choose_rules()
@@ -212,8 +197,8 @@ class SimulatedCluster:
     # For saving
 
     @property
-    def server(self) -> MemoryServer:
-        """What is behind the port."""
+    def memory(self) -> MemoryServer:
+        """What is behind the transport."""
         return self._server
 
     def restore(self, *, reachable: bool, version: int, objects: Sequence[Stored]) -> None:
@@ -230,73 +215,38 @@ class SimulatedCluster:
     def _choose_rules(self) -> None:
         self._server.rules = tuple(rule for rule in self._rules if rule.matches_cluster(self.name, self._labels))
 
-    def _unreachable(self) -> str:
-        return f"the API server of {self.name} does not answer"
+    def _show_status(self) -> None:
+        """Let the server answer as the MemberCluster file says: its version, its nodes and what they have."""
+        server, usage = self._server, self.status.resource_usage
+        told = {name: value.value for name, value in self.status.properties.items()}
+        count = told.get(NODE_COUNT, "")
+        server.nodes = int(count) if count.isdecimal() else 1
+        server.kubernetes_version = told.get(K8S_VERSION, KUBERNETES_VERSION)
+        cores, memory = (server.nodes * NODE_RESOURCES[name] for name in ("cpu", "memory"))
+        server.capacity = {"cpu": str(cores), "memory": f"{memory}Gi", **usage.capacity}
+        server.allocatable = {**server.capacity, **usage.allocatable}
 
-    def _properties(self, now: datetime) -> dict[str, PropertyValue]:
-        known = {name: PropertyValue(value.value, now) for name, value in self._status.properties.items()}
-        return {K8S_VERSION: PropertyValue(KUBERNETES_VERSION, now), **known}
-
-    def _usage(self, now: datetime) -> ResourceUsage | None:
-        usage = self._status.resource_usage
-        known = usage.capacity or usage.allocatable or usage.available
-        return replace(usage, observed=now) if known else None
-
-    def _perform_one(self, operation: Performable) -> Outcome:
+    def _reached(self) -> datetime:
+        """Now, when the request gets through."""
         now = self._present()
-        try:
-            if not self.reachable:
-                raise Refused("Unreachable", self._unreachable())
-            count, code = self._failing
-            if count > 0:
-                self._failing = (count - 1, code)
-                raise Refused(code, f"the API server of {self.name} failed while it handled {operation.key}")
-            outcome = self._delete(operation, now) if isinstance(operation, Delete) else self._apply(operation, now)
-        except Refused as refused:
-            outcome = Outcome(
-                operation=operation, ok=False, code=refused.code, message=refused.message, retry=refused.retry
-            )
-        self._emit("delete" if isinstance(operation, Delete) else "apply", operation.key, at=now, ok=outcome.ok)
-        return outcome
+        if not self.reachable:
+            raise NoResponse("connection refused", passing=True)
+        return now
 
-    def _apply(self, operation: Create | Update, now: datetime) -> Outcome:
-        for need in operation.needs:
-            self._require(need)
-        body, force = operation.manifest.body, operation.force
-        if isinstance(operation, Update):
-            version, uid = operation.resource_version, operation.live.uid or None
-            live = self._server.apply(body, now=now, force=force, uid=uid, resource_version=version)
+    def _change(self, request: Request) -> Response:
+        now = self._reached()
+        target = target_of(self._server, request.path)
+        if self._failing > 0:
+            self._failing -= 1
+            why = Refused(500, "InternalError", "Internal error occurred: the scenario lets this request fail")
+            response = Response(500, why.body)
         else:
-            live = self._server.apply(body, now=now, force=force)
-        return Outcome(operation=operation, ok=True, code="Applied", live=live)
-
-    def _delete(self, operation: Delete, now: datetime) -> Outcome:
-        try:
-            left = self._server.delete(operation.key, now=now, uid=operation.uid or None)
-        except Refused as refused:
-            if refused.code != "NotFound":
-                raise
-            return Outcome(operation=operation, ok=True, code="NotFound", message=refused.message)
-        return Outcome(operation=operation, ok=True, code="Deleting" if left else "Deleted", live=left)
-
-    def _require(self, need: ObjectKey) -> None:
-        """Refused when an object that another one needs is not there, or is not ready to be used."""
-        stored = self._server.objects.get(need.identity)
-        body = stored.live.body if stored else None
-        if need.group_kind == kinds.CRD:
-            if body is None or not kinds.is_established(body):
-                raise Refused("NeedsCRD", f"{need} is not established on {self.name}")
-        elif body is None or body["metadata"].get("deletionTimestamp"):
-            code = "NeedsNamespace" if need.group_kind == kinds.NAMESPACE else "NeedsObject"
-            raise Refused(code, f"{need} is not there on {self.name}")
+            response = respond(self._server, request, now)
+        if target is not None:
+            what = "delete" if request.method == "DELETE" else "apply"
+            self._emit(what, target.key, at=now, ok=response.ok)
+        return response
 
     def _emit(self, what: str, key: ObjectKey, *, at: datetime, ok: bool = True) -> None:
         if self._listener is not None:
             self._listener(Happening(at=at, cluster=self.name, what=what, key=key, ok=ok))
-
-
-def _turn(operation: Any) -> tuple[bool, int]:
-    """Applies by rising wave, then deletes by falling wave."""
-    if isinstance(operation, Delete):
-        return True, -operation.wave
-    return False, int(operation.wave)

@@ -241,9 +241,9 @@ def remove(value: JsonValue, tree: FieldTree) -> JsonValue:
 
 
 def paths_of(tree: FieldTree, prefix: str = "") -> list[str]:
-    """The leaves as people read them: `.spec.template.spec.containers[name="web"].image`."""
+    """The leaves as people read them, nearer ones first: `.spec.template.spec.containers[name="web"].image`."""
     out: list[str] = []
-    for key, below in tree.items():
+    for key, below in sorted(tree.items(), key=lambda part: (bool(part[1]), part[0])):
         if key == ".":
             continue
         if key.startswith("f:"):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -13,11 +14,15 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import JsonObject, key_of
+from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_text, parse_json
 from gitfleet.model.observations import LiveObject
+from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock
+from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
+from gitfleet.ports.properties import ClusterView, Collected
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
@@ -85,10 +90,10 @@ class SimulatedFleet:
         """Write one cluster if it changed; for the thread that is using it, the others may be busy meanwhile."""
         cluster = self.cluster(name)
         path = folder / _file_name(name)
-        if cluster.server.changed or not path.exists():
+        if cluster.memory.changed or not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             _write_whole(path, json_text(_dump(cluster), indent=True).encode())
-            cluster.server.changed = False
+            cluster.memory.changed = False
 
     @classmethod
     def load(
@@ -113,28 +118,65 @@ class SimulatedFleet:
 class SimulatedDirectory:
     """ClusterDirectory of a simulated fleet: every MemberCluster has its own, whatever its connection says."""
 
-    def __init__(self, fleet: SimulatedFleet, *, keep_in: Path | None = None) -> None:
-        """Find the clusters in `fleet`; with `keep_in` each is saved there as soon as it was changed, so that what was
-        done outlives a kill, as on a real cluster."""
+    def __init__(self, fleet: SimulatedFleet, clients: ClusterDirectory, *, keep_in: Path | None = None) -> None:
+        """`clients` makes clients whose requests go to the clusters of `fleet`. With `keep_in` each cluster is saved
+        there as soon as it was changed, so that what was done outlives a kill, as on a real cluster."""
         self._fleet = fleet
+        self._clients = clients
         self._keep_in = keep_in
 
-    def reader(self, cluster: MemberCluster) -> SimulatedCluster:
+    def reader(self, cluster: MemberCluster) -> ClusterReader:
         """ClusterDirectory.reader."""
         return self.client(cluster)
 
-    def client(self, cluster: MemberCluster) -> SimulatedCluster:
+    def client(self, cluster: MemberCluster) -> ClusterClient:
         """ClusterDirectory.client: labels, properties and resources of the cluster are those of the MemberCluster."""
-        found = self._fleet.cluster(cluster.name)
-        found.describe(cluster.scheduling_labels, cluster.status)
-        folder = self._keep_in
-        if folder is not None:
-            found.on_performed = lambda: self._fleet.save_cluster(folder, cluster.name)
-        return found
+        self._fleet.cluster(cluster.name).describe(cluster.scheduling_labels, cluster.status)
+        client = self._clients.client(cluster)
+        return client if self._keep_in is None else _Kept(self._fleet, cluster.name, client, self._keep_in)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """ClusterClient that saves its cluster once operations were carried out, before their outcomes are told."""
+
+    fleet: SimulatedFleet
+    name: str
+    client: ClusterClient
+    folder: Path
+
+    def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
+        return self.client.observe(keys, probe=probe)
+
+    def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
+        outcomes = self.client.perform(operations)
+        self.fleet.save_cluster(self.folder, self.name)
+        return outcomes
+
+    def close(self) -> None:
+        self.client.close()
+
+
+class FileProperties:
+    """PropertyProvider that tells what the MemberCluster file of a simulated cluster says, beside what `core` finds."""
+
+    def __init__(self, fleet: SimulatedFleet) -> None:
+        self._fleet = fleet
+        self._cluster = ""
+
+    def start(self, cluster: ClusterView) -> None:
+        """PropertyProvider.start."""
+        self._cluster = cluster.name
+
+    def collect(self) -> Collected:
+        """PropertyProvider.collect."""
+        status = self._fleet.cluster(self._cluster).status
+        properties = {name: value.value for name, value in status.properties.items()}
+        return Collected(properties=properties, usage=status.resource_usage)
 
 
 def _dump(cluster: SimulatedCluster) -> dict[str, Any]:
-    server = cluster.server
+    server = cluster.memory
     return {
         "format": FORMAT,
         "cluster": cluster.name,

@@ -17,6 +17,7 @@ class Kind:
     `generations`: whether metadata.generation is kept. `reports`: whether a controller of it writes a status.
     """
 
+    plural: str
     namespaced: bool
     versions: frozenset[str]
     generations: bool = True
@@ -30,6 +31,7 @@ _NO_GENERATIONS: Final = frozenset(
 
 BUILT_IN: Final[Mapping[GroupKind, Kind]] = {
     GroupKind(row.group, row.kind): Kind(
+        plural=row.plural,
         namespaced=row.namespaced,
         versions=frozenset(row.versions),
         generations=row.group not in _NO_GENERATIONS,
@@ -38,8 +40,6 @@ BUILT_IN: Final[Mapping[GroupKind, Kind]] = {
     if row.versions and row.group in KUBERNETES_GROUPS
 }
 """Every kind that needs no CRD."""
-
-BUILT_IN_GROUPS: Final = frozenset(kind.group for kind in BUILT_IN)
 
 NAMESPACE: Final = GroupKind("", "Namespace")
 SERVICE: Final = GroupKind("", "Service")
@@ -72,6 +72,7 @@ def custom_kind(definition: JsonObject) -> tuple[GroupKind, Kind]:
     reports = any("status" in (version.get("subresources") or {}) for version in versions)
     group_kind = GroupKind(str(spec.get("group") or ""), str((spec.get("names") or {}).get("kind") or ""))
     return group_kind, Kind(
+        plural=str((spec.get("names") or {}).get("plural") or ""),
         namespaced=spec.get("scope") == "Namespaced",
         versions=frozenset(str(version.get("name")) for version in versions),
         custom=True,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.simulation.fields import FieldTree, differing, fields_of, merge, minus, paths_of, remove, union
+from gitfleet.simulation.refusals import owned_by_others
 from gitfleet.simulation.statuses import time_text
 
 APPLY: Final = "Apply"
@@ -45,16 +46,6 @@ def owners_of(body: JsonObject) -> Sequence[JsonObject]:
     return (body.get("metadata") or {}).get("managedFields") or ()
 
 
-class OwnershipConflict(Exception):
-    """Fields are owned by others and the apply was not forced: `message` is one sentence that names both."""
-
-    def __init__(self, owners: Mapping[str, Sequence[str]]) -> None:
-        parts = [f'"{manager}": {", ".join(paths)}' for manager, paths in owners.items()]
-        count = sum(len(paths) for paths in owners.values())
-        self.message = f"Apply failed with {count} conflict{'s' * (count != 1)} with {'; '.join(parts)}"
-        super().__init__(self.message)
-
-
 def applied(
     live: JsonObject,
     managed: Sequence[JsonObject],
@@ -67,15 +58,15 @@ def applied(
     """The content and the owners after a server-side apply of `content`; the very same ones when nothing changes.
 
     Fields that the author applied before and does not any more go, unless somebody else owns them too.
-    OwnershipConflict when others own fields that would change and `force` is not given; with it, they lose them.
+    Refused when others own fields that would change and `force` is not given; with it, they lose them.
     """
     ours = fields_of(content, granular=granular)
     old: FieldTree = next((entry["fieldsV1"] for entry in managed if author.wrote(entry)), {})
     others = [entry for entry in managed if not author.wrote(entry)]
     lost = [differing(ours, entry["fieldsV1"], content, live) for entry in others]
     if any(lost) and not force:
-        clashes = [(entry, tree) for entry, tree in zip(others, lost, strict=True) if tree]
-        raise OwnershipConflict({entry["manager"]: paths_of(tree) for entry, tree in clashes})
+        clashes = zip(others, lost, strict=True)
+        raise owned_by_others([(_shown(entry), path) for entry, tree in clashes for path in paths_of(tree)])
     merged = merge(live, content, granular=granular)
     gone = minus(old, ours) if old != ours else {}
     for entry in others:
@@ -103,6 +94,12 @@ def edited(
     kept = _without(others, [lost] * len(others))
     mine = minus(mine, gone)
     return [*kept, author.entry(mine)] if mine else kept
+
+
+def _shown(entry: JsonObject) -> str:
+    """A manager as a conflict names it."""
+    name = f'"{entry["manager"]}"'
+    return name if entry["operation"] == APPLY else f"{name} using {entry['apiVersion']} at {entry['time']}"
 
 
 def _without(entries: Sequence[JsonObject], lost: Sequence[FieldTree]) -> list[JsonObject]:

@@ -1,8 +1,8 @@
 """One cluster's API server in memory: objects with owners, versions and generations, and controllers that take time.
 
 It answers as a real one does where gitfleet can tell the difference: server-side apply with managedFields and
-conflicts, 404 for a missing namespace or kind, 409 for preconditions, 422 for what the server refuses, finalizers, and
-deletion of a namespace or a CRD with all that is in it. Time passes only by `pass_time`. One thread at a time.
+conflicts, preconditions, finalizers, and deletion of a namespace or a CRD with all that is in it. `requests` is its
+HTTP side. Time passes only by `pass_time`. One thread at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.bodies import (
     Identity,
-    Refused,
     Stored,
     default_delay,
     next_metadata,
@@ -29,13 +28,15 @@ from gitfleet.simulation.bodies import (
     stored_form,
 )
 from gitfleet.simulation.fields import content_of
-from gitfleet.simulation.ownership import APPLY, UPDATE, Author, OwnershipConflict, applied, edited, owners_of
+from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited, owners_of
+from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
 from gitfleet.simulation.rules import ClusterRule, rule_for
 
 FIELD_MANAGER: Final = "gitfleet"
 """The manager under which gitfleet applies; it must never be renamed."""
 HAND: Final = "kubectl-edit"
 """The manager of changes by hand."""
+_BUILT_IN_PLACES: Final = {(at.group, kind.plural): at for at, kind in kinds.BUILT_IN.items()}
 BIRTH_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
@@ -48,6 +49,10 @@ class MemoryServer:
         self.rules: Sequence[ClusterRule] = ()
         """The rules for this cluster; they count from the next write on."""
         self.nodes = 1
+        self.kubernetes_version = ""
+        self.capacity: JsonObject = {}
+        self.allocatable: JsonObject = {}
+        """What all nodes together have, and what pods may take of it."""
         self.changed = False
         """Whether anything was written since somebody set this to False."""
         self.on_settled: Callable[[ObjectKey, datetime], None] | None = None
@@ -55,9 +60,10 @@ class MemoryServer:
         self.version = 0
         self.objects: dict[Identity, Stored] = {}
         self._custom: dict[GroupKind, kinds.Kind] = {}
+        self._places: dict[tuple[str, str], GroupKind] = dict(_BUILT_IN_PLACES)
+        self._collections: dict[tuple[str, str, str], dict[str, Stored]] = {}
         self._due: list[tuple[datetime, Identity]] = []
         self._leaving: set[Identity] = set()  # namespaces and CRDs that wait for the last of their objects to go
-        self._namespaces: dict[str, str] | None = None
 
     def found(self, now: datetime) -> None:
         """Make the namespaces that every cluster is born with."""
@@ -66,32 +72,37 @@ class MemoryServer:
             self.apply(body, now=now, manager="apiserver")
 
     def get(self, key: ObjectKey) -> LiveObject | None:
-        """The object under the version asked for, None when it or its kind is not there.
-
-        Refused for a version that is not served: then the object may well be there.
-        """
+        """The object under a version that is served; None when it is not there."""
         stored = self.objects.get(key.identity)
-        if stored is not None and stored.live.key == key:
-            return stored.live
-        kind = self.kind_of(key.group_kind)
-        if kind is None and key.group not in kinds.BUILT_IN_GROUPS:
-            return None
-        if kind is None or key.version not in kind.versions:
-            raise Refused("NeedsCRD", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
-        if stored is None:
-            return None
+        if stored is None or stored.live.key == key:
+            return stored.live if stored else None
         return LiveObject(key, {**stored.live.body, "apiVersion": key.api_version})
+
+    def collection(self, key: ObjectKey) -> list[JsonObject]:
+        """All objects of the key's kind in its namespace (in every one when it has none), in order."""
+        if key.namespace or not self._is_namespaced(key.group_kind):
+            found = self._collections.get((key.group, key.kind, key.namespace), {})
+            chosen = [found[name] for name in sorted(found)]
+        else:
+            own = [at for at in self._collections if at[:2] == (key.group, key.kind)]
+            chosen = [self._collections[at][name] for at in sorted(own) for name in sorted(self._collections[at])]
+        return [
+            one.live.body if one.live.key.version == key.version else {**one.live.body, "apiVersion": key.api_version}
+            for one in chosen
+        ]
 
     def kind_of(self, group_kind: GroupKind) -> kinds.Kind | None:
         """The kind as served now; None when it is neither built in nor defined by an established CRD."""
         return kinds.BUILT_IN.get(group_kind) or self._custom.get(group_kind)
 
-    def namespaces(self) -> dict[str, str]:
-        """All namespaces, each with the name of the Work that brought it ("": a cluster does not know)."""
-        if self._namespaces is None:
-            names = sorted(identity[3] for identity in self.objects if identity[:2] == ("", "Namespace"))
-            self._namespaces = dict.fromkeys(names, "")
-        return self._namespaces
+    def kind_at(self, group: str, plural: str) -> GroupKind | None:
+        """The kind that is served under a plural now; None when there is none."""
+        return self._places.get((group, plural))
+
+    def served(self, group: str) -> list[tuple[str, kinds.Kind]]:
+        """The kinds of a group that are served now, by name."""
+        found = {**kinds.BUILT_IN, **self._custom}
+        return [(at.kind, kind) for at, kind in found.items() if at.group == group]
 
     def unsettled(self) -> list[ObjectKey]:
         """The objects whose controllers are not done, in order: what is not available now, whoever looks at it."""
@@ -117,30 +128,20 @@ class MemoryServer:
         now: datetime,
         manager: str = FIELD_MANAGER,
         force: bool = True,
-        uid: str | None = None,
-        resource_version: str | None = None,
     ) -> LiveObject:
-        """Server-side apply: the object as it is afterwards; with `uid` only over that very object, never a new one.
-
-        Refused with NeedsCRD, NeedsNamespace, Conflict, Invalid or Forbidden.
-        """
+        """Server-side apply: the object as it is afterwards. With a `uid` in its metadata it is laid over that object
+        only, with a `resourceVersion` over that very version only. Refused as a server refuses."""
         key = key_of(body)
         kind = self._admit(key)
         stored = self.objects.get(key.identity)
-        if uid is not None and (stored is None or stored.live.uid != uid):
-            raise Refused("Conflict", f"{key} on {self.cluster} is gone, or is another object by now")
-        if resource_version is not None and (stored is None or stored.live.resource_version != resource_version):
-            raise Refused("Conflict", f"{key} has been modified; look at the newest version and try again")
+        _check_preconditions(key, kind, stored, body["metadata"])
         rule = rule_for(self.rules, key, body)
         if rule is not None and rule.apply_fails:
-            raise Refused("Invalid", f"the API server of {self.cluster} refuses {key}", retry=False)
+            raise Refused(422, "Invalid", f"the API server of {self.cluster} refuses it, as the scenario says")
         live = owned_content(stored) if stored else {}
         managed = owners_of(stored.live.body) if stored else ()
         author = Author(manager=manager, operation=APPLY, api_version=key.api_version, now=now)
-        try:
-            content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
-        except OwnershipConflict as conflict:
-            raise Refused("Conflict", f"{key}: {conflict.message}", retry=False) from conflict
+        content, owners = applied(live, managed, content_of(body), author, granular=not kind.custom, force=force)
         if content is not live:
             content = stored_form(key, content, granular=not kind.custom)
         return self._write(key, kind, content, owners, now)
@@ -165,20 +166,23 @@ class MemoryServer:
         return live
 
     def delete(self, key: ObjectKey, *, now: datetime, uid: str | None = None) -> LiveObject | None:
-        """Delete: None when it is gone, the object while something holds it. Refused: NotFound, Conflict (other UID).
+        """Delete: None when it is gone, the object while something holds it. Refused as a server refuses.
 
         Nothing here has dependents of its own, so Foreground, Background and Orphan come to the same.
         """
         stored = self.objects.get(key.identity)
         if stored is None:
-            raise Refused("NotFound", f"{key} is not on {self.cluster}")
+            raise not_found(*self._place_of(key))
         if uid is not None and stored.live.uid != uid:
-            raise Refused("Conflict", f"{key} on {self.cluster} is another object by now: its UID has changed")
+            why = f"the UID in the precondition ({uid}) does not match the UID in record ({stored.live.uid})"
+            raise conflict(
+                key.group, key.kind, key.name, f"{why}. The object might have been deleted and then recreated"
+            )
         if key.group_kind == kinds.NAMESPACE and key.name in BIRTH_NAMESPACES:
-            raise Refused("Forbidden", f"{key} is a namespace that no cluster can be without", retry=False)
+            raise forbidden(*self._place_of(key), "this namespace may not be deleted")
         rule = rule_for(self.rules, key, stored.live.body)
         if rule is not None and rule.delete_fails:
-            raise Refused("Forbidden", f"the API server of {self.cluster} refuses to delete {key}", retry=False)
+            raise forbidden(*self._place_of(key), f"the API server of {self.cluster} refuses it, as the scenario says")
         held = self._held_by(stored.live)
         if not held and not stored.live.body["metadata"].get("finalizers"):
             self._drop(key.identity)
@@ -194,8 +198,10 @@ class MemoryServer:
     def restore(self, version: int, objects: Sequence[Stored]) -> None:
         """Take over what another server held."""
         self.version = version
-        self.objects = {stored.live.key.identity: stored for stored in objects}
-        self._namespaces = None
+        self.objects = {}
+        self._collections = {}
+        for stored in objects:
+            self._keep(stored)
         for identity, stored in self.objects.items():
             if stored.due is not None:
                 heappush(self._due, (stored.due, identity))
@@ -207,18 +213,16 @@ class MemoryServer:
         """The kind of an object that may be written, after the checks that every write goes through."""
         kind = self.kind_of(key.group_kind)
         if kind is None or key.version not in kind.versions:
-            raise Refused("NeedsCRD", f'no matches for kind "{key.kind}" in version "{key.api_version}"')
-        if not key.name:
-            raise Refused("Invalid", f"a {key.kind} has no name", retry=False)
-        if bool(key.namespace) != kind.namespaced:
-            wanted = "needs a namespace" if kind.namespaced else "is cluster-scoped and may have no namespace"
-            raise Refused("Invalid", f"{key} {wanted}", retry=False)
+            raise no_such_kind()
+        if not key.name or bool(key.namespace) != kind.namespaced:
+            raise bad_request("the object has no name, or a namespace too many or too few")
         if kind.namespaced:
             home = self.objects.get(("", "Namespace", "", key.namespace))
             if home is None:
-                raise Refused("NeedsNamespace", f'namespaces "{key.namespace}" not found')
+                raise not_found("", "namespaces", key.namespace)
             if home.live.body["metadata"].get("deletionTimestamp") and key.identity not in self.objects:
-                raise Refused("Forbidden", f"namespace {key.namespace} is being deleted; nothing can be created in it")
+                why = f"unable to create new content in namespace {key.namespace} because it is being terminated"
+                raise forbidden(*self._place_of(key), why)
         return kind
 
     def _write(
@@ -242,7 +246,7 @@ class MemoryServer:
                 return stored.live
             field = kinds.immutable_field(key.group_kind, old, content)
             if field is not None:
-                raise Refused("Invalid", f"{key}: {field} cannot be changed", retry=False)
+                raise invalid(key, field, "field is immutable")
         self.version += 1
         uid = str(uuid5(NAMESPACE_URL, f"{self.cluster}/{self.version}"))
         metadata = next_metadata(key, old.get("metadata") or {}, content, version=self.version, uid=uid, now=now)
@@ -254,8 +258,8 @@ class MemoryServer:
         if status is not None:
             body = {**body, "status": status}
         if stored is None:
-            stored = self.objects[key.identity] = Stored(LiveObject(key, body))
-            self._namespaces = None
+            stored = Stored(LiveObject(key, body))
+            self._keep(stored)
         if spec_changed:
             body = self._roll_out(stored, key, kind, body, now)
         self._show(stored, LiveObject(key, body))
@@ -297,6 +301,19 @@ class MemoryServer:
         self.version += 1
         return {**body, "metadata": {**body["metadata"], **metadata, "resourceVersion": str(self.version)}}
 
+    def _keep(self, stored: Stored) -> None:
+        group, kind, namespace, name = stored.live.key.identity
+        self.objects[stored.live.key.identity] = stored
+        self._collections.setdefault((group, kind, namespace), {})[name] = stored
+
+    def _place_of(self, key: ObjectKey) -> tuple[str, str, str]:
+        kind = self.kind_of(key.group_kind)
+        return key.group, kind.plural if kind else "", key.name
+
+    def _is_namespaced(self, group_kind: GroupKind) -> bool:
+        kind = self.kind_of(group_kind)
+        return kind is not None and kind.namespaced
+
     def _show(self, stored: Stored, live: LiveObject) -> None:
         stored.live, stored.content = live, None
         self.changed = True
@@ -306,6 +323,7 @@ class MemoryServer:
         if live.key.group_kind == kinds.CRD and kinds.is_established(live.body):
             group_kind, kind = kinds.custom_kind(live.body)
             self._custom[group_kind] = kind
+            self._places[(group_kind.group, kind.plural)] = group_kind
 
     def _held_by(self, live: LiveObject) -> list[Identity]:
         """What goes when a namespace or a CRD goes."""
@@ -335,12 +353,27 @@ class MemoryServer:
     def _drop(self, identity: Identity) -> None:
         """An object is gone; so is a namespace or a CRD that waited for it alone."""
         stored = self.objects.pop(identity)
+        del self._collections[identity[:3]][identity[3]]
         self._leaving.discard(identity)
-        self._namespaces = None
         self.changed = True
         self.version += 1
         if stored.live.key.group_kind == kinds.CRD:
-            self._custom.pop(kinds.custom_kind(stored.live.body)[0], None)
+            group_kind, kind = kinds.custom_kind(stored.live.body)
+            if self._custom.pop(group_kind, None):
+                self._places.pop((group_kind.group, kind.plural), None)
         for waiting in sorted(self._leaving):
             if GroupKind(*waiting[:2]) in (kinds.NAMESPACE, kinds.CRD):
                 self._drop_if_free(waiting)
+
+
+def _check_preconditions(key: ObjectKey, kind: kinds.Kind, stored: Stored | None, metadata: JsonObject) -> None:
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    why = ""
+    if uid and stored is None:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    elif uid and stored is not None and stored.live.uid != uid:
+        raise invalid(key, "metadata.uid", f'"{uid}": field is immutable')
+    elif version and (stored is None or stored.live.resource_version != version):
+        why = "the object has been modified; please apply your changes to the latest version and try again"
+    if why:
+        raise conflict(key.group, kind.plural, key.name, why)

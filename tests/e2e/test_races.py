@@ -13,12 +13,13 @@ from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.ports.caches import BlobCache
-from gitfleet.ports.clusters import ClusterClient, ClusterReader
+from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
 from gitfleet.settings import Limits
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.wiring import simulated_clusters
 from tests.e2e.manifests import config_map, member, namespace_file, placement
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -29,7 +30,7 @@ SETTINGS = ObjectKey("", "v1", "ConfigMap", "web", "settings")
 class Slow:
     """A ClusterDirectory that lets something else happen before each look of its owner."""
 
-    inner: SimulatedDirectory
+    inner: ClusterDirectory
     before_observation: Callable[[], None] = field(default=lambda: None)
 
     def reader(self, cluster: MemberCluster) -> ClusterReader:
@@ -57,8 +58,8 @@ class Duel:
         self.clock = ManualClock(START)
         self.repo = MemoryRepo()
         self.fleet = SimulatedFleet(self.clock)
-        self.slow = Slow(SimulatedDirectory(self.fleet))
-        self.quick_driver = self._driver(Slow(SimulatedDirectory(self.fleet)))
+        self.slow = Slow(simulated_clusters(self.fleet, self.clock))
+        self.quick_driver = self._driver(Slow(simulated_clusters(self.fleet, self.clock)))
         self.slow_driver = self._driver(self.slow)
 
     def _driver(self, directory: Slow) -> Driver:

@@ -102,7 +102,7 @@ class Invariants:
             self._there = {name: self._identities(name) for name in self.fleet.clusters}
 
     def _identities(self, name: str) -> frozenset[Identity]:
-        return frozenset(self.fleet.cluster(name).server.objects)
+        return frozenset(self.fleet.cluster(name).memory.objects)
 
     def is_up(self, cluster: str, placement: PlacementKey) -> bool:
         """Whether a cluster is up for a placement by the intent in force."""

@@ -11,9 +11,10 @@ from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.loop.workspace import Workspace
 from gitfleet.settings import Limits
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
+from gitfleet.wiring import simulated_clusters
 
 
 def open_workspace(
@@ -26,7 +27,7 @@ def open_workspace(
         writer=repo,
         desired_trees=trees,
         state_trees=StateTrees(repo, trees, Limits()),
-        fanout=Fanout(directory=SimulatedDirectory(fleet), executor=None),
+        fanout=Fanout(directory=simulated_clusters(fleet, clock), executor=None),
         clock=clock,
         version="test",
     )

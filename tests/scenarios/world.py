@@ -22,10 +22,11 @@ from gitfleet.model.state import FleetState
 from gitfleet.settings import Limits
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import Happening, SimulatedCrash
-from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.rules import ClusterRule
+from gitfleet.wiring import simulated_clusters
 from tests.builders import path_of, repo_files_for
 
 STATE: Final = "gitfleet/state"
@@ -89,7 +90,7 @@ class World:
             writer=self.repo,
             desired_trees=trees,
             state_trees=StateTrees(self.repo, trees, Limits()),
-            fanout=Fanout(directory=SimulatedDirectory(self.fleet), executor=None),
+            fanout=Fanout(directory=simulated_clusters(self.fleet, self.clock), executor=None),
             clock=self.clock,
             version="test",
             listen=self.events.append,

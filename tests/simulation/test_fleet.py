@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitfleet.api.conditions import Status
 from gitfleet.api.objects import JsonObject, key_of
 from gitfleet.errors import BadInput
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCluster, SimulatedCrash
-from gitfleet.simulation.fleet import SimulatedDirectory, SimulatedFleet
+from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.wiring import simulated_clusters
 from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, short
 from tests.simulation.test_simulated_cluster import bench_on
@@ -29,32 +31,42 @@ def bench_of(fleet: SimulatedFleet, name: str, clock: ManualClock) -> ClusterBen
 def test_the_directory_tells_clusters_what_their_files_say() -> None:
     clock = ManualClock()
     fleet = SimulatedFleet(clock, rules=[ClusterRule(match_labels={"env": "prod"}, available=timedelta(seconds=30))])
-    directory: ClusterDirectory = SimulatedDirectory(fleet)
+    directory: ClusterDirectory = simulated_clusters(fleet, clock)
     properties = {"kubernetes-fleet.io/node-count": "3", "k8s.io/k8s-version": "v1.30.0"}
     member = make.member_of(make.member_cluster("c1", labels={"env": "prod"}, properties=properties))
     answer = directory.reader(member).observe([])
-    assert {name: value.value for name, value in answer.properties.items()} == properties
+    entry = {"k8s.io/cluster-entrypoint": "https://c1.simulated.invalid"}
+    assert {name: value.value for name, value in answer.properties.items()} == {**properties, **entry}
     assert {value.observed for value in answer.properties.values()} == {clock.now()}
-    assert answer.resource_usage is None
+    usage = answer.resource_usage
+    assert usage is not None and usage.available == usage.capacity == {"cpu": "12", "memory": "48Gi"}
 
     bench = bench_of(fleet, "c1", clock)
     live = bench.have(make.namespace("app"), make.daemon_set("app", "agent"))[1]
     assert live.body["status"]["desiredNumberScheduled"] == 3
     assert fleet.next_change() == clock.now() + timedelta(seconds=30)
-    assert directory.client(member) is fleet.cluster("c1")
     assert list(fleet.clusters) == ["c1"]
 
 
 def test_a_cluster_that_says_nothing_of_itself() -> None:
-    fleet = SimulatedFleet(ManualClock())
-    answer = SimulatedDirectory(fleet).reader(make.member_of(make.member_cluster("c1"))).observe([])
-    assert list(answer.properties) == ["k8s.io/k8s-version"]
+    clock = ManualClock()
+    directory = simulated_clusters(SimulatedFleet(clock), clock)
+    answer = directory.reader(make.member_of(make.member_cluster("c1"))).observe([])
+    assert {name: value.value for name, value in answer.properties.items()} == {
+        "k8s.io/cluster-entrypoint": "https://c1.simulated.invalid",
+        "k8s.io/k8s-version": "v1.36.0",
+        "kubernetes-fleet.io/node-count": "1",
+    }
+    assert {told.type: told.status for told in answer.told} == {
+        "ClusterPropertyProviderStarted": Status.TRUE,
+        "ClusterPropertyCollectionSucceeded": Status.TRUE,
+    }
 
 
 def test_rules_follow_the_labels() -> None:
     clock = ManualClock()
     fleet = SimulatedFleet(clock, rules=[ClusterRule(match_labels={"env": "prod"}, apply_fails=True)])
-    directory = SimulatedDirectory(fleet)
+    directory = simulated_clusters(fleet, clock)
     for labels, expected in (({"env": "dev"}, True), ({"env": "prod"}, False), ({}, True)):
         directory.client(make.member_of(make.member_cluster("c1", labels=labels)))
         bench = bench_of(fleet, "c1", clock)
@@ -177,9 +189,9 @@ def play(history: list[tuple[str, str, str]]) -> list[JsonObject]:
         body = make.deployment("app", name, image, 2)
         live = bench.see(key_of(body))
         if verb == "apply":
-            assert short(cluster.perform([bench.create(body)])) == [(True, "Applied")]
+            assert short(bench.client.perform([bench.create(body)])) == [(True, "Applied")]
         elif verb == "delete":
-            cluster.perform([bench.delete(key_of(body), live.uid if live else "gone")])
+            bench.client.perform([bench.delete(key_of(body), live.uid if live else "gone")])
         elif verb == "edit" and live is not None:
             path = "/spec/template/spec/containers/0/image"
             cluster.mutate(key_of(body), [{"op": "replace", "path": path, "value": image}])

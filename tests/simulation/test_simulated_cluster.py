@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from gitfleet.adapters.kube import KubeClient, Patience
+from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
+from gitfleet.ports.transport import Transport
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import Happening, SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
@@ -21,11 +24,17 @@ from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract, short
 
 
+def client_of(cluster: SimulatedCluster, clock: ManualClock) -> ClusterClient:
+    """The adapter that `simulate` uses, on one cluster."""
+    patience = Patience(tries=1, definition_tries=1)
+    return KubeClient(cluster.name, Wire(cluster.name, cluster, patience=patience), parallel=1, clock=clock)
+
+
 def bench_on(cluster: SimulatedCluster, clock: ManualClock) -> ClusterBench:
     numbers = count()
     return ClusterBench(
         cluster=cluster.name,
-        client=cluster,
+        client=client_of(cluster, clock),
         fresh=lambda: f"ns-{next(numbers)}",
         by_hand=lambda key, patch: (cluster.mutate(key, patch), None)[1],
         wait=lambda: (clock.advance(5), None)[1],
@@ -40,6 +49,7 @@ class Lab:
         self.heard: list[Happening] = []
         self.cluster = SimulatedCluster("c1", self.clock, rules=rules, labels=labels, listener=self.heard.append)
         self.bench = bench_on(self.cluster, self.clock)
+        self.client = self.bench.client
         self.bench.have(make.namespace("app"))
         self.heard.clear()
 
@@ -47,7 +57,7 @@ class Lab:
         return availability_of(self.bench.must_see(key_of(body)).body).availability
 
     def apply(self, body: JsonObject) -> tuple[bool, str]:
-        return short(self.cluster.perform([self.bench.create(body)]))[0]
+        return short(self.client.perform([self.bench.create(body)]))[0]
 
 
 @pytest.fixture
@@ -60,9 +70,9 @@ class TestContract(ClusterContract):
     """The same promises as the real adapter's."""
 
 
-def test_it_is_a_cluster_client(bench: ClusterBench) -> None:
-    client: ClusterClient = SimulatedCluster("c1", ManualClock())
-    client.close()
+def test_it_is_a_transport() -> None:
+    transport: Transport = SimulatedCluster("c1", ManualClock())
+    transport.close()
 
 
 TRACKED: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -255,9 +265,9 @@ def test_an_image_that_was_never_available_and_is_put_right() -> None:
 def test_a_refusal_by_rule() -> None:
     lab = Lab(ClusterRule(object=ObjectPattern(kind="Deployment"), apply_fails=True))
     body = make.deployment("app", "web")
-    (outcome,) = lab.cluster.perform([lab.bench.create(body)])
+    (outcome,) = lab.client.perform([lab.bench.create(body)])
     assert (outcome.ok, outcome.code, outcome.retry, outcome.live) == (False, "Invalid", False, None)
-    assert outcome.message == "the API server of c1 refuses Deployment/app/web"
+    assert outcome.message == "Deployment/app/web: the API server of c1 refuses it, as the scenario says"
     assert lab.bench.see(key_of(body)) is None
     assert lab.apply(make.config_map("app", "cm")) == (True, "Applied")
 
@@ -266,10 +276,10 @@ def test_an_unreachable_cluster_goes_on_by_itself() -> None:
     lab, body = Lab(), make.deployment("app", "web")
     lab.apply(body)
     lab.cluster.reachable = False
-    answer = lab.cluster.observe([key_of(body)])
-    assert (answer.reachable, answer.error) == (False, "the API server of c1 does not answer")
+    answer = lab.client.observe([key_of(body)])
+    assert (answer.reachable, answer.error) == (False, "the API server of c1 did not answer: connection refused")
     assert (dict(answer.live), answer.namespaces) == ({}, None)
-    (outcome,) = lab.cluster.perform([lab.bench.create(make.config_map("app", "cm"))])
+    (outcome,) = lab.client.perform([lab.bench.create(make.config_map("app", "cm"))])
     assert (outcome.ok, outcome.code, outcome.retry) == (False, "Unreachable", True)
     lab.clock.advance(5)
     assert lab.cluster.unavailable() == ()
@@ -282,7 +292,7 @@ def test_the_next_operations_fail() -> None:
     lab = Lab()
     lab.cluster.fail_next(2)
     bodies = [make.config_map("app", f"cm-{number}") for number in range(3)]
-    outcomes = lab.cluster.perform([lab.bench.create(body) for body in bodies])
+    outcomes = lab.client.perform([lab.bench.create(body) for body in bodies])
     assert short(outcomes) == [(False, "ServerError"), (False, "ServerError"), (True, "Applied")]
     assert outcomes[0].retry
 
@@ -294,9 +304,9 @@ def test_a_crash_leaves_what_was_done(after: int) -> None:
     operations = [lab.bench.create(body) for body in bodies]
     lab.cluster.crash_after(after)
     with pytest.raises(SimulatedCrash):
-        lab.cluster.perform(operations)
+        lab.client.perform(operations)
     assert [lab.cluster.get(key_of(body)) is not None for body in bodies] == [after > number for number in range(3)]
-    assert short(lab.cluster.perform(operations)) == [(True, "Applied")] * 3
+    assert short(lab.client.perform(operations)) == [(True, "Applied")] * 3
 
 
 def test_a_crash_that_is_taken_back() -> None:
@@ -310,7 +320,7 @@ def test_deletes_come_last_in_falling_waves() -> None:
     lab = Lab()
     low, high = lab.bench.have(make.config_map("app", "low"), make.config_map("app", "high"))
     lab.heard.clear()
-    lab.cluster.perform(
+    lab.client.perform(
         [
             lab.bench.delete(low.key, low.uid, wave=0),
             lab.bench.create(make.config_map("app", "b"), wave=2),
@@ -328,14 +338,14 @@ def test_a_namespace_goes_with_all_that_is_in_it() -> None:
     held["metadata"]["finalizers"] = ["example.com/hold"]
     lab.bench.have(make.config_map("app", "cm"), held)
     home = lab.bench.must_see(key_of(make.namespace("app")))
-    (outcome,) = lab.cluster.perform([lab.bench.delete(home.key, home.uid)])
+    (outcome,) = lab.client.perform([lab.bench.delete(home.key, home.uid)])
     assert (outcome.ok, outcome.code) == (True, "Deleting")
     assert outcome.live is not None and outcome.live.body["status"] == {"phase": "Terminating"}
     assert lab.bench.see(key_of(make.config_map("app", "cm"))) is None
     assert lab.apply(make.config_map("app", "late")) == (False, "Forbidden")
     lab.cluster.mutate(key_of(held), [{"op": "remove", "path": "/metadata/finalizers"}])
     assert lab.bench.see(home.key) is None
-    assert "app" not in (lab.cluster.observe([]).namespaces or {})
+    assert "app" not in (lab.client.observe([]).namespaces or {})
 
 
 def test_a_definition_goes_with_its_objects() -> None:
@@ -343,16 +353,18 @@ def test_a_definition_goes_with_its_objects() -> None:
     definition = make.custom_definition("example.com", "Widget", namespaced=False)
     widget = make.an_object("example.com/v1", "Widget", "w", spec={})
     live, _ = lab.bench.have(definition, widget)
-    lab.cluster.perform([lab.bench.delete(live.key, live.uid)])
+    lab.client.perform([lab.bench.delete(live.key, live.uid)])
     assert lab.bench.see(key_of(widget)) is None
-    assert lab.apply(widget) == (False, "NeedsCRD")
+    # What discovery found is remembered, as for a real server: it is the path that is gone.
+    assert lab.apply(widget) == (False, "NotFound")
+    assert short(client_of(lab.cluster, lab.clock).perform([lab.bench.create(widget)])) == [(False, "NeedsCRD")]
 
 
 def test_a_definition_that_is_never_established() -> None:
     lab = Lab(ClusterRule(object=ObjectPattern(kind="CustomResourceDefinition"), available="never"))
     definition = make.custom_definition("example.com", "Widget")
     widget = make.an_object("example.com/v1", "Widget", "w", namespace="app", spec={})
-    outcomes = lab.cluster.perform(
+    outcomes = lab.client.perform(
         [lab.bench.create(definition), lab.bench.create(widget, wave=1, needs=(key_of(definition),))]
     )
     assert short(outcomes) == [(True, "Applied"), (False, "NeedsCRD")]
@@ -362,12 +374,9 @@ def test_a_definition_that_is_never_established() -> None:
 def test_versions_that_are_not_served_are_unreadable_not_absent() -> None:
     lab = Lab()
     keys = [ObjectKey("apps", "v1beta1", "Deployment", "app", "web"), ObjectKey("", "v1", "Pods", "app", "web")]
-    answer = lab.cluster.observe(keys)
-    assert dict(answer.live) == {}
-    assert dict(answer.unreadable) == {
-        keys[0]: 'no matches for kind "Deployment" in version "apps/v1beta1"',
-        keys[1]: 'no matches for kind "Pods" in version "v1"',
-    }
+    answer = lab.client.observe(keys)
+    assert dict(answer.live) == {keys[1]: None}
+    assert dict(answer.unreadable) == {keys[0]: "the cluster has Deployment in other versions than apps/v1beta1"}
 
 
 def test_an_object_is_shown_in_the_version_asked_for() -> None:
@@ -385,9 +394,8 @@ def test_an_object_is_shown_in_the_version_asked_for() -> None:
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        (make.an_object("v1", "ConfigMap", "cm"), "Invalid"),
+        (make.an_object("v1", "ConfigMap", "cm"), "NotFound"),
         (make.an_object("v1", "ConfigMap", "", namespace="app"), "Invalid"),
-        (make.an_object("v1", "Namespace", "n", namespace="app"), "Invalid"),
         (make.an_object("example.com/v1", "Widget", "w", namespace="app"), "NeedsCRD"),
         (make.an_object("apps/v1beta1", "Deployment", "d", namespace="app"), "NeedsCRD"),
         (make.config_map("nowhere", "cm"), "NeedsNamespace"),
@@ -407,8 +415,9 @@ def test_drift_by_hand_is_told_by_its_owner() -> None:
         "gitfleet": {"f:data": {"f:other": {}}},
         "kubectl-edit": {"f:data": {"f:k": {}}},
     }
-    (refused,) = lab.cluster.perform([lab.bench.create(body, force=False)])
-    assert refused.message == 'ConfigMap/app/cm: Apply failed with 1 conflict with "kubectl-edit": .data.k'
+    (refused,) = lab.client.perform([lab.bench.create(body, force=False)])
+    told = 'Apply failed with 1 conflict: conflict with "kubectl-edit" using v1 at 2026-01-01T00:00:00Z: .data.k'
+    assert refused.message == f"ConfigMap/app/cm: {told}"
 
 
 @pytest.mark.parametrize(
@@ -417,7 +426,7 @@ def test_drift_by_hand_is_told_by_its_owner() -> None:
         (key_of(make.config_map("app", "gone")), [], "ConfigMap/app/gone is not on c1"),
         (key_of(make.config_map("app", "cm")), [{"op": "remove", "path": "/data/x"}], "does not fit ConfigMap/app/cm"),
         (key_of(make.config_map("app", "cm")), [{"op": "test", "path": "/kind", "value": 1}], "does not fit"),
-        (key_of(make.deployment("app", "web")), [{"op": "remove", "path": "/spec/selector"}], "cannot be changed"),
+        (key_of(make.deployment("app", "web")), [{"op": "remove", "path": "/spec/selector"}], "field is immutable"),
     ],
 )
 def test_a_change_by_hand_that_cannot_be_made(key: ObjectKey, patch: list[JsonObject], text: str) -> None:
@@ -456,7 +465,7 @@ def test_the_listener_hears_when_objects_become_available() -> None:
     start = lab.clock.now()
     lab.apply(body)
     lab.clock.advance(60)
-    lab.cluster.observe([])
+    lab.client.observe([])
     assert lab.heard == [
         Happening(at=start, cluster="c1", what="apply", key=key_of(body)),
         Happening(at=start + timedelta(seconds=5), cluster="c1", what="available", key=key_of(body)),

@@ -1,4 +1,4 @@
-"""adapters.kube: member clusters over the official `kubernetes` client's connections.
+"""adapters.kube: member clusters, over the official `kubernetes` client's connections or any other Transport.
 
     KubeDirectory     finds the client of a cluster by its MemberCluster file; credentials never come from the repo
     KubeClient        looks at one cluster and changes it
@@ -11,6 +11,15 @@ write discovery to a predictable file that everybody can read and costs twice th
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.directory import ConnectionRules, KubeDirectory
 from gitfleet.adapters.kube.properties import CoreProvider
-from gitfleet.adapters.kube.properties_collecting import chosen_providers
+from gitfleet.adapters.kube.properties_collecting import Provider, chosen_providers
+from gitfleet.adapters.kube.wire import Patience
 
-__all__ = ["ConnectionRules", "CoreProvider", "KubeClient", "KubeDirectory", "chosen_providers"]
+__all__ = [
+    "ConnectionRules",
+    "CoreProvider",
+    "KubeClient",
+    "KubeDirectory",
+    "Patience",
+    "Provider",
+    "chosen_providers",
+]

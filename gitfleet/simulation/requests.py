@@ -1,0 +1,218 @@
+"""HTTP on a simulated API server: requests become calls of a `MemoryServer`, and what it says becomes responses.
+
+What is understood is what gitfleet sends: health and version, discovery, reading, listing page by page, server-side
+apply and deleting. A query that would change the answer and is not understood is refused with 400.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import unquote
+
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
+from gitfleet.model.http import Request, Response
+from gitfleet.simulation import kinds
+from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
+from gitfleet.simulation.server import MemoryServer
+
+APPLY: Final = "application/apply-patch+yaml"
+_QUERIES: Final = {
+    "GET": frozenset({"limit", "continue", "fieldSelector"}),
+    "PATCH": frozenset({"fieldManager", "force", "fieldValidation"}),
+    "DELETE": frozenset[str](),
+}
+_PROPAGATIONS: Final = (None, "Foreground", "Background", "Orphan")
+_MOST_NODES: Final = 5000
+"""As many nodes as Kubernetes supports; a file that speaks of more is shown so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The object that a path names, or the collection when the name is empty."""
+
+    kind: kinds.Kind
+    key: ObjectKey
+
+
+def respond(server: MemoryServer, request: Request, now: datetime) -> Response:
+    """The response to one request, whatever it is."""
+    try:
+        unknown = set(request.query) - _QUERIES.get(request.method, frozenset())
+        if unknown:
+            raise bad_request(f"not simulated: {', '.join(sorted(unknown))}")
+        if request.method == "GET":
+            told = _told(server, request.path)
+            if told is not None:
+                return told
+        target = target_of(server, request.path)
+        if target is None:
+            parts = request.path.split("/")
+            return _nothing_at(server, parts[2] if parts[1] == "apis" else "" if parts[1] == "api" else None)
+        match request.method, bool(target.key.name):
+            case "GET", True:
+                return Response(200, _read(server, target))
+            case "GET", False:
+                return Response(200, _listed(server, target, request))
+            case "PATCH", True:
+                return _apply(server, target, request, now)
+            case "DELETE", True:
+                return Response(200, _delete(server, target, request, now))
+            case _:
+                raise Refused(405, "MethodNotAllowed", "the server does not allow this method here")
+    except Refused as refused:
+        return Response(refused.status, refused.body)
+
+
+def target_of(server: MemoryServer, path: str) -> Target | None:
+    """What a path names; None when the server has nothing there."""
+    match [unquote(part) if "%" in part else part for part in path.split("/")]:
+        case ["", "api", version, *rest]:
+            group = ""
+        case ["", "apis", group, version, *rest]:
+            pass
+        case _:
+            return None
+    match rest:
+        case ["namespaces", namespace, plural, *names] if len(names) < 2:
+            pass
+        case [plural, *names] if len(names) < 2:
+            namespace = ""
+        case _:
+            return None
+    group_kind = server.kind_at(group, plural)
+    kind = server.kind_of(group_kind) if group_kind else None
+    if group_kind is None or kind is None or version not in kind.versions:
+        return None
+    name = names[0] if names else ""
+    if (namespace and not kind.namespaced) or (name and kind.namespaced and not namespace):
+        return None
+    return Target(kind, ObjectKey(group, version, group_kind.kind, namespace, name))
+
+
+def _told(server: MemoryServer, path: str) -> Response | None:
+    """What the server says of itself; None when the path leads to objects."""
+    match path.split("/"):
+        case ["", "readyz" | "livez" | "healthz"]:
+            return Response(200, b"ok")
+        case ["", "version"]:
+            return Response(200, {"gitVersion": server.kubernetes_version})
+        case ["", "api", version]:
+            return _resources(server, "", version)
+        case ["", "apis", group]:
+            served = server.served(group)
+            versions = sorted({version for _, kind in served for version in kind.versions}, reverse=True)
+            listed = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
+            body = {"apiVersion": "v1", "kind": "APIGroup", "name": group, "versions": listed}
+            return Response(200, body) if served else _nothing_at(server, group)
+        case ["", "apis", group, version]:
+            return _resources(server, group, version)
+        case _:
+            return None
+
+
+def _nothing_at(server: MemoryServer, group: str | None) -> Response:
+    """A path under no group that is served is no path at all, whatever follows."""
+    known = group is not None and server.served(group)
+    return Response(404, no_such_kind().body if known else b"404 page not found\n")
+
+
+def _resources(server: MemoryServer, group: str, version: str) -> Response:
+    resources: list[JsonObject] = []
+    for name, kind in server.served(group):
+        if version in kind.versions:
+            entry = {"name": kind.plural, "kind": name, "namespaced": kind.namespaced}
+            resources += [entry, {**entry, "name": f"{kind.plural}/status"}] if kind.reports else [entry]
+    api_version = f"{group}/{version}" if group else version
+    body = {"apiVersion": "v1", "kind": "APIResourceList", "groupVersion": api_version, "resources": resources}
+    return Response(200, body) if resources else _nothing_at(server, group)
+
+
+def _read(server: MemoryServer, target: Target) -> JsonObject:
+    key = target.key
+    live = server.get(key)
+    if live is None:
+        raise not_found(key.group, target.kind.plural, key.name)
+    return live.body
+
+
+def _listed(server: MemoryServer, target: Target, request: Request) -> JsonObject:
+    """One page of a collection. Its token counts as long as nothing was written: then it has expired (410)."""
+    key, query = target.key, request.query
+    bodies = server.collection(key)
+    if key.group_kind == GroupKind("", "Node"):
+        bodies = [*bodies, *_nodes(server)]
+    if "fieldSelector" in query:
+        bodies = [body for body in bodies if _is_selected(body, query["fieldSelector"])]
+    version, _, offset = query.get("continue", f"{server.version}:0").partition(":")
+    if not (version.isdecimal() and offset.isdecimal()):
+        raise bad_request("continue key is not valid")
+    if version != str(server.version):
+        raise Refused(410, "Expired", "The provided continue parameter is too old to display a consistent list result")
+    begin = int(offset)
+    end = begin + int(query.get("limit") or 0) if int(query.get("limit") or 0) else len(bodies)
+    metadata = {"resourceVersion": str(server.version)}
+    if end < len(bodies):
+        metadata["continue"] = f"{server.version}:{end}"
+    page = bodies[begin:end]
+    if "as=PartialObjectMetadataList" in request.headers.get("Accept", ""):
+        names = [{"metadata": body["metadata"]} for body in page]
+        kind, api_version = "PartialObjectMetadataList", "meta.k8s.io/v1"
+        return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "items": names}
+    return {"apiVersion": key.api_version, "kind": f"{key.kind}List", "metadata": metadata, "items": page}
+
+
+def _is_selected(body: JsonObject, selector: str) -> bool:
+    for term in selector.split(","):
+        path, _, wanted = term.partition("!=" if "!=" in term else "=")
+        value: Any = body
+        for step in path.split("."):
+            value = value.get(step, "") if isinstance(value, Mapping) else ""
+        if (value == wanted) is ("!=" in term):
+            return False
+    return True
+
+
+def _nodes(server: MemoryServer) -> Sequence[JsonObject]:
+    """The nodes that the cluster's file speaks of: together they have what it has, which the first of them carries."""
+    first = {"capacity": server.capacity, "allocatable": server.allocatable}
+    return [
+        {"metadata": {"name": f"node-{number}"}, "status": {} if number else first}
+        for number in range(min(server.nodes, _MOST_NODES))
+    ]
+
+
+def _apply(server: MemoryServer, target: Target, request: Request, now: datetime) -> Response:
+    key, body, query = target.key, request.body or {}, request.query
+    metadata = body.get("metadata") or {}
+    manager = query.get("fieldManager")
+    if request.headers.get("Content-Type") != APPLY:
+        raise bad_request("no other patch than server-side apply is simulated")
+    if not manager:
+        raise Refused(
+            422, "Invalid", "PatchOptions is invalid: fieldManager: Required value: is required for apply patch"
+        )
+    if (body.get("apiVersion"), body.get("kind"), metadata.get("name")) != (key.api_version, key.kind, key.name):
+        raise bad_request("the object does not match the one that the URL names")
+    if key.namespace and metadata.get("namespace", key.namespace) != key.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    if metadata.get("namespace", "") != key.namespace:
+        # Left out, or written into a cluster-scoped object: the path decides.
+        body = {**body, "metadata": {**metadata, "namespace": key.namespace}}
+    new = key.identity not in server.objects
+    live = server.apply(body, now=now, manager=manager, force=query.get("force") == "true")
+    return Response(201 if new else 200, live.body)
+
+
+def _delete(server: MemoryServer, target: Target, request: Request, now: datetime) -> JsonObject:
+    key, options = target.key, request.body or {}
+    if options.get("propagationPolicy") not in _PROPAGATIONS:
+        raise bad_request("propagationPolicy is none of Foreground, Background and Orphan")
+    uid = (options.get("preconditions") or {}).get("uid") or None
+    left = server.delete(key, now=now, uid=uid)
+    if left is not None:
+        return left.body
+    details = {"name": key.name, "group": key.group, "kind": target.kind.plural}
+    return {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success", "details": details}
