@@ -8,8 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -252,13 +251,16 @@ class _ListedProviders:
 
 def simulated_clusters(fleet: SimulatedFleet, clock: Clock, *, keep_in: Path | None = None) -> ClusterDirectory:
     """The adapter of clusters, its requests carried to the servers of a simulated fleet: one after the other, without
-    pauses, and asking no property provider but `core` and what the MemberCluster files say."""
-    asked = [Provider(name="core", key="core", make=lambda: CoreProvider({}))]
-    asked.append(Provider(name="file", key="file", make=lambda: FileProperties(fleet)))
+    pauses, and asking no property provider but `core`, at once when a MemberCluster file says something new."""
+
+    def core() -> Sequence[Provider]:
+        key = f"core {fleet.descriptions}"
+        return [Provider(name="core", key=key, make=lambda: FileProperties(fleet, CoreProvider({})))]
+
     clients = KubeDirectory(
         parallel=1,
-        providers=lambda: asked,
-        patience=Patience(tries=1, definition_tries=1),
+        providers=core,
+        patience=Patience(tries=1, definition_tries=1, provider_seconds=None),
         transports=lambda cluster: fleet.cluster(cluster.name),
         clock=clock,
     )

@@ -7,17 +7,18 @@ their requests differ (contracts.md §5).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import RLock
 from typing import Final, TypeAlias
 
-from gitfleet.api.clusters import ClusterStatus
+from gitfleet.api.clusters import ClusterStatus, ResourceUsage
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import NoResponse
 from gitfleet.model.http import Request, Response
 from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
+from gitfleet.ports.properties import Collected
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.refusals import Refused
 from gitfleet.simulation.requests import respond, target_of
@@ -26,8 +27,6 @@ from gitfleet.simulation.server import MemoryServer
 
 KUBERNETES_VERSION: Final = "v1.36.0"
 """What a simulated cluster says it is, unless the MemberCluster file says otherwise."""
-NODE_RESOURCES: Final = {"cpu": 4, "memory": 16}
-"""What a node has, cores and GiB, unless the MemberCluster file says otherwise."""
 NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
 K8S_VERSION: Final = "k8s.io/k8s-version"
 
@@ -90,8 +89,8 @@ class SimulatedCluster:
         self.name = name
         self.reachable = True
         """False: nothing gets through, and everything on the cluster goes on by itself."""
-        self.status = ClusterStatus()
-        """What the MemberCluster file says of it; see `describe`."""
+        self.told = Collected()
+        """What the MemberCluster file tells of it, and its version; see `describe`."""
         self._clock = clock
         self._rules = tuple(rules)
         self._labels: Mapping[str, str] = dict(labels or {})
@@ -104,7 +103,7 @@ class SimulatedCluster:
         if listener is not None:
             self._server.on_settled = lambda key, at: self._emit("available", key, at=at)
         self._choose_rules()
-        self._show_status()
+        self.describe(self._labels, ClusterStatus())
 
     # The transport
 
@@ -180,14 +179,23 @@ class SimulatedCluster:
         self._present()
         return self._server.next_change()
 
-    def describe(self, labels: Mapping[str, str], status: ClusterStatus) -> None:
-        """Take over what the MemberCluster file says: labels (for the rules), properties and resources."""
-        if status is not self.status:
-            self.status = status
-            self._show_status()
+    def describe(self, labels: Mapping[str, str], status: ClusterStatus) -> bool:
+        """Take over what the MemberCluster file says: labels (for the rules), properties and resources. Whether it says
+        anything new of the latter."""
         if labels != self._labels:
             self._labels = dict(labels)
             self._choose_rules()
+        properties = {K8S_VERSION: KUBERNETES_VERSION, **{n: value.value for n, value in status.properties.items()}}
+        usage = replace(status.resource_usage, observed=None)
+        told = Collected(properties=properties, usage=None if usage == ResourceUsage() else usage)
+        if told == self.told:
+            return False
+        self.told = told
+        count = properties.get(NODE_COUNT, "")
+        self._server.nodes = int(count) if count.isdecimal() else 1
+        self._server.kubernetes_version = properties[K8S_VERSION]
+        self._server.capacity, self._server.allocatable = usage.capacity, usage.allocatable
+        return True
 
     def behave(self, rules: Sequence[ClusterRule]) -> None:
         """Other rules from now on; what is under way keeps the time it was given."""
@@ -214,17 +222,6 @@ class SimulatedCluster:
 
     def _choose_rules(self) -> None:
         self._server.rules = tuple(rule for rule in self._rules if rule.matches_cluster(self.name, self._labels))
-
-    def _show_status(self) -> None:
-        """Let the server answer as the MemberCluster file says: its version, its nodes and what they have."""
-        server, usage = self._server, self.status.resource_usage
-        told = {name: value.value for name, value in self.status.properties.items()}
-        count = told.get(NODE_COUNT, "")
-        server.nodes = int(count) if count.isdecimal() else 1
-        server.kubernetes_version = told.get(K8S_VERSION, KUBERNETES_VERSION)
-        cores, memory = (server.nodes * NODE_RESOURCES[name] for name in ("cpu", "memory"))
-        server.capacity = {"cpu": str(cores), "memory": f"{memory}Gi", **usage.capacity}
-        server.allocatable = {**server.capacity, **usage.allocatable}
 
     def _reached(self) -> datetime:
         """Now, when the request gets through."""

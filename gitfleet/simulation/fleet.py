@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,12 +17,11 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_text, parse_json
-from gitfleet.model.observations import LiveObject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
-from gitfleet.ports.properties import ClusterView, Collected
+from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
@@ -42,6 +41,8 @@ class SimulatedFleet:
         self._crash = CrashPoint()
         self._clusters: dict[str, SimulatedCluster] = {}
         self._lock = Lock()
+        self.descriptions = 0
+        """Grows whenever a MemberCluster file says something new of its cluster."""
 
     @property
     def clusters(self) -> Mapping[str, SimulatedCluster]:
@@ -131,7 +132,8 @@ class SimulatedDirectory:
 
     def client(self, cluster: MemberCluster) -> ClusterClient:
         """ClusterDirectory.client: labels, properties and resources of the cluster are those of the MemberCluster."""
-        self._fleet.cluster(cluster.name).describe(cluster.scheduling_labels, cluster.status)
+        if self._fleet.cluster(cluster.name).describe(cluster.scheduling_labels, cluster.status):
+            self._fleet.descriptions += 1
         client = self._clients.client(cluster)
         return client if self._keep_in is None else _Kept(self._fleet, cluster.name, client, self._keep_in)
 
@@ -157,22 +159,22 @@ class _Kept:
         self.client.close()
 
 
-class FileProperties:
-    """PropertyProvider that tells what the MemberCluster file of a simulated cluster says, beside what `core` finds."""
+class FileProperties(PropertyProvider):
+    """PropertyProvider that asks another one and tells no more than the MemberCluster file of a simulated cluster, and
+    that as it is written there: what the file does not name, nobody has counted."""
 
-    def __init__(self, fleet: SimulatedFleet) -> None:
+    def __init__(self, fleet: SimulatedFleet, asked: PropertyProvider) -> None:
         self._fleet = fleet
-        self._cluster = ""
+        self._asked = asked
 
     def start(self, cluster: ClusterView) -> None:
         """PropertyProvider.start."""
-        self._cluster = cluster.name
+        super().start(cluster)
+        self._asked.start(cluster)
 
     def collect(self) -> Collected:
         """PropertyProvider.collect."""
-        status = self._fleet.cluster(self._cluster).status
-        properties = {name: value.value for name, value in status.properties.items()}
-        return Collected(properties=properties, usage=status.resource_usage)
+        return replace(self._fleet.cluster(self.cluster.name).told, problem=self._asked.collect().problem)
 
 
 def _dump(cluster: SimulatedCluster) -> dict[str, Any]:

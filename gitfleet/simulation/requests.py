@@ -26,7 +26,7 @@ _QUERIES: Final = {
 }
 _PROPAGATIONS: Final = (None, "Foreground", "Background", "Orphan")
 _MOST_NODES: Final = 5000
-"""As many nodes as Kubernetes supports; a file that speaks of more is shown so many."""
+"""As many nodes as Kubernetes supports; a file that names more gets so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _is_selected(body: JsonObject, selector: str) -> bool:
 
 
 def _nodes(server: MemoryServer) -> Sequence[JsonObject]:
-    """The nodes that the cluster's file speaks of: together they have what it has, which the first of them carries."""
+    """The nodes that the cluster's file names: together they have what it has, which the first of them carries."""
     first = {"capacity": server.capacity, "allocatable": server.allocatable}
     return [
         {"metadata": {"name": f"node-{number}"}, "status": {} if number else first}

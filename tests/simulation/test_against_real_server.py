@@ -96,7 +96,7 @@ def owners(body: JsonObject) -> dict[str, Mapping[str, Any]]:
 
 
 def part(value: Any, like: Any) -> Any:
-    """The part of a real value that the simulated one speaks of: a real server adds defaults."""
+    """The part of a real value that the simulated one has too: a real server adds defaults."""
     if isinstance(value, dict) and isinstance(like, dict):
         return {key: part(value[key], like[key]) if key in value else None for key in like}
     if isinstance(value, list) and isinstance(like, list) and len(value) == len(like):

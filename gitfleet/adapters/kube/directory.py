@@ -90,7 +90,7 @@ class KubeDirectory:
         wire = Wire(cluster.name, self._transports(cluster), patience=self._patience)
         collector: Collector | None = None
         if self._providers is not None:
-            collector = Collector(WireView(wire), self._providers)
+            collector = Collector(WireView(wire), self._providers, limit=wire.patience.provider_seconds)
         client = KubeClient(cluster.name, wire, parallel=self._parallel, collector=collector, clock=self._clock)
         client.period = timedelta(seconds=cluster.heartbeat_period_seconds)
         with self._lock:

@@ -90,7 +90,7 @@ class Collector:
     """
 
     def __init__(
-        self, view: ClusterView, providers: Callable[[], Sequence[Provider]], *, limit: float = TIME_LIMIT
+        self, view: ClusterView, providers: Callable[[], Sequence[Provider]], *, limit: float | None = TIME_LIMIT
     ) -> None:
         self._view = view
         self._providers = providers

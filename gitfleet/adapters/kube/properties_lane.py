@@ -39,8 +39,8 @@ class Lane:
         self._name = name
         self._thread: threading.Thread | None = None
 
-    def call(self, work: Callable[[], T], seconds: float) -> Returned[T] | Raised | Late:
-        """The answer of `work`, waited for so many seconds."""
+    def call(self, work: Callable[[], T], seconds: float | None) -> Returned[T] | Raised | Late:
+        """The answer of `work`, waited for so many seconds; None waits for ever, and needs no thread."""
         if self._thread is not None and self._thread.is_alive():
             return Late("TooManyCalls")
         box: list[Returned[T] | Raised] = []
@@ -51,6 +51,9 @@ class Lane:
             except Exception as error:  # somebody else's code: whatever it raises is its answer
                 box.append(Raised(error))
 
+        if seconds is None:
+            run()
+            return box[0]
         # A daemon: a stuck call must not keep the process from ending.
         self._thread = threading.Thread(target=run, name=self._name, daemon=True)
         self._thread.start()

@@ -27,7 +27,8 @@ class Patience:
     """Limits in seconds and tries. A read that timed out is not tried again here: the next reconcile is soon enough.
 
     A definition is Established within a tenth of a second as a rule; `definition_tries` is how often it is asked for,
-    with a tenth of a second in between.
+    with a tenth of a second in between. `provider_seconds` is for each operation of a property provider (KubeFleet's
+    two deadlines); None waits however long it takes.
     """
 
     connect_seconds: float = 5.0
@@ -36,6 +37,7 @@ class Patience:
     first_pause_seconds: float = 0.1
     longest_pause_seconds: float = 2.0
     definition_tries: int = 50
+    provider_seconds: float | None = 10.0
 
 
 class Wire:
