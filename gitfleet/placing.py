@@ -9,21 +9,30 @@ Whatever these raise is this placement's alone: `reconcile` keeps the record as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet import observe, rollout, schedule, snapshots, status, works
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
 
-Decided = tuple[PlacementRecord, RolloutPlan | None]
-"""A placement's next record, and the plan of its rolling update where there is one."""
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A placement's next record, and the plan of its rolling update where there is one.
+
+    `lasting` when the record stayed as it was and will stay so at any later time, as long as nothing else changes.
+    """
+
+    record: PlacementRecord
+    plan: RolloutPlan | None = None
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +49,32 @@ class Shared:
     disturbed: Mapping[PlacementKey, frozenset[str]]
     digests: schedule.BindingDigests
 
+    def facts(self) -> tuple[object, ...]:
+        """What every placement depends on beside what was seen of it, its selection and its scheduling."""
+        clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}
+        return self.overrides, self.unreadable, clusters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementsMemo:
+    """The lasting decisions of the pass before, and all that they were made of."""
+
+    facts: tuple[object, ...] = ()
+    seen: observe.Seen | None = None
+    decided: Mapping[PlacementKey, Decided] = field(default_factory=dict)
+
+    def lasting(self, old: PlacementRecord, placement: Placement) -> Decided | None:
+        """The decision that led to this record of this placement, if it lasts."""
+        known = self.decided.get(placement.key)
+        same = known is not None and known.record is old and old.placement is placement
+        return known if same else None
+
+    def still_holds(self, record: PlacementRecord, seen: observe.Seen, fleet: Shared) -> bool:
+        """Whether the same was seen of a placement, and selecting and scheduling it again changes nothing."""
+        if self.seen is None or not seen.says_the_same(record, self.seen):
+            return False
+        return record.placement.deleting is not None or _schedule(record, fleet) == (record, None)
+
 
 def decide_placement(record: PlacementRecord, seen: observe.Seen, fleet: Shared, failures: Failures) -> Decided:
     """The record with what was seen, selected, scheduled and rolled out;
@@ -51,7 +86,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, fleet: Shared,
         record, scheduled = _schedule(record, fleet)
         if not record.placement.strategy.external:
             record, plan = _roll_out(rollout.give_up(record, fleet.clusters, now), fleet)
-    return status.with_conditions(rollout.give_up(record, fleet.clusters, now), scheduled, now), plan
+    return Decided(status.with_conditions(rollout.give_up(record, fleet.clusters, now), scheduled, now), plan)
 
 
 def _schedule(record: PlacementRecord, fleet: Shared) -> tuple[PlacementRecord, Condition | None]:

@@ -17,7 +17,7 @@ from datetime import datetime
 from gitfleet import apply, desired, observe, placing, rollout, schedule, snapshots, status, works
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.decisions import Decision, Inputs
-from gitfleet.model.failures import Failure, Failures, Subject
+from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import FleetState, PlacementRecord, keep
@@ -30,10 +30,11 @@ class Memo:
     """Answers of the pass before, each with the question it answers: an empty memo gives the same decision."""
 
     payload: snapshots.PayloadMemo = None
-    works: works.WorksMemo = field(default_factory=dict)
+    works: works.WorksMemo = works.WorksMemo()
     plans: apply.PlansMemo = field(default_factory=dict)
     bindings: schedule.BindingDigests = field(default_factory=dict)
     fleet: schedule.FleetIndex | None = None
+    placements: placing.PlacementsMemo = placing.PlacementsMemo()
 
 
 def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> tuple[Decision, Memo]:
@@ -65,12 +66,15 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
         disturbed=apply.disturbed_by(operations),
         digests={key: known for key, known in memo.bindings.items() if key in accepted.placements},
     )
+    facts = shared.facts()
+    last = memo.placements if memo.placements.facts == facts else placing.PlacementsMemo()
     decided = {
-        key: _decide_one(placement, before.placements.get(key), seen, shared, failures)
+        key: _decide_one(placement, before.placements.get(key), seen, shared, last, failures)
         for key, placement in accepted.placements.items()
     }
-    records = {key: record for key, (record, _) in decided.items()}
-    plans = {key: plan for key, (_, plan) in decided.items() if plan is not None}
+    records = {key: one.record for key, one in decided.items()}
+    plans = {key: one.plan for key, one in decided.items() if one.plan is not None}
+    lasting = {key: one for key, one in decided.items() if one.lasting}
     after = replace(
         known, observed_commit=wanted.commit, placements=records, overrides=overrides, last_good=wanted.last_good
     )
@@ -87,21 +91,39 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
         wake_at=min((wake for wake in wakes if wake is not None), default=None),
         failures=failures.found,
     )
-    remembered = Memo(payload=payload_memo, works=rendered, plans=planned, bindings=shared.digests, fleet=index)
+    remembered = Memo(
+        payload=payload_memo,
+        works=rendered,
+        plans=planned,
+        bindings=shared.digests,
+        fleet=index,
+        placements=placing.PlacementsMemo(facts=facts, seen=seen, decided=lasting),
+    )
     return decision, remembered
 
 
 def _decide_one(
-    placement: Placement, known: PlacementRecord | None, seen: observe.Seen, shared: placing.Shared, failures: Failures
+    placement: Placement,
+    before: PlacementRecord | None,
+    seen: observe.Seen,
+    shared: placing.Shared,
+    memo: placing.PlacementsMemo,
+    failures: Failures,
 ) -> placing.Decided:
     """The placement's next record, and its plan; the record that it has when anything about it failed."""
-    subject, old = Subject.of_placement(placement.key), known or PlacementRecord(placement=placement)
-    kept: placing.Decided = (old, None)
+    subject, old = Subject.of_placement(placement.key), before or PlacementRecord(placement=placement)
+    kept = placing.Decided(old)
     if subject in failures:
         return kept
-    record = replace(old, placement=placement)
-    after, plan = failures.contain(subject, kept, placing.decide_placement, record, seen, shared, failures)
-    return keep(old, after), plan
+    known = memo.lasting(old, placement)
+    if known is not None and attempt(subject, memo.still_holds, old, seen, shared) is True:
+        return known
+    record, mine = replace(old, placement=placement), Failures()
+    after = mine.contain(subject, kept, placing.decide_placement, record, seen, shared, mine)
+    failures.note_all(mine)
+    moving = after.plan is not None and after.plan.need_roll
+    same = keep(old, after.record)
+    return placing.Decided(same, after.plan, lasting=same is old and not moving and not mine.found)
 
 
 def plan_operations(

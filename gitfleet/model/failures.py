@@ -110,6 +110,11 @@ class Failures:
         if failure not in known:
             known.append(failure)
 
+    def note_all(self, failures: Failures) -> None:
+        """Remember what somebody else collected."""
+        for failure in failures.found:
+            self.note(failure)
+
     def __contains__(self, subject: Subject) -> bool:
         return subject in self._found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
@@ -45,16 +46,18 @@ def _observe_cluster(
     return seen
 
 
-Pair = tuple[str, PlacementKey]
+W = TypeVar("W")
+ByCluster = Mapping[PlacementKey, Mapping[str, W]]
+"""What concerns each placement, by cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One look at the fleet, by cluster and placement, so that each placement is observed by itself."""
+    """One look at the fleet, by placement and cluster, so that each placement is observed by itself."""
 
-    works: Mapping[Pair, Work]
-    operations: Mapping[Pair, Sequence[Operation]]
-    outcomes: Mapping[Pair, Sequence[Outcome]]
+    works: ByCluster[Work]
+    operations: ByCluster[Sequence[Operation]]
+    outcomes: ByCluster[Sequence[Outcome]]
     observations: Mapping[str, ClusterObservation]
 
     @classmethod
@@ -65,15 +68,33 @@ class Seen:
         outcomes: Iterable[Outcome],
         observations: Mapping[str, ClusterObservation],
     ) -> Seen:
-        """Sort what concerns the whole fleet by cluster and placement."""
-        planned: dict[Pair, list[Operation]] = {}
+        """Sort what concerns the whole fleet by placement and cluster."""
+        planned: dict[PlacementKey, dict[str, list[Operation]]] = {}
         for operation in operations:
-            planned.setdefault((operation.cluster, operation.placement), []).append(operation)
-        came: dict[Pair, list[Outcome]] = {}
+            planned.setdefault(operation.placement, {}).setdefault(operation.cluster, []).append(operation)
+        came: dict[PlacementKey, dict[str, list[Outcome]]] = {}
         for outcome in outcomes:
-            came.setdefault((outcome.operation.cluster, outcome.operation.placement), []).append(outcome)
-        by_pair = {(work.cluster, work.placement): work for found in works.values() for work in found}
-        return cls(works=by_pair, operations=planned, outcomes=came, observations=observations)
+            done = outcome.operation
+            came.setdefault(done.placement, {}).setdefault(done.cluster, []).append(outcome)
+        wanted: dict[PlacementKey, dict[str, Work]] = {}
+        for found in works.values():
+            for work in found:
+                wanted.setdefault(work.placement, {})[work.cluster] = work
+        return cls(works=wanted, operations=planned, outcomes=came, observations=observations)
+
+    def says_the_same(self, record: PlacementRecord, other: Seen) -> bool:
+        """Whether both looks tell the same of a placement, so that nothing has to be observed again."""
+        key = record.placement.key
+        return (
+            self.works.get(key) == other.works.get(key)
+            and self.operations.get(key) == other.operations.get(key)
+            and self.outcomes.get(key) == other.outcomes.get(key)
+            and all(self._answer_of(b.cluster) == other._answer_of(b.cluster) for b in record.bindings)
+        )
+
+    def _answer_of(self, cluster: str) -> tuple[bool, str] | None:
+        answer = self.observations.get(cluster)
+        return None if answer is None else (answer.reachable, answer.error)
 
 
 def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failures: Failures) -> tuple[Binding, ...]:
@@ -81,22 +102,25 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
 
     A cluster that nobody looked at keeps what was known of it.
     """
-    new: list[Binding] = []
+    if not seen.observations:
+        return record.bindings
+    key, new = record.placement.key, list[Binding]()
+    works, plans, done = seen.works.get(key, {}), seen.operations.get(key, {}), seen.outcomes.get(key, {})
     for binding in record.bindings:
-        pair = (binding.cluster, record.placement.key)
-        answer = seen.observations.get(binding.cluster)
+        cluster = binding.cluster
+        answer = seen.observations.get(cluster)
         if answer is None or binding.deleting is not None:
             new.append(binding)
             continue
         new.append(
             failures.contain(
-                Subject("Binding", str(record.placement.key), binding.cluster),
+                Subject("Binding", str(key), cluster),
                 binding,
                 observe_binding,
                 binding,
-                seen.works.get(pair),
-                seen.operations.get(pair, ()),
-                seen.outcomes.get(pair, ()),
+                works.get(cluster),
+                plans.get(cluster, ()),
+                done.get(cluster, ()),
                 now,
                 unreachable=None if answer.reachable else answer.error,
                 failures=failures,

@@ -117,6 +117,8 @@ def owners_of(records: Iterable[PlacementRecord], inventory: Mapping[str, Invent
 def retire_bindings(bindings: tuple[Binding, ...], owners: Owners) -> tuple[Binding, ...]:
     """The bindings without those that are given up and own nothing on their cluster any more; the same tuple when all
     stay. An inventory entry leaves only when the server says NotFound, so a binding on a silent cluster waits."""
+    if not owners:
+        return bindings
     kept = tuple(b for b in bindings if b.deleting is None or b.placement in owners.get(b.cluster, ()))
     return bindings if len(kept) == len(bindings) else kept
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import ApplyStrategy, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
@@ -31,8 +32,21 @@ class MadeOf:
     labels: Mapping[str, str] | tuple[tuple[str, str | None], ...]
 
 
-WorksMemo = Mapping[tuple[PlacementKey, str], tuple[MadeOf, Work]]
-"""Works by placement and cluster, with what each was made of."""
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A placement's works by cluster, each with what it was made of, and the record that named them."""
+
+    record: PlacementRecord
+    works: Mapping[str, tuple[MadeOf, Work]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorksMemo:
+    """The works that were rendered last, for these clusters and overrides."""
+
+    clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
+    overrides: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]] = field(default_factory=dict)
+    placements: Mapping[PlacementKey, Rendered] = field(default_factory=dict)
 
 
 def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tuple[Works, WorksMemo]:
@@ -42,14 +56,26 @@ def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tupl
     an `error`, so that nothing of it is applied and nothing removed.
     """
     overrides = CompiledOverrides(s for found in state.overrides.values() for s in found)
-    remembered: dict[tuple[PlacementKey, str], tuple[MadeOf, Work]] = {}
+    same_fleet = memo.clusters == state.clusters and memo.overrides == state.overrides
+    placements: dict[PlacementKey, Rendered] = {}
     works: dict[str, list[Work]] = {}
     for key, record in state.placements.items():
-        subject = Subject.of_placement(key)
-        for work in failures.contain(
-            subject, [], _works_of, record, state.clusters, overrides, memo, remembered, failures
-        ):
+        known = memo.placements.get(key)
+        if known is not None and known.record is record and same_fleet:
+            placements[key] = known
+            found: Iterable[Work] = (work for _, work in known.works.values())
+        else:
+            subject, before = Subject.of_placement(key), known.works if known is not None else {}
+            mine = Failures()
+            rendered = mine.contain(subject, [], _works_of, record, state.clusters, overrides, before, mine)
+            if mine.found:
+                failures.note_all(mine)
+            else:
+                placements[key] = Rendered(record, {work.cluster: (made, work) for made, work in rendered})
+            found = (work for _, work in rendered)
+        for work in found:
             works.setdefault(work.cluster, []).append(work)
+    remembered = WorksMemo(clusters=state.clusters, overrides=state.overrides, placements=placements)
     return {name: tuple(works[name]) for name in sorted(works)}, remembered
 
 
@@ -57,20 +83,18 @@ def _works_of(
     record: PlacementRecord,
     clusters: Mapping[str, MemberCluster],
     overrides: CompiledOverrides,
-    memo: WorksMemo,
-    remembered: dict[tuple[PlacementKey, str], tuple[MadeOf, Work]],
+    memo: Mapping[str, tuple[MadeOf, Work]],
     failures: Failures,
-) -> list[Work]:
+) -> list[tuple[MadeOf, Work]]:
     named = {snapshot.name: snapshot for snapshot in record.resource_snapshots}
-    works: list[Work] = []
+    works: list[tuple[MadeOf, Work]] = []
     for binding in record.bindings:
         snapshot = named.get(binding.resource_snapshot or "")
         cluster = clusters.get(binding.cluster)
         if snapshot is None or cluster is None or binding.deleting is not None:
             continue
-        pair = (binding.placement, binding.cluster)
         made_of = _made_of(binding, snapshot, overrides, cluster)
-        known = memo.get(pair)
+        known = memo.get(binding.cluster)
         if known is None or known[0] != made_of:
             work = attempt(
                 Subject("Work", str(binding.placement), binding.cluster),
@@ -82,11 +106,9 @@ def _works_of(
             )
             if isinstance(work, Failure):
                 failures.note(work)
-                works.append(replace(empty_work(binding, snapshot), error=f"{work.sentence} (cluster {cluster.name})"))
-                continue
+                work = replace(empty_work(binding, snapshot), error=f"{work.sentence} (cluster {cluster.name})")
             known = (made_of, work)
-        remembered[pair] = known
-        works.append(known[1])
+        works.append(known)
     return works
 
 
@@ -110,7 +132,7 @@ def works_when_done(state: FleetState, current: tuple[OverrideSnapshot, ...]) ->
         key: failures.contain(Subject.of_placement(key), record, _done, record, state, current)
         for key, record in state.placements.items()
     }
-    return render_fleet(replace(state, placements=records), {}, failures)[0]
+    return render_fleet(replace(state, placements=records), WorksMemo(), failures)[0]
 
 
 def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSnapshot, ...]) -> PlacementRecord:

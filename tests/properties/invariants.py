@@ -54,7 +54,7 @@ class Invariants:
     checked: int = 0
     just_silent: set[str] = field(default_factory=set)
     _works: Mapping[str, Mapping[PlacementKey, Work]] = field(default_factory=dict)
-    _rendered: WorksMemo = field(default_factory=dict)
+    _rendered: WorksMemo = field(default_factory=WorksMemo)
     _up: Up = field(default_factory=dict)
     _ours: bool = False
     _same: dict[tuple[str, str, str, str], bool] = field(default_factory=dict)

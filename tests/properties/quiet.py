@@ -8,7 +8,7 @@ from gitfleet.api.bindings import BindingState, is_available
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.works import render_fleet
+from gitfleet.works import WorksMemo, render_fleet
 from tests.properties.histories import History
 from tests.properties.invariants import floor_of
 from tests.scenarios.world import STATE
@@ -62,7 +62,7 @@ class Quiet:
                 assert self.history.invariants.is_up(binding.cluster, key) == is_available(binding), where
 
     def _owns_exactly_what_is_wanted(self) -> None:
-        works = render_fleet(self.state, {}, Failures())[0]
+        works = render_fleet(self.state, WorksMemo(), Failures())[0]
         for name, cluster in self.world.fleet.clusters.items():
             if name not in self.state.clusters:
                 continue  # it left, and what was placed there stays (KubeFleet)

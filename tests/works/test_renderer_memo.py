@@ -23,7 +23,7 @@ class Renderer:
     """Renders one state after the other."""
 
     def __init__(self) -> None:
-        self._memo: WorksMemo = {}
+        self._memo: WorksMemo = WorksMemo()
 
     def works_of(self, state: FleetState) -> dict[str, tuple[Work, ...]]:
         works, self._memo = render_fleet(state, self._memo, Failures())
