@@ -1,0 +1,86 @@
+"""What a driver remembers between passes saves work and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gitfleet import placing, reconcile
+from gitfleet.model.decisions import Decision, Inputs
+from tests.builders import config_map, deployment, member_cluster, namespace, pick_fixed, pick_n, placement
+from tests.properties.histories import History
+from tests.scenarios.world import World
+
+SHOP, BANK = placement("shop", policy=pick_n(3)), placement("bank", policy=pick_fixed("c1", "c2"))
+
+
+def fleet() -> World:
+    """Two placements on three clusters, at rest."""
+    world = World()
+    clusters = [member_cluster(name, labels={"region": "eu"}) for name in ("c1", "c2", "c3")]
+    content = [namespace("shop"), deployment("shop", "web"), namespace("bank"), config_map("bank", "a", {"k": "1"})]
+    world.commit(*clusters, *content, SHOP, BANK)
+    world.settle()
+    world.reconcile()
+    return world
+
+
+@pytest.fixture
+def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The placements that were decided, as they are."""
+    names: list[str] = []
+    decide = placing.decide_placement
+
+    def noted(record, *rest):  # type: ignore[no-untyped-def]  # a wrapper with the signature of what it wraps
+        names.append(record.placement.key.name)
+        return decide(record, *rest)
+
+    monkeypatch.setattr(placing, "decide_placement", noted)
+    return names
+
+
+def test_a_placement_of_which_nothing_changed_is_not_decided_again(decided: list[str]) -> None:
+    world = fleet()
+    decided.clear()
+    world.commit(config_map("bank", "a", {"k": "2"}))
+    world.settle()
+    assert set(decided) == {"bank"}
+
+
+CHANGES: dict[str, Callable[[World], object]] = {
+    "another object selected": lambda w: w.commit(config_map("shop", "b", {"k": "2"})),
+    "the placement's policy": lambda w: w.commit(placement("shop", policy=pick_n(2))),
+    "a placement that goes": lambda w: w.commit(remove=[SHOP]),
+    "labels of a cluster": lambda w: w.commit(member_cluster("c1", labels={"region": "us"})),
+    "a cluster that leaves": lambda w: w.commit(remove=[member_cluster("c1")]),
+    "a cluster that falls silent": lambda w: w.fleet.switch("c1", reachable=False),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_a_placement_depends_on_has_it_decided_again(change: str, decided: list[str]) -> None:
+    world = fleet()
+    decided.clear()
+    CHANGES[change](world)
+    world.reconcile()
+    assert "shop" in decided
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_empty_memo_gives_the_same_decisions_in_any_history(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    decide, compared = reconcile.decide, 0
+
+    def checked(inputs: Inputs, memo: reconcile.Memo, *plugins: object) -> tuple[Decision, reconcile.Memo]:
+        nonlocal compared
+        answer, after = decide(inputs, memo, *plugins)  # type: ignore[arg-type]  # handed through as it came
+        anew, _ = decide(inputs, reconcile.Memo(), *plugins)  # type: ignore[arg-type]
+        assert (answer.after, answer.works, answer.plans) == (anew.after, anew.works, anew.plans)
+        assert (answer.wake_at, answer.failures) == (anew.wake_at, anew.failures)
+        compared += 1
+        return answer, after
+
+    monkeypatch.setattr(reconcile, "decide", checked)
+    history = History(seed)
+    history.play()
+    assert compared > 10
