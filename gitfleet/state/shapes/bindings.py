@@ -13,6 +13,7 @@ from gitfleet.formats.times import time_text
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.state.shapes.fields import (
     PLACEMENT_LABEL,
+    KnownConditions,
     Misshapen,
     choice_at,
     condition_objects,
@@ -78,7 +79,8 @@ def read_bindings(content: bytes) -> tuple[tuple[Binding, ...], bool]:
 
 def _listed(source: Mapping[str, Any]) -> tuple[Binding, ...]:
     key = _read_placement(source)
-    return tuple(read_binding(item, key) for item in mappings_at(source, "items"))
+    known: KnownConditions = {}
+    return tuple(read_binding(item, key, known) for item in mappings_at(source, "items"))
 
 
 def _read_placement(head: Mapping[str, Any]) -> PlacementKey:
@@ -116,7 +118,7 @@ def _item(binding: Binding) -> dict[str, Any]:
         spec["resourceOverrideSnapshots"] = references_object(binding.resource_overrides)
     if binding.override_labels:
         spec["overrideLabels"] = [{"key": key, **_absent_or(value=value)} for key, value in binding.override_labels]
-    if binding.apply_strategy is not _DEFAULT_STRATEGY and binding.apply_strategy != _DEFAULT_STRATEGY:
+    if binding.apply_strategy != _DEFAULT_STRATEGY:
         spec["applyStrategy"] = apply_strategy_object(binding.apply_strategy)
     status = _status(binding)
     return {"metadata": metadata, "spec": spec, "status": status} if status else {"metadata": metadata, "spec": spec}
@@ -211,30 +213,44 @@ def _read_diverged(source: Mapping[str, Any], word: str) -> DivergedObject:
     )
 
 
-def read_binding(source: Mapping[str, Any], placement: PlacementKey) -> Binding:
-    """A binding of a placement back."""
+def read_binding(source: Mapping[str, Any], placement: PlacementKey, known: KnownConditions | None = None) -> Binding:
+    """A binding of a placement back; see `read_conditions` for `known`."""
     metadata, spec, status = (mapping_at(source, part) for part in ("metadata", "spec", "status"))
-    annotations = mapping_at(metadata, "annotations")
-    decision, strategy = optional_mapping(spec, "clusterDecision"), optional_mapping(spec, "applyStrategy")
+    decision = optional_mapping(spec, "clusterDecision")
     return Binding(
         placement=placement,
         cluster=need_text(spec, "targetCluster"),
         state=choice_at(spec, "state", BindingState),
         policy_snapshot=text_at(spec, "schedulingPolicySnapshotName"),
-        previous_state=choice_at(annotations, PREVIOUS_STATE, BindingState) if PREVIOUS_STATE in annotations else None,
         resource_snapshot=optional_text(spec, "resourceSnapshotName"),
-        cluster_resource_overrides=texts_at(spec, "clusterResourceOverrideSnapshots"),
-        resource_overrides=_read_references(spec, "resourceOverrideSnapshots"),
-        apply_strategy=_DEFAULT_STRATEGY if strategy is None else read_apply_strategy(strategy),
         decision=None if decision is None else read_decision(decision),
         generation=int_at(metadata, "generation", 1),
-        conditions=read_conditions(status),
-        failed=tuple(map(_read_failed, mappings_at(status, "failedPlacements"))),
-        drifted=tuple(_read_diverged(item, "Drift") for item in mappings_at(status, "driftedPlacements")),
-        diffed=tuple(_read_diverged(item, "Diff") for item in mappings_at(status, "diffedPlacements")),
+        conditions=read_conditions(status, known=known),
         applied_snapshot=optional_text(status, "appliedResourceSnapshotName"),
-        deleting=optional_time(metadata, "deletionTimestamp"),
-        override_labels=tuple(
-            (need_text(item, "key"), optional_text(item, "value")) for item in mappings_at(spec, "overrideLabels")
-        ),
+        **_seldom(metadata, spec, status),
     )
+
+
+def _seldom(metadata: Mapping[str, Any], spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that most bindings do not have."""
+    found: dict[str, Any] = {}
+    annotations = mapping_at(metadata, "annotations")
+    if PREVIOUS_STATE in annotations:
+        found["previous_state"] = choice_at(annotations, PREVIOUS_STATE, BindingState)
+    if "deletionTimestamp" in metadata:
+        found["deleting"] = optional_time(metadata, "deletionTimestamp")
+    if "applyStrategy" in spec:
+        found["apply_strategy"] = read_apply_strategy(mapping_at(spec, "applyStrategy"))
+    if "clusterResourceOverrideSnapshots" in spec:
+        found["cluster_resource_overrides"] = texts_at(spec, "clusterResourceOverrideSnapshots")
+    if "resourceOverrideSnapshots" in spec:
+        found["resource_overrides"] = _read_references(spec, "resourceOverrideSnapshots")
+    if "overrideLabels" in spec:
+        labels = mappings_at(spec, "overrideLabels")
+        found["override_labels"] = tuple((need_text(item, "key"), optional_text(item, "value")) for item in labels)
+    if "failedPlacements" in status:
+        found["failed"] = tuple(map(_read_failed, mappings_at(status, "failedPlacements")))
+    for field, word in (("drifted", "Drift"), ("diffed", "Diff")):
+        if f"{field}Placements" in status:
+            found[field] = tuple(_read_diverged(item, word) for item in mappings_at(status, f"{field}Placements"))
+    return found

@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from gitfleet.api import Misshapen as Misshapen
 from gitfleet.api.conditions import Condition, Conditions, Status
@@ -33,12 +33,14 @@ def need_text(source: Mapping[str, Any], key: str) -> str:
 
 def text_at(source: Mapping[str, Any], key: str, default: str = "") -> str:
     """A text, or the default where the field is absent."""
-    return need_text(source, key) if source.get(key) is not None else default
+    value = source.get(key)
+    return default if value is None else need_text(source, key)
 
 
 def optional_text(source: Mapping[str, Any], key: str) -> str | None:
     """A text, or None where the field is absent."""
-    return need_text(source, key) if source.get(key) is not None else None
+    value = source.get(key)
+    return None if value is None else need_text(source, key)
 
 
 def int_at(source: Mapping[str, Any], key: str, default: int | None = None) -> int:
@@ -165,27 +167,49 @@ def condition_objects(conditions: Conditions) -> list[JsonObject]:
     ]
 
 
+_CONDITION_FIELDS: Final = ("lastTransitionTime", "message", "observedGeneration", "reason", "status", "type")
 _STATUSES = {status.value: status for status in Status}
 
 
-def read_conditions(source: Mapping[str, Any], key: str = "conditions") -> Conditions:
-    """metav1.Conditions from JSON."""
+KnownConditions: TypeAlias = dict[tuple[Any, ...], Condition]
+"""Conditions that were read before, by their fields: equal ones are one object."""
+
+
+def read_conditions(
+    source: Mapping[str, Any], key: str = "conditions", known: KnownConditions | None = None
+) -> Conditions:
+    """metav1.Conditions from JSON. `known` is asked first and takes in what is new: the conditions of many bindings are
+    few different ones."""
+    every = mappings_at(source, key)
+    if known is None:
+        return tuple(map(_read_condition, every))
     found: list[Condition] = []
-    for item in mappings_at(source, key):
-        status = _STATUSES.get(need_text(item, "status"))
-        if status is None:
-            raise Misshapen('`status` of a condition must be "True", "False" or "Unknown"')
-        found.append(
-            Condition(
-                type=need_text(item, "type"),
-                status=status,
-                reason=text_at(item, "reason"),
-                message=text_at(item, "message"),
-                last_transition_time=need_time(item, "lastTransitionTime"),
-                observed_generation=int_at(item, "observedGeneration", 0),
-            )
-        )
+    for item in every:
+        values = tuple(item.values())
+        try:
+            condition = known.get(values)
+        except TypeError:  # a list or mapping where none belongs
+            condition = None
+        if condition is None:
+            condition = _read_condition(item)
+            if tuple(item) == _CONDITION_FIELDS and values[2].__class__ is int:
+                known[values] = condition
+        found.append(condition)
     return tuple(found)
+
+
+def _read_condition(item: Mapping[str, Any]) -> Condition:
+    status = _STATUSES.get(need_text(item, "status"))
+    if status is None:
+        raise Misshapen('`status` of a condition must be "True", "False" or "Unknown"')
+    return Condition(
+        type=need_text(item, "type"),
+        status=status,
+        reason=text_at(item, "reason"),
+        message=text_at(item, "message"),
+        last_transition_time=need_time(item, "lastTransitionTime"),
+        observed_generation=int_at(item, "observedGeneration", 0),
+    )
 
 
 def key_fields(key: ObjectKey) -> JsonObject:
