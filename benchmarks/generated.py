@@ -118,11 +118,12 @@ def config_map(namespace: str, number: int, value: str) -> str:
     )
 
 
-def commit_files(repo: Path, files: dict[str, str]) -> None:
-    """Put files on main of a bare repository, without a work tree."""
-    lines = [b"commit refs/heads/main", b"committer b <b@example.com> now", b"data 4\nedit"]
-    if (repo / "refs/heads/main").exists():
-        lines.append(b"from refs/heads/main^0")
+def commit_files(repo: Path, files: dict[str, str], branch: str = "main") -> None:
+    """Put files on a branch of a bare repository, without a work tree."""
+    ref = f"refs/heads/{branch}"
+    lines = [f"commit {ref}".encode(), b"committer b <b@example.com> now", b"data 4\nedit"]
+    if (repo / ref).exists():
+        lines.append(f"from {ref}^0".encode())
     for path, text in files.items():
         data = text.encode()
         lines.append(b"M 100644 inline %s\ndata %d\n%s" % (path.encode(), len(data), data))

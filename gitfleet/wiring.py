@@ -17,14 +17,12 @@ from gitfleet import __version__, rollout, schedule
 from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.git import GitCredentials, GitRemote
-from gitfleet.adapters.git_setup import local_git_dir, make_repository
+from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository
 from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory, Patience, Provider, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
-from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
-from gitfleet.errors import BadInput, MissingPart
+from gitfleet.errors import BadInput
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
@@ -38,8 +36,7 @@ from gitfleet.model.events import Event
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.properties import PropertyProviderFactory
-from gitfleet.ports.repos import RepoReader, RepoWriter
-from gitfleet.settings import GitLogin, Settings, WhatIfOptions
+from gitfleet.settings import Settings, WhatIfOptions
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import FileProperties, SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
@@ -65,19 +62,7 @@ __all__ = [
 @contextmanager
 def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Workspace]:
     """Open a repository for questions and for running; `clusters` is live, simulated, none or recorded."""
-    try:
-        settings.cache_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        hint = "name a folder that can be written with --cache-dir"
-        why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
-        raise MissingPart(why, hint=hint) from error
-    clock = SystemClock()
-    remote = GitRemote(
-        settings.repo,
-        settings.cache_dir / "mirror",
-        credentials=_credentials(settings.git_login),
-        use_git_config=True,
-    )
+    clock, repo = SystemClock(), open_repository(settings)
     cache = SqliteBlobCache(settings.cache_dir / "parsed.sqlite3")
     kept = settings.simulated_dir or settings.cache_dir / "simulated"
     simulated = SimulatedFleet.load(kept, clock)
@@ -90,17 +75,13 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     )
     real = KubeDirectory(allowed, providers=providers.chosen)
     directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
-    reader: RepoReader = remote
-    writer: RepoWriter = remote
-    if settings.state_dir is not None:
-        reader = writer = StateDirectory(settings.state_dir, Branches().state, remote)
     # What snapshots hold may lie in the state alone: it is read from where the state is.
-    trees = DesiredTrees(reader, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
+    trees = DesiredTrees(repo, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
     driver = Driver(
-        reader=reader,
-        writer=writer,
+        reader=repo,
+        writer=repo,
         desired_trees=trees,
-        state_trees=StateTrees(reader, trees, settings.limits),
+        state_trees=StateTrees(repo, trees, settings.limits),
         fanout=Fanout(directory=directory, executor=executor, stopped=lambda: wake.stopped),
         clock=clock,
         plugins=scheduler_plugins(),
@@ -216,18 +197,6 @@ def play_files(
     )
     play.run()
     return play
-
-
-def _credentials(login: GitLogin) -> GitCredentials | None:
-    if not login.given:
-        return None
-    return GitCredentials(
-        username=login.username,
-        password=login.password,
-        ssh_key_file=login.ssh_key_file,
-        known_hosts_file=login.known_hosts_file,
-        ca_file=login.ca_file,
-    )
 
 
 class _ListedProviders:

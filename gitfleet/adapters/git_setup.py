@@ -1,12 +1,17 @@
-"""A repository of our own for the demo, and where a local repository keeps its refs."""
+"""Repositories as the settings name them: the config repo, one of our own for the demo, and where a local one keeps its
+refs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from gitfleet.adapters.git import GitCredentials, GitRemote
 from gitfleet.adapters.git.local import find_local_repository
-from gitfleet.errors import BadInput
+from gitfleet.adapters.state_dir import StateDirectory
+from gitfleet.api.fleet import Branches
+from gitfleet.errors import BadInput, MissingPart
+from gitfleet.settings import GitLogin, Settings
 
 
 def make_repository(folder: Path, files: Mapping[str, bytes], message: str) -> None:
@@ -33,3 +38,31 @@ def local_git_dir(address: str) -> Path | None:
     except BadInput:
         # An address such as host:path is no folder here; whether it can be reached is the remote's affair.
         return None
+
+
+def open_repository(settings: Settings) -> GitRemote | StateDirectory:
+    """The config repo that the settings name, its state branch in a folder where they say so. MissingPart when the
+    cache folder cannot be made."""
+    try:
+        settings.cache_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = "name a folder that can be written with --cache-dir"
+        why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
+        raise MissingPart(why, hint=hint) from error
+    mirror, credentials = settings.cache_dir / "mirror", _credentials(settings.git_login)
+    remote = GitRemote(settings.repo, mirror, credentials=credentials, use_git_config=True)
+    if settings.state_dir is None:
+        return remote
+    return StateDirectory(settings.state_dir, Branches().state, remote)
+
+
+def _credentials(login: GitLogin) -> GitCredentials | None:
+    if not login.given:
+        return None
+    return GitCredentials(
+        username=login.username,
+        password=login.password,
+        ssh_key_file=login.ssh_key_file,
+        known_hosts_file=login.known_hosts_file,
+        ca_file=login.ca_file,
+    )

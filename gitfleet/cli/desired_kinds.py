@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.model.desired import Desired
+from gitfleet.views.tables import Table
 
 _ALIASES: Final[Mapping[str, str]] = {
     alias: plain
@@ -23,14 +23,6 @@ _ALIASES: Final[Mapping[str, str]] = {
     }.items()
     for alias in (plain, *aliases.split())
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Column titles and rows."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def kinds() -> tuple[str, ...]:
@@ -49,7 +41,7 @@ def objects_of(kind: str, desired: Desired, name: str | None = None) -> list[Jso
     return [body for body in found if name is None or name in (_identity(body)[1], "/".join(_identity(body)))]
 
 
-def table_of(kind: str, objects: Iterable[JsonObject]) -> Table:
+def table_of(objects: Iterable[JsonObject]) -> Table:
     """Name and kind of each, the namespace where one has any."""
     rows = [(*_identity(body), str(body.get("kind", ""))) for body in objects]
     if any(space for space, _, _ in rows):

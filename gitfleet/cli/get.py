@@ -1,7 +1,8 @@
-"""`gitfleet get` and `gitfleet describe`: kubectl-like views of the state branch."""
+"""`gitfleet get` and `gitfleet describe`: kubectl-like views of the state branch, of now or of any of its commits."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.workspace import Workspace
+    from gitfleet.views import Table
 
 
 @click.command(
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 )
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="[NAME]", required=False)
+@options.at
 @options.settings(options.in_repo, options.branch, options.cache_dir)
-@options.output("table", "wide", "json", "yaml", "name")
-def get(kind: str, name: str | None, settings: Settings, output: str) -> None:
+@options.output("table", "wide", "json", "yaml", "name", "markdown", "html")
+def get(kind: str, name: str | None, at: str | None, settings: Settings, output: str) -> None:
     """List the objects of a KIND, or the one of a NAME, from the state branch, as kubectl would.
 
     \b
@@ -34,65 +36,100 @@ def get(kind: str, name: str | None, settings: Settings, output: str) -> None:
     overrides, and as people wrote them: runs, strategies, approvals,
     evictions, budgets, rollouts. Short and long names work as in kubectl.
     """
-    from gitfleet import views, wiring
-    from gitfleet.cli import desired_kinds
-
-    plain = desired_kinds.plain_kind(kind)
-    with wiring.open_workspace(settings, clusters="none") as workspace:
-        if plain is not None:
-            objects = desired_kinds.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
-            table: Any = desired_kinds.table_of(plain, objects)
-        else:
-            state, now = _state(workspace, kind), workspace.clock.now()
-            objects = views.objects_of(kind, state, name)
-            table = views.table_of(kind, state, name, now=now, wide=output == "wide")
-    if name is not None and not objects:
-        raise BadInput(f'there is no {kind} "{name}"', hint=f"`gitfleet get {kind}` lists what there is")
-    if output in ("json", "yaml"):
-        document = objects[0] if name is not None else {"apiVersion": "v1", "kind": "List", "items": objects}
-        print_json(document) if output == "json" else print_yaml(document)
+    if output in ("json", "yaml", "name"):
+        _print_objects(_objects(settings, kind, name, at), name, output)
         return
-    if not objects:
-        say("No resources found")
-    elif output == "name":
-        for found in objects:
-            show(f"{found['kind'].lower()}/{found['metadata']['name']}")
-    else:
+    table = _table(settings, kind, name, at, wide=output == "wide")
+    if output in ("markdown", "html"):
+        from gitfleet.views import html_page, markdown_table
+
+        click.echo(markdown_table(table) if output == "markdown" else html_page(kind, table), nl=False)
+    elif table.rows:
         print_table(table.columns, table.rows)
+    else:
+        say("No resources found")
 
 
 @click.command(epilog=options.example("gitfleet describe crp web", "gitfleet describe mc eu-1 -C my-fleet"))
 @click.argument("kind", metavar="KIND")
 @click.argument("name", metavar="NAME")
+@options.at
 @options.settings(options.in_repo, options.branch, options.cache_dir)
-def describe(kind: str, name: str, settings: Settings) -> None:
+def describe(kind: str, name: str, at: str | None, settings: Settings) -> None:
     """Show one object of the state branch with its conditions; a placement with each cluster's status."""
-    from gitfleet import views, wiring
-    from gitfleet.cli import desired_kinds
+    from gitfleet.views import describe_lines
 
-    plain = desired_kinds.plain_kind(kind)
-    with wiring.open_workspace(settings, clusters="none") as workspace:
-        if plain is not None:
-            objects = desired_kinds.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
-        else:
-            objects = views.objects_of(kind, _state(workspace, kind), name)
-    if not objects:
-        raise BadInput(f'there is no {kind} "{name}"', hint=f"`gitfleet get {kind}` lists what there is")
-    for line in views.describe_lines(objects[0]):
+    for line in describe_lines(_objects(settings, kind, name, at)[0]):
         show(line)
 
 
-def _state(workspace: Workspace, kind: str) -> Any:
-    """What the state branch holds; a wrong kind is said before a missing branch is."""
+def _objects(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:
+    """Whole objects; BadInput for a name that is not there."""
     from gitfleet import views
     from gitfleet.cli import desired_kinds
-    from gitfleet.model.state import FleetState
+    from gitfleet.wiring_state import open_state
+
+    plain = desired_kinds.plain_kind(kind)
+    if plain is not None:
+        return _named(kind, name, _written(settings, plain, name, at))
+    _check_kind(kind)
+    return _named(kind, name, views.objects_of(kind, open_state(settings, at)[0], name))
+
+
+def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> Table:
+    from gitfleet import views
+    from gitfleet.cli import desired_kinds
+    from gitfleet.wiring_state import open_state
+
+    plain = desired_kinds.plain_kind(kind)
+    if plain is not None:
+        return desired_kinds.table_of(_named(kind, name, _written(settings, plain, name, at)))
+    _check_kind(kind)
+    state, now = open_state(settings, at)
+    table = views.table_of(kind, state, name, now=now, wide=wide)
+    _named(kind, name, table.rows)
+    return table
+
+
+def _written(settings: Settings, plain: str, name: str | None, at: str | None) -> Sequence[Any]:
+    """What people wrote, from the watched branch."""
+    from gitfleet import wiring
+    from gitfleet.cli import desired_kinds
+
+    if at is not None:
+        raise BadInput(f"{plain} stand on the watched branch, not on the state branch", hint="leave --at away")
+    with wiring.open_workspace(settings, clusters="none") as workspace:
+        return desired_kinds.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
+
+
+def _named(kind: str, name: str | None, found: Sequence[Any]) -> Sequence[Any]:
+    if name is not None and not found:
+        raise BadInput(f'there is no {kind} "{name}"', hint=f"`gitfleet get {kind}` lists what there is")
+    return found
+
+
+def _print_objects(objects: Sequence[Any], name: str | None, output: str) -> None:
+    document = objects[0] if name is not None else {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+    if output == "json":
+        print_json(document)
+    elif output == "yaml":
+        print_yaml(document)
+    elif not objects:
+        say("No resources found")
+    else:
+        for found in objects:
+            show(f"{found['kind'].lower()}/{found['metadata']['name']}")
+
+
+def _check_kind(kind: str) -> None:
+    """A wrong kind is said before a missing branch is."""
+    from gitfleet import views
+    from gitfleet.cli import desired_kinds
 
     try:
-        views.objects_of(kind, FleetState())
+        views.check_kind(kind)
     except BadInput as error:
         known = (*views.kinds(), *desired_kinds.kinds())
         near = get_close_matches(kind.lower(), known, n=1)
         meant = f"did you mean {near[0]}? " if near else ""
         raise BadInput(f'there is no kind "{kind}"', hint=f"{meant}kinds: {', '.join(known)}") from error
-    return workspace.state()

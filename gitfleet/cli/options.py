@@ -30,6 +30,7 @@ in_repo = click.option(
     "-C", "--repo", metavar="REPO", default=".", help="Path or URL of the config repo (default: this folder)."
 )
 rev = click.option("--rev", metavar="REV", help="Commit, branch or tag to read instead of the watched branch.")
+at = click.option("--at", metavar="COMMIT", help="A commit of the state branch to read instead of its head.")
 branch = click.option("--branch", metavar="NAME", help="Branch to watch instead of the FleetConfig's (main).")
 kubeconfig = click.option(
     "--kubeconfig", type=_PATH, metavar="FILE", envvar="KUBECONFIG", help="Where connection.context is looked up."

@@ -1,4 +1,4 @@
-"""The timeline of a play as one HTML file: no script, nothing loaded from anywhere, every text escaped."""
+"""The timeline of a play as one HTML file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Final
 
 from gitfleet.cli.progress import Lines, when_of
 from gitfleet.model.events import Event
+from gitfleet.views.html import page
 
 _PHASES: Final = {
     "scheduled": "picked",
@@ -28,8 +29,6 @@ _LEGEND: Final = (
     ("leaving", "no longer picked"),
 )
 _STYLE: Final = """
-body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#1c2733;background:#fff}
-h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}code,pre{font-family:ui-monospace,monospace;font-size:13px}
 .row{display:flex;align-items:center;gap:.8rem;margin:3px 0}
 .name{flex:0 0 18rem;overflow-wrap:anywhere;text-align:right}
 .bar{position:relative;flex:1;height:1.3rem;background:#eef1f4;border-radius:3px;overflow:hidden}
@@ -40,9 +39,7 @@ h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}code,pre{font-family:ui
 .failed{background:#cf4034}.leaving{background:repeating-linear-gradient(45deg,#b9c4cf 0 4px,#eef1f4 4px 8px)}
 pre{background:#f6f8fa;padding:1rem;overflow-x:auto;border-radius:3px}
 @media (max-width:45rem){.name{flex-basis:8rem}.scale{margin-left:8.8rem}}
-@media (prefers-color-scheme:dark){
-body{background:#14191f;color:#dde4ea}.bar{background:#27303a}pre{background:#1c232b}
-}
+@media (prefers-color-scheme:dark){.bar{background:#27303a}pre{background:#1c232b}}
 """
 
 
@@ -59,15 +56,10 @@ class Span:
 def page_of(heard: Sequence[tuple[float, Event]]) -> str:
     """The whole page of a play: a bar for each placement on each cluster, and every line of the timeline."""
     end = max((at for at, _ in heard), default=0.0)
-    return "".join(f"{line}\n" for line in _lines(heard, end))
+    return page("gitfleet simulate", _lines(heard, end), style=_STYLE)
 
 
 def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
-    yield "<!doctype html>"
-    yield '<html lang="en"><head><meta charset="utf-8"><title>gitfleet simulate</title>'
-    yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
-    yield "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-    yield f"<style>{_STYLE}</style></head><body>"
     yield f"<h1>A rollout in virtual time: {escape(when_of(end).strip())}</h1>"
     legend = "".join(f'<span><i class="{word}"></i> {escape(meaning)}</span>' for word, meaning in _LEGEND)
     yield f'<p class="legend">{legend}</p>'
@@ -82,7 +74,7 @@ def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
     yield f'<div class="scale">{marks}</div>'
     yield "<h2>Everything that happened</h2><pre>"
     yield from (escape(line) for line in _story(heard))
-    yield "</pre></body></html>"
+    yield "</pre>"
 
 
 def _bar(span: Span, end: float) -> str:

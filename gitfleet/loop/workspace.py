@@ -64,8 +64,8 @@ class Workspace:
             self._heads = self.driver.reader.fetch()
         return self._heads
 
-    def state(self) -> FleetState:
-        """What the state branch holds. BadInput when there is none yet."""
+    def known_state_head(self) -> str:
+        """The head of the state branch. BadInput when there is none yet."""
         self.commit_of(None)
         head = self.state_head()
         if head is None:
@@ -73,7 +73,7 @@ class Workspace:
                 f'there is no branch "{self.driver.branches.state}" yet',
                 hint="`gitfleet run --once` makes it with the first reconcile",
             )
-        return self.driver.load_state(head)
+        return head
 
     def state_file(self, path: str) -> str:
         """One file of the state branch as text, "" when it is not there."""

@@ -4,6 +4,7 @@
     parse_state_file(path, content) -> ParsedStateFile      one file, to be kept by (path, blob id)
     assemble_state(listing, parsed) -> FleetState           all files put together, cheap
     read_state(files) -> FleetState                         both at once
+    StateReader(source, commit)                             what one commit says, read as far as it is asked for
 
 Nothing here decides anything or reads a clock. Conditions and sentences are made in `status`, pages in `views`.
 """
@@ -13,19 +14,26 @@ from gitfleet.state.compose import StateChange, compose_state
 from gitfleet.state.paths import FLEET as FLEET_FILE
 from gitfleet.state.paths import README as README_FILE
 from gitfleet.state.paths import document_paths
-from gitfleet.state.read import ParsedStateFile, is_state_file, parse_state_file, wanted_files
+from gitfleet.state.read import ParsedStateFile, PlacementFile, is_state_file, parse_state_file, wanted_files
+from gitfleet.state.reader import StateReader, StateSource
+from gitfleet.state.shapes.summaries import PlacementSummary, summary_of
 
 __all__ = [
     "FLEET_FILE",
     "README_FILE",
     "ParsedStateFile",
+    "PlacementFile",
+    "PlacementSummary",
     "StateChange",
     "StateFile",
+    "StateReader",
+    "StateSource",
     "assemble_state",
     "compose_state",
     "document_paths",
     "is_state_file",
     "parse_state_file",
     "read_state",
+    "summary_of",
     "wanted_files",
 ]

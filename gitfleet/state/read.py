@@ -29,6 +29,7 @@ from gitfleet.state.shapes.ledgers import read_faults, read_fleet, read_inventor
 from gitfleet.state.shapes.overrides import read_override
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.state.shapes.snapshots import read_policy_file, read_policy_snapshot, read_resource_snapshot
+from gitfleet.state.shapes.summaries import PlacementSummary
 
 HINT: Final = (
     "gitfleet alone writes this branch; bring the file back with `git revert` of the commit that edited it, or ask for "
@@ -50,6 +51,7 @@ class PlacementFile:
     placement: Placement
     conditions: Conditions
     schedule_key: str
+    summary: PlacementSummary | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gitfleet.status.story import one_line
+from gitfleet.views.tables import Table
 
 _LOOK_ALIKES: Final = str.maketrans({"`": "'", "|": "¦", "<": "‹", ">": "›", "\\": "⧵"})
 
@@ -23,6 +24,11 @@ def code(text: str, limit: int = 200) -> str:
 def link(name: str, target: str) -> str:
     """A link to a file of the branch; both parts come from checked names, never from free text."""
     return f"[{code(name)}]({target})"
+
+
+def markdown_table(shown: Table) -> str:
+    """A table whose cells are texts of unknown origin."""
+    return "".join(f"{line}\n" for line in table(shown.columns, (tuple(map(code, row)) for row in shown.rows)))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

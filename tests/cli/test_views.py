@@ -203,3 +203,38 @@ def test_the_sentence_that_matters_most() -> None:
     assert explain.why("web", {**row, "next": "web-3-snapshot replaces web-2-snapshot"}).startswith("next: web-3")
     assert explain.why("web", {**row, "waiting": ["web: c1 is not Available: no"]}) == "is not Available: no"
     assert explain.why("web", {**row, "selected": False, "clusterMessage": "gone"}) == "picked (gone)"
+
+
+def test_a_past_state_is_read_at_its_commit(gitfleet: Shell, settled: Path) -> None:
+    then = git(settled, "rev-parse", "gitfleet/state").strip()
+    commit(settled, {"placements/monitoring.yaml": None})
+    assert gitfleet("run", "--until-settled", settled).code == 0
+
+    now, before = gitfleet("get", "crp", "-C", settled), gitfleet("get", "crp", "-C", settled, "--at", then[:12])
+
+    assert ("monitoring" in now.out, "monitoring" in before.out) == (False, True)
+    assert gitfleet("describe", "crp", "monitoring", "-C", settled, "--at", then).code == 0
+    refused = gitfleet("get", "crp", "-C", settled, "--at", "main")
+    assert refused.err.startswith('error: "main" is no commit of the state branch\n')
+    assert gitfleet("get", "runs", "-C", settled, "--at", then).err.startswith("error: runs stand on the watched")
+
+
+def test_tables_for_other_readers(gitfleet: Shell, settled: Path) -> None:
+    markdown = gitfleet("get", "crp", "-C", settled, "-o", "markdown").out
+    page = gitfleet("get", "crp", "-C", settled, "-o", "html").out
+
+    assert markdown.splitlines()[0].startswith("| NAME | GEN | SCHEDULED |")
+    assert "| `web` | `1` | `True` | `True` | `2/2` | `0` |" in markdown
+    assert page.startswith("<!doctype html>") and "<td>web</td><td>1</td><td>True</td>" in page
+
+
+def test_a_new_commit_that_moves_the_state_branch_is_followed(gitfleet: Shell, settled: Path) -> None:
+    """Commits that leave the FleetConfig alone are no reason to read it; one that changes it is."""
+    commit(settled, {"resources/more.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: more}\n"})
+    assert gitfleet("get", "crp", "-C", settled).code == 0
+    config = (settled / "gitfleet.yaml").read_text().replace("spec:\n", "spec:\n  branches: {state: elsewhere}\n")
+    commit(settled, {"gitfleet.yaml": config})
+
+    ended = gitfleet("get", "crp", "-C", settled)
+
+    assert (ended.code, ended.err.splitlines()[0]) == (1, 'error: there is no branch "elsewhere" yet')

@@ -22,6 +22,7 @@ from gitfleet.simulation.rules import ClusterRule
 from gitfleet.simulation.scenario import RemoveFile, Scenario, SwitchCluster, TimelineEntry, WriteFile, read_scenario
 from gitfleet.views import objects_of
 from tests import builders
+from tests.state.builders import reader_of
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -52,7 +53,7 @@ class Played:
 
     def shown(self, placement: str) -> Mapping[str, Any]:
         """A placement as `get -o yaml` shows it."""
-        (found,) = objects_of("placements", self.state, placement)
+        (found,) = objects_of("placements", reader_of(self.state), placement)
         return found
 
     def document(self, path: str) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from gitfleet.views import objects_of
 from tests import builders
 from tests.scenarios.explaining import explain, waiting
 from tests.scenarios.world import World
+from tests.state.builders import reader_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "safe-rollout"
 Timeline = list[tuple[float, Event]]
@@ -54,7 +55,7 @@ def availability(timeline: Timeline) -> Iterator[tuple[float, Event, frozenset[s
 
 def status_of(play: Play) -> dict[str, Any]:
     """The placement's status as `get -o yaml` shows it."""
-    (document,) = objects_of("crp", play.state, "test")
+    (document,) = objects_of("crp", reader_of(play.state), "test")
     status = document["status"]
     assert isinstance(status, dict)
     return status

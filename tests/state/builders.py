@@ -3,8 +3,8 @@ memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha1
 
@@ -18,7 +18,8 @@ from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, Pl
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.state import StateChange, StateFile
+from gitfleet.ports.repos import TreeEntry
+from gitfleet.state import StateChange, StateFile, StateReader, compose_state
 from gitfleet.status import placement_conditions
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -214,3 +215,28 @@ def put(tree: Mapping[str, StateFile], change: StateChange) -> dict[str, StateFi
     }
     written = {path: StateFile(blob_of(content), content) for path, content in change.write.items()}
     return {**kept, **written, **{path: StateFile(blob) for path, blob in change.link.items()}}
+
+
+@dataclass(frozen=True)
+class TreeSource:
+    """A source that a StateReader reads one tree from; it notes which files were read."""
+
+    files: Mapping[str, StateFile]
+    read: list[str] = field(default_factory=list)
+
+    def list_tree(self, commit: str, under: str = "") -> Mapping[str, TreeEntry]:
+        """The files below a folder."""
+        inside = (path for path in self.files if not under or path.startswith(f"{under}/"))
+        return {path: TreeEntry("100644", self.files[path].blob) for path in inside}
+
+    def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
+        """Their contents."""
+        wanted = set(oids)
+        found = {path: file for path, file in self.files.items() if file.blob in wanted and file.content is not None}
+        self.read.extend(found)
+        return {file.blob: file.content or b"" for file in found.values() if len(file.content or b"") <= limit}
+
+
+def reader_of(state: FleetState) -> StateReader:
+    """A reader of the branch that holds a state."""
+    return StateReader(TreeSource(put({}, compose_state(FleetState(), state))), COMMIT)

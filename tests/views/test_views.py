@@ -13,8 +13,8 @@ from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
 from gitfleet.state.shapes.placements import read_placement
-from gitfleet.views.kinds import age, describe_lines, kinds, objects_of, table_of
-from tests.state.builders import T0, binding, record, small_fleet
+from gitfleet.views import age, describe_lines, kinds, objects_of, table_of
+from tests.state.builders import T0, binding, reader_of, record, small_fleet
 
 WEB = PlacementKey("", "web")
 NOW = T0 + timedelta(minutes=5, seconds=3)
@@ -75,13 +75,13 @@ def fleet() -> FleetState:
     ],
 )
 def test_tables(kind: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    table = table_of(kind, fleet(), now=NOW)
+    table = table_of(kind, reader_of(fleet()), now=NOW)
 
     assert (table.columns, list(table.rows)) == (columns, rows)
 
 
 def test_the_table_of_bindings() -> None:
-    table = table_of("bindings", small_fleet(), now=NOW)
+    table = table_of("bindings", reader_of(small_fleet()), now=NOW)
 
     assert table.columns == ("NAME", "CLUSTER", "STATE", "SNAPSHOT", "AVAILABLE", "AGE")
     assert [row[1:] for row in table.rows] == [
@@ -92,7 +92,9 @@ def test_the_table_of_bindings() -> None:
 
 def test_wide_tables_have_kubefleets_own_columns_too() -> None:
     """The printer columns of KubeFleet's types (apis/placement/v1beta1, apis/cluster/v1beta1)."""
-    wide = {kind: set(table_of(kind, small_fleet(), now=NOW, wide=True).columns) for kind in ("crp", "mc", "crb")}
+    wide = {
+        kind: set(table_of(kind, reader_of(small_fleet()), now=NOW, wide=True).columns) for kind in ("crp", "mc", "crb")
+    }
 
     assert wide["crp"] >= {
         "GEN",
@@ -109,28 +111,32 @@ def test_wide_tables_have_kubefleets_own_columns_too() -> None:
 
 @pytest.mark.parametrize("kind", kinds())
 def test_wide_tables_only_add_columns_and_every_object_has_a_row(kind: str) -> None:
-    narrow, wide = (table_of(kind, fleet(), now=NOW, wide=flag) for flag in (False, True))
+    narrow, wide = (table_of(kind, reader_of(fleet()), now=NOW, wide=flag) for flag in (False, True))
 
     assert set(narrow.columns) <= set(wide.columns)
-    assert len(narrow.rows) == len(objects_of(kind, fleet())) > 0
+    assert len(narrow.rows) == len(objects_of(kind, reader_of(fleet()))) > 0
     assert all(len(row) == len(wide.columns) for row in wide.rows)
 
 
 @pytest.mark.parametrize(("name", "found"), [("web", 1), ("cart", 1), ("shop/cart", 1), ("other/cart", 0), ("nope", 0)])
 def test_one_object_by_its_name(name: str, found: int) -> None:
-    assert len(objects_of("placements", fleet(), name)) == len(table_of("crp", fleet(), name, now=NOW).rows) == found
+    assert (
+        len(objects_of("placements", reader_of(fleet()), name))
+        == len(table_of("crp", reader_of(fleet()), name, now=NOW).rows)
+        == found
+    )
 
 
 def test_an_unknown_kind_names_the_known_ones() -> None:
     with pytest.raises(BadInput, match='no kind "pods"') as caught:
-        objects_of("pods", fleet())
+        objects_of("pods", reader_of(fleet()))
     assert "placements, clusters, bindings, snapshots, policies, overrides" in str(caught.value.hint)
 
 
 def test_objects_are_those_of_the_files() -> None:
-    [body] = objects_of("crp", small_fleet(), "web")
+    [body] = objects_of("crp", reader_of(small_fleet()), "web")
 
-    placement, conditions, _ = read_placement(body)
+    placement, conditions, *_ = read_placement(body)
     assert placement == small_fleet().placements[WEB].placement
     assert conditions == small_fleet().placements[WEB].conditions
 
@@ -153,7 +159,7 @@ def test_an_unknown_age() -> None:
 
 
 def test_the_description_is_kubectls() -> None:
-    [body] = objects_of("crp", small_fleet(), "web")
+    [body] = objects_of("crp", reader_of(small_fleet()), "web")
 
     lines = list(describe_lines(body))
 

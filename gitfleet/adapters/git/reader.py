@@ -72,10 +72,12 @@ class GitReader:
 
         Symlinks and submodules are listed with their mode and never followed. BadInput for an unknown commit.
         """
+        prefix = under.rstrip("/") + "/"
+        if under and commit not in self._trees:
+            return self._listed(names.check_object_id(commit), "--", prefix)
         tree = self._tree(names.check_object_id(commit))
         if not under:
             return tree
-        prefix = under.rstrip("/") + "/"
         return {path: entry for path, entry in tree.items() if path.startswith(prefix)}
 
     def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
@@ -128,14 +130,17 @@ class GitReader:
             return self._trees[commit]
         tree = self._bring_forward(commit)
         if tree is None:
-            answer = self._connection.local("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
-            if not answer.well:
-                raise self._connection.unreadable(answer, f"the commit {commit}")
-            tree = objects.parse_tree(answer.output)
+            tree = self._listed(commit)
         self._trees[commit] = MappingProxyType(tree)
         while len(self._trees) > _TREES_KEPT:
             self._trees.popitem(last=False)
         return self._trees[commit]
+
+    def _listed(self, commit: str, *parts: str) -> dict[str, TreeEntry]:
+        answer = self._connection.local("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *parts)
+        if not answer.well:
+            raise self._connection.unreadable(answer, f"the commit {commit}")
+        return objects.parse_tree(answer.output)
 
     def _bring_forward(self, commit: str) -> dict[str, TreeEntry] | None:
         """The listing made from that of a recent ancestor: its cost follows the change and not the tree."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gitfleet.api.bindings import is_active, is_available
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey, ResourceSelector, SelectionScope
@@ -31,6 +30,7 @@ from gitfleet.state.shapes.fields import (
 )
 from gitfleet.state.shapes.policies import policy_object, read_policy, read_selector, selector_object
 from gitfleet.state.shapes.strategies import read_strategy, strategy_object
+from gitfleet.state.shapes.summaries import PlacementSummary, read_summary, summary_object, summary_of
 
 
 def api_version_of(key: PlacementKey) -> str:
@@ -41,16 +41,7 @@ def api_version_of(key: PlacementKey) -> str:
 def placement_file_object(record: PlacementRecord) -> JsonObject:
     """What the placement's own file holds: the object with its conditions and a summary of its bindings. What each
     binding says stands in the binding alone."""
-    latest = record.latest_resources
-    picked = [binding for binding in record.bindings if is_active(binding)]
-    summary = {
-        "availableClusters": sum(map(is_available, picked)),
-        "pickedClusters": len(picked),
-        **present(
-            latestResourceIndex=latest and str(latest.index),
-            oldestSnapshotTime=latest and time_text(record.resource_snapshots[0].created),
-        ),
-    }
+    summary = summary_object(summary_of(record))
     return placement_object(record, present(conditions=condition_objects(record.conditions)), summary)
 
 
@@ -118,8 +109,9 @@ def _read_selector(source: Mapping[str, Any]) -> ResourceSelector:
     )
 
 
-def read_placement(source: Mapping[str, Any]) -> tuple[Placement, Conditions, str]:
-    """The placement, its conditions, and the schedule key. `origin` is not kept: the desired commit tells it."""
+def read_placement(source: Mapping[str, Any]) -> tuple[Placement, Conditions, str, PlacementSummary | None]:
+    """The placement, its conditions, the schedule key, and the summary of its bindings. `origin` is not kept: the
+    desired commit tells it."""
     metadata, spec, status = (mapping_at(source, part) for part in ("metadata", "spec", "status"))
     ours = mapping_at(status, OURS)
     policy = optional_mapping(spec, "policy")
@@ -136,4 +128,4 @@ def read_placement(source: Mapping[str, Any]) -> tuple[Placement, Conditions, st
         deleting=optional_time(metadata, "deletionTimestamp"),
         body=read_written(ours),
     )
-    return placement, read_conditions(status), text_at(ours, "scheduleKey")
+    return placement, read_conditions(status), text_at(ours, "scheduleKey"), read_summary(ours)

@@ -1,0 +1,119 @@
+"""The columns of every kind, KubeFleet's printer columns among them: a title, whether only `-o wide` shows it, and the
+cell that a view has there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final, TypeAlias
+
+from gitfleet.api.conditions import find_condition
+from gitfleet.views.models import BindingView, ClusterView, OverrideView, PlacementView
+from gitfleet.views.tables import NONE, age
+
+Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
+_NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
+
+
+def _status(type_: str) -> Callable[[PlacementView, datetime], str]:
+    def cell(view: PlacementView, _now: datetime) -> str:
+        found = find_condition(view.conditions, f"{view.kind}{type_}")
+        return found.status.value if found else ""
+
+    return cell
+
+
+def _generation(type_: str) -> Callable[[PlacementView, datetime], str]:
+    def cell(view: PlacementView, _now: datetime) -> str:
+        found = find_condition(view.conditions, f"{view.kind}{type_}")
+        return str(found.observed_generation) if found else ""
+
+    return cell
+
+
+def _bound(type_: str) -> Callable[[BindingView, datetime], str]:
+    return lambda view, _: view.condition(type_)
+
+
+def _amount(which: str, resource: str) -> Callable[[ClusterView, datetime], str]:
+    def cell(view: ClusterView, _now: datetime) -> str:
+        usage = view.cluster.status.resource_usage
+        return (usage.available if which == "available" else usage.allocatable).get(resource, "")
+
+    return cell
+
+
+def _node_count(view: ClusterView, _now: datetime) -> str:
+    found = view.cluster.status.properties.get(_NODE_COUNT)
+    return found.value if found else ""
+
+
+def _last_seen(view: ClusterView, now: datetime) -> str:
+    agent = view.cluster.status.agent
+    return age(agent.last_received_heartbeat if agent else None, now)
+
+
+def _binding_age(view: BindingView, now: datetime) -> str:
+    return age(min((c.last_transition_time for c in view.binding.conditions), default=None), now)
+
+
+def _targets(view: OverrideView, _now: datetime) -> str:
+    return ",".join(f"{item.kind}/{item.name}" for item in view.snapshot.override.resources) or NONE
+
+
+PLACEMENTS: Final[tuple[Column, ...]] = (
+    ("GEN", False, lambda view, _: str(view.generation)),
+    ("TYPE", True, lambda view, _: view.type),
+    ("SCHEDULED", False, _status("Scheduled")),
+    ("SCHEDULED-GEN", True, _generation("Scheduled")),
+    ("WORK-SYNCHRONIZED", True, _status("WorkSynchronized")),
+    ("WORK-SYNCHRONIZED-GEN", True, _generation("WorkSynchronized")),
+    ("AVAILABLE", False, _status("Available")),
+    ("AVAILABLE-GEN", True, _generation("Available")),
+    ("CLUSTERS", False, lambda view, _: f"{view.summary.available}/{view.summary.picked}"),
+    ("SNAPSHOT", False, lambda view, _: view.summary.latest_index or NONE),
+    ("AGE", False, lambda view, now: age(view.since, now)),
+)
+CLUSTERS: Final[tuple[Column, ...]] = (
+    ("JOINED", False, lambda view, _: view.joined),
+    ("STATE", False, lambda view, _: view.state),
+    ("AGE", False, lambda view, now: age(view.since, now)),
+    ("MEMBER-AGENT-LAST-SEEN", True, _last_seen),
+    ("NODE-COUNT", False, _node_count),
+    ("AVAILABLE-CPU", False, _amount("available", "cpu")),
+    ("AVAILABLE-MEMORY", True, _amount("available", "memory")),
+    ("ALLOCATABLE-CPU", True, _amount("allocatable", "cpu")),
+    ("ALLOCATABLE-MEMORY", True, _amount("allocatable", "memory")),
+    ("MESSAGE", True, lambda view, _: view.message),
+)
+BINDINGS: Final[tuple[Column, ...]] = (
+    ("CLUSTER", False, lambda view, _: view.binding.cluster),
+    ("STATE", False, lambda view, _: view.binding.state.value),
+    ("SNAPSHOT", False, lambda view, _: view.wanted_index or NONE),
+    ("HAS", True, lambda view, _: view.applied_index or NONE),
+    ("WORKSYNCHRONIZED", True, _bound("WorkSynchronized")),
+    ("RESOURCESAPPLIED", True, _bound("Applied")),
+    ("AVAILABLE", False, _bound("Available")),
+    ("AGE", False, _binding_age),
+)
+SNAPSHOTS: Final[tuple[Column, ...]] = (
+    ("PLACEMENT", True, lambda view, _: view.snapshot.placement.name),
+    ("INDEX", False, lambda view, _: str(view.snapshot.index)),
+    ("LATEST", False, lambda view, _: str(view.latest).lower()),
+    ("RESOURCES", False, lambda view, _: str(len(view.snapshot.documents))),
+    ("COMMIT", False, lambda view, _: view.snapshot.commit[:12]),
+    ("HASH", True, lambda view, _: view.snapshot.hash[:12]),
+    ("AGE", False, lambda view, now: age(view.snapshot.created, now)),
+)
+POLICIES: Final[tuple[Column, ...]] = (
+    ("PLACEMENT", False, lambda view, _: view.snapshot.placement.name),
+    ("INDEX", False, lambda view, _: str(view.snapshot.index)),
+    ("LATEST", False, lambda view, _: str(view.latest).lower()),
+    ("TYPE", False, lambda view, _: view.snapshot.policy.placement_type.value),
+)
+OVERRIDES: Final[tuple[Column, ...]] = (
+    ("INDEX", False, lambda view, _: str(view.snapshot.index)),
+    ("LATEST", False, lambda view, _: str(view.latest).lower()),
+    ("RULES", False, lambda view, _: str(len(view.snapshot.override.rules))),
+    ("RESOURCES", False, _targets),
+)

@@ -1,0 +1,233 @@
+"""Typed view models: what a person is shown of each kind, as values, before anything is made text.
+
+A view keeps moments as moments and counts as counts; `columns` makes cells of them, `body` gives the whole object as
+Kubernetes would show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Conditions, find_condition
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+from gitfleet.model.state import PlacementRecord
+from gitfleet.state import PlacementFile, PlacementSummary, StateReader
+from gitfleet.state.shapes.bindings import binding_object
+from gitfleet.state.shapes.clusters import cluster_object
+from gitfleet.state.shapes.overrides import override_object
+from gitfleet.state.shapes.placements import placement_object
+from gitfleet.state.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
+from gitfleet.status.cluster_states import cluster_state, health_condition, joined_condition
+from gitfleet.views.placement_status import status_object
+
+
+class View(Protocol):
+    """What every view has: the names that it is found by."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, "" for what is cluster-scoped."""
+
+    @property
+    def name(self) -> str:
+        """The object's own name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementView:
+    """A placement without its bindings. `since` is the first thing that is dated."""
+
+    namespace: str
+    name: str
+    kind: str
+    generation: int
+    type: str
+    conditions: Conditions
+    summary: PlacementSummary
+    since: datetime | None
+
+    @classmethod
+    def of(cls, file: PlacementFile) -> PlacementView:
+        """The view of a placement's own file."""
+        placement, summary = file.placement, file.summary or PlacementSummary(picked=0, available=0)
+        dated = [summary.oldest_snapshot, first_time(file.conditions)]
+        return cls(
+            namespace=placement.key.namespace,
+            name=placement.key.name,
+            kind=placement.key.kind,
+            generation=placement.generation,
+            type=placement.effective_policy.placement_type.value,
+            conditions=file.conditions,
+            summary=summary,
+            since=min((moment for moment in dated if moment is not None), default=None),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterView:
+    """A member cluster with its state in one word, and why it is not healthy ("" where it is)."""
+
+    cluster: MemberCluster
+    state: str
+    joined: str
+    since: datetime | None
+    message: str
+    namespace: str = ""
+
+    @property
+    def name(self) -> str:
+        """The cluster's name."""
+        return self.cluster.name
+
+    @classmethod
+    def of(cls, cluster: MemberCluster) -> ClusterView:
+        """The view of a cluster."""
+        state, joined, health = cluster_state(cluster), joined_condition(cluster), health_condition(cluster)
+        return cls(
+            cluster=cluster,
+            state=state,
+            joined=joined.status.value if joined else "",
+            since=joined.last_transition_time if joined else first_time(cluster.status.conditions),
+            message=health.message if health is not None and state != "healthy" else "",
+        )
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return cluster_object(self.cluster)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindingView:
+    """A binding with the indexes of the snapshots that its cluster is to have and has."""
+
+    binding: Binding
+    wanted_index: str | None
+    applied_index: str | None
+
+    @property
+    def namespace(self) -> str:
+        """Its placement's namespace."""
+        return self.binding.placement.namespace
+
+    @property
+    def name(self) -> str:
+        """The binding's name."""
+        return self.binding.name
+
+    def condition(self, type_: str) -> str:
+        """The status of a condition that holds for the binding's generation, "" for none."""
+        found = find_condition(self.binding.conditions, type_, generation=self.binding.generation)
+        return found.status.value if found else ""
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return binding_object(self.binding)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotView:
+    """A resource snapshot."""
+
+    namespace: str
+    name: str
+    snapshot: ResourceSnapshot
+    latest: bool
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return resource_snapshot_object(self.snapshot, latest=self.latest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyView:
+    """A policy snapshot of a placement."""
+
+    namespace: str
+    name: str
+    snapshot: PolicySnapshot
+    record: PlacementRecord
+
+    @property
+    def latest(self) -> bool:
+        """Whether it holds now."""
+        return self.snapshot is self.record.latest_policy
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        record = self.record
+        return policy_snapshot_object(
+            self.snapshot, latest=self.latest, scheduled=record.scheduled, decisions=record.decisions
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverrideView:
+    """An override snapshot."""
+
+    namespace: str
+    name: str
+    snapshot: OverrideSnapshot
+    latest: bool
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return override_object(self.snapshot, latest=self.latest)
+
+
+def first_time(conditions: Conditions) -> datetime | None:
+    """When the first of some conditions changed last."""
+    return min((condition.last_transition_time for condition in conditions), default=None)
+
+
+def placement_views(state: StateReader, name: str | None = None) -> Iterator[PlacementView]:
+    """Every placement, or those of a name."""
+    return map(PlacementView.of, state.placements(name))
+
+
+def placement_bodies(state: StateReader, name: str | None = None) -> Iterator[JsonObject]:
+    """Every placement as a whole object with its per-cluster statuses, or those of a name."""
+    return (placement_object(record, status_object(record)) for record in state.records(name))
+
+
+def cluster_views(state: StateReader, name: str | None = None) -> Iterator[ClusterView]:
+    """Every cluster, or the one of a name."""
+    return map(ClusterView.of, state.clusters(name))
+
+
+def binding_views(state: StateReader) -> Iterator[BindingView]:
+    """Every binding, by placement and cluster."""
+    for record in state.records():
+        indexes = {snapshot.name: str(snapshot.index) for snapshot in record.resource_snapshots}
+        for binding in record.bindings:
+            wanted, has = (indexes.get(name or "") for name in (binding.resource_snapshot, binding.applied_snapshot))
+            yield BindingView(binding=binding, wanted_index=wanted, applied_index=has)
+
+
+def snapshot_views(state: StateReader) -> Iterator[SnapshotView]:
+    """Every resource snapshot, by placement and index."""
+    for record in state.records():
+        for snapshot in record.resource_snapshots:
+            key, latest = snapshot.placement, snapshot is record.latest_resources
+            yield SnapshotView(namespace=key.namespace, name=snapshot.name, snapshot=snapshot, latest=latest)
+
+
+def policy_views(state: StateReader) -> Iterator[PolicyView]:
+    """Every policy snapshot, by placement and index."""
+    for record in state.records():
+        for snapshot in record.policy_snapshots:
+            space = snapshot.placement.namespace
+            yield PolicyView(namespace=space, name=snapshot.name, snapshot=snapshot, record=record)
+
+
+def override_views(state: StateReader) -> Iterator[OverrideView]:
+    """Every override snapshot, by override and index."""
+    for key, every in sorted(state.fleet().overrides.items()):
+        for snapshot in every:
+            space, latest = key.namespace, snapshot is every[-1]
+            yield OverrideView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest)

@@ -1,0 +1,42 @@
+"""A table: the one shape that terminal, Markdown and HTML are made from, and the texts that stand in its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+NONE: Final = "<none>"
+UNKNOWN: Final = "<unknown>"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Column titles and rows of texts, as kubectl prints them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def age(since: datetime | None, now: datetime) -> str:
+    """A duration as kubectl prints it (apimachinery duration.HumanDuration): 44s, 2m2s, 3h5m, 4d2h, 2y10d."""
+    if since is None:
+        return UNKNOWN
+    seconds = max(0, int((now - since) / timedelta(seconds=1)))
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86400
+    if seconds < 120:
+        return f"{seconds}s"
+    if minutes < 10:
+        return f"{minutes}m{seconds % 60}s" if seconds % 60 else f"{minutes}m"
+    if hours < 3:
+        return f"{minutes}m"
+    if hours < 8:
+        return f"{hours}h{minutes % 60}m" if minutes % 60 else f"{hours}h"
+    if hours < 48:
+        return f"{hours}h"
+    if days < 8:
+        return f"{days}d{hours % 24}h" if hours % 24 else f"{days}d"
+    if days < 730:
+        return f"{days}d"
+    years, rest = divmod(days, 365)
+    return f"{years}y{rest}d" if years < 8 and rest else f"{years}y"

@@ -1,0 +1,105 @@
+"""StateReader: any state of the branch from the files that an answer needs, and from no others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from gitfleet.api.placements import PlacementKey
+from gitfleet.errors import BadInput
+from gitfleet.model.state import FleetState
+from gitfleet.state import StateFile, StateReader, compose_state, summary_of
+from tests.state.builders import COMMIT, TreeSource, binding, blob_of, put, reader_of, record, small_fleet
+
+WEB = PlacementKey("", "web")
+CART = PlacementKey("shop", "cart")
+
+
+def fleet() -> FleetState:
+    """The small fleet and a namespaced placement."""
+    base = small_fleet()
+    cart = record("cart", binding(CART, "eu-1"), namespace="shop")
+    return replace(base, placements={**base.placements, CART: cart})
+
+
+def opened(state: FleetState | None = None) -> tuple[StateReader, TreeSource]:
+    """A reader of a fleet's branch, and its source."""
+    source = TreeSource(put({}, compose_state(FleetState(), state or fleet())))
+    return StateReader(source, COMMIT), source
+
+
+def test_a_list_of_placements_reads_no_binding_and_no_snapshot() -> None:
+    reader, source = opened()
+
+    found = reader.placements()
+
+    assert [file.placement.key for file in found] == [WEB, CART]
+    assert [file.summary for file in found] == [summary_of(fleet().placements[key]) for key in (WEB, CART)]
+    assert sorted(source.read) == ["placements/shop/cart.yaml", "placements/web.yaml"]
+
+
+@pytest.mark.parametrize(("name", "key"), [("web", WEB), ("cart", CART), ("shop/cart", CART)])
+def test_a_whole_placement_reads_what_is_its_own(name: str, key: PlacementKey) -> None:
+    reader, source = opened()
+
+    assert reader.records(name) == (fleet().placements[key],)
+    folder = "web" if key == WEB else "shop_cart"
+    assert all(path.startswith("placements/") or f"/{folder}/" in path for path in source.read)
+
+
+def test_everything_can_be_asked_for() -> None:
+    reader, _ = opened()
+
+    assert reader.whole() == fleet()
+    assert reader.records() == tuple(fleet().placements.values())
+    assert reader.clusters() == tuple(fleet().clusters.values())
+    assert reader.clusters("eu-2") == (fleet().clusters["eu-2"],)
+    assert reader.inventory("eu-1") == fleet().inventory["eu-1"]
+    assert reader.observed_commit() == fleet().observed_commit
+    assert reader.fleet().faults == fleet().faults
+    assert reader.text("fleet.yaml").startswith("apiVersion: ")
+    assert (reader.text("nothing.yaml"), reader.placements("nope"), reader.clusters("../x")) == ("", (), ())
+
+
+def test_a_branch_without_a_commit_is_empty() -> None:
+    reader = StateReader(TreeSource({}), None)
+
+    assert reader.whole() == FleetState()
+    assert (reader.placements(), reader.clusters(), reader.observed_commit()) == ((), (), None)
+
+
+def test_a_placement_of_an_earlier_version_gets_its_summary_from_its_bindings() -> None:
+    _, source = opened()
+    path = "placements/web.yaml"
+    lines = (source.files[path].content or b"").splitlines(keepends=True)
+    start = next(at for at, line in enumerate(lines) if line == b"    summary:\n")
+    older = b"".join([*lines[:start], *lines[start + 5 :]])
+    files: Mapping[str, StateFile] = {**source.files, path: StateFile(blob_of(older), older)}
+
+    [found] = StateReader(TreeSource(files), COMMIT).placements("web")
+
+    assert b"pickedClusters" not in older
+    assert found.summary == summary_of(fleet().placements[WEB])
+
+
+def test_a_broken_file_hurts_only_who_asks_for_it() -> None:
+    reader, source = opened()
+    files = {**source.files, "bindings/web/all.yaml": StateFile("e" * 40, b"[")}
+    broken = StateReader(TreeSource(files), COMMIT)
+
+    assert broken.placements() == reader.placements()
+    assert broken.records("cart") == reader.records("cart")
+    with pytest.raises(BadInput, match=r"bindings/web/all\.yaml"):
+        broken.records("web")
+
+
+def test_many_threads_read_the_same() -> None:
+    reader = reader_of(fleet())
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: reader.whole(), range(32)))
+
+    assert all(answer == fleet() for answer in answers)
