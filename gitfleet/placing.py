@@ -57,7 +57,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementsMemo:
-    """The lasting decisions of the pass before, and all that they were made of."""
+    """The decisions of the pass before, and all that they were made of."""
 
     facts: tuple[object, ...] = ()
     seen: observe.Seen | None = None
@@ -66,7 +66,7 @@ class PlacementsMemo:
     def lasting(self, old: PlacementRecord, placement: Placement) -> Decided | None:
         """The decision that led to this record of this placement, if it lasts."""
         known = self.decided.get(placement.key)
-        same = known is not None and known.record is old and old.placement is placement
+        same = known is not None and known.lasting and known.record is old and old.placement is placement
         return known if same else None
 
     def still_holds(self, record: PlacementRecord, seen: observe.Seen, fleet: Shared) -> bool:

@@ -74,7 +74,6 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
     }
     records = {key: one.record for key, one in decided.items()}
     plans = {key: one.plan for key, one in decided.items() if one.plan is not None}
-    lasting = {key: one for key, one in decided.items() if one.lasting}
     after = replace(
         known, observed_commit=wanted.commit, placements=records, overrides=overrides, last_good=wanted.last_good
     )
@@ -91,15 +90,14 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
         wake_at=min((wake for wake in wakes if wake is not None), default=None),
         failures=failures.found,
     )
-    remembered = Memo(
+    return decision, Memo(
         payload=payload_memo,
         works=rendered,
         plans=planned,
         bindings=shared.digests,
         fleet=index,
-        placements=placing.PlacementsMemo(facts=facts, seen=seen, decided=lasting),
+        placements=placing.PlacementsMemo(facts=facts, seen=seen, decided=decided),
     )
-    return decision, remembered
 
 
 def _decide_one(
