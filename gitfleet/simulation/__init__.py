@@ -1,15 +1,15 @@
-"""testing: the ports in memory, shipped because `simulate`, `make demo` and users' own tests run on them.
+"""simulation: API servers, a git remote and a clock in memory, for `simulate`, `demo` and plans on simulated clusters.
 
+    cluster.SimulatedCluster                Transport to a server in memory, with faults (unreachable, refusals, drift)
+    requests.respond                        the HTTP side of that server; `refusals` has its words
+    fleet.SimulatedFleet                    all clusters on one clock; saved to files and loaded between runs
+    fleet.SimulatedDirectory                ClusterDirectory over a fleet; the clients are the real adapter's (wiring)
     clock.ManualClock                       the Clock port, moved by hand
     memory_repo.MemoryRepo                  RepoReader and RepoWriter in memory
-    cluster.SimulatedCluster                ClusterClient in memory, with faults (unreachable, refusals, crashes, drift)
-    fleet.SimulatedFleet                    all of them on one clock; saved to files and loaded between runs
-    fleet.SimulatedDirectory                ClusterDirectory over a fleet
-    rules.ClusterRule, ObjectPattern        how clusters treat objects (contracts.md §5)
+    rules.ClusterRule, ObjectPattern        how clusters treat objects (docs/simulate.md)
     scenario.read_scenario                  a scenario file becomes a Scenario, or all its faults
 
-The simulated API server is compared with a real one in tests/simulation/test_against_real_server.py. Known
-differences: it
+The simulated server is compared with a real one in tests/simulation/test_against_real_server.py. Known differences: it
 has no schemas, so it defaults nothing but replicas and refuses only what `kinds` names; lists of custom kinds are
 atomic; a custom map that loses its last field goes (a real server makes it null and refuses the object); a deletion is
 complete at once unless finalizers hold it. Forbidden here: adapters, the loop, the commands.

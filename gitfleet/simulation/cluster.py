@@ -22,7 +22,7 @@ from gitfleet.ports.properties import Collected
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.refusals import Refused
 from gitfleet.simulation.requests import respond, target_of
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation.rules import ClusterRule
 from gitfleet.simulation.server import MemoryServer
 
 KUBERNETES_VERSION: Final = "v1.36.0"
@@ -159,10 +159,6 @@ class SimulatedCluster:
         self._present()
         stored = self._server.objects.get(key.identity)
         return stored.live if stored else None
-
-    def find(self, pattern: ObjectPattern) -> ObjectKey | None:
-        """The key of the first object, in order of identity, that a pattern means."""
-        return next((live.key for live in self.objects() if pattern.matches(live.key, live.body)), None)
 
     def objects(self) -> tuple[LiveObject, ...]:
         """Everything on the cluster now, in order of identity."""

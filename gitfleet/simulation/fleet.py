@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.objects import JsonObject, ObjectKey, key_of
+from gitfleet.api.objects import ObjectKey, key_of
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_text, parse_json
 from gitfleet.model.observations import ClusterObservation, LiveObject
@@ -24,7 +24,7 @@ from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterRead
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation.rules import ClusterRule
 
 FORMAT: Final = 1
 """Grows with every change of what a saved file means."""
@@ -67,15 +67,6 @@ class SimulatedFleet:
     def switch(self, cluster: str, *, reachable: bool) -> None:
         """Let a cluster's API server go away or come back."""
         self.cluster(cluster).reachable = reachable
-
-    def mutate(self, cluster: str, pattern: ObjectPattern, patch: Sequence[JsonObject]) -> LiveObject:
-        """Change the object that a pattern means by hand; BadInput when it is not there or the patch does not fit."""
-        found = self._clusters.get(cluster)
-        key = found.find(pattern) if found else None
-        if found is None or key is None:
-            place = f"{pattern.namespace}/" if pattern.namespace else ""
-            raise BadInput(f"{pattern.kind}/{place}{pattern.name} is not on {cluster}, so it cannot be changed by hand")
-        return found.mutate(key, patch)
 
     def next_change(self) -> datetime | None:
         """When something on any cluster changes by itself next; None when nothing will."""
