@@ -109,9 +109,8 @@ class Workspace:
             commit=commit,
             state_commit=head,
             before=before,
-            after=decision.after,
+            decision=decision,
             faults=wanted.faults,
-            plans=decision.plans,
             operations=operations,
         )
         observations = sorted(decision.inputs.observations.items())

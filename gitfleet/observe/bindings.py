@@ -7,7 +7,7 @@ messages (pkg/controllers/workgenerator; seeds/003), always for the binding's ow
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -26,6 +26,15 @@ UNREACHABLE: Final = "ClusterUnreachable"
 _ORDER: Final = ("RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available", "DiffReported")
 _Told = tuple[str, Status, str, str]
 """(type, status, reason, message) of a condition."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """The objects of a work that are not as they should be."""
+
+    failed: tuple[FailedObject, ...] = ()
+    drifted: tuple[DivergedObject, ...] = ()
+    diffed: tuple[DivergedObject, ...] = ()
 
 
 def observe_binding(
@@ -59,7 +68,7 @@ def _observed(
     """`results` is None when the cluster did not answer."""
     before = list(_before_apply(binding, work))
     if any(status is not Status.TRUE for _, status, _, _ in before):
-        return _settled(binding, before, now, failed=(), drifted=(), diffed=())
+        return _settled(binding, before, now, found=_Found())
     if results is None:
         return _unreachable(binding, work, before, now, error)
     if any(r.standing is Standing.UNSEEN for r in results):
@@ -70,7 +79,7 @@ def _observed(
     if work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
         told = [*before, _diff_reported(results)]
         diffed = _diverged(results, ("FoundDiff",), binding.diffed, now)
-        return _settled(binding, told, now, failed=(), drifted=(), diffed=diffed)
+        return _settled(binding, told, now, found=_Found(diffed=diffed))
     applied = _applied(results)
     told = [*before, applied]
     if applied[1] is Status.TRUE:
@@ -80,9 +89,11 @@ def _observed(
         told,
         now,
         applied_snapshot=work.snapshot if applied[1] is Status.TRUE else None,
-        failed=_failed(results),
-        drifted=_diverged(results, ("FoundDrifts", "InPlace"), binding.drifted, now),
-        diffed=_diverged(results, ("FailedToTakeOver",), binding.diffed, now),
+        found=_Found(
+            failed=_failed(results),
+            drifted=_diverged(results, ("FoundDrifts", "InPlace"), binding.drifted, now),
+            diffed=_diverged(results, ("FailedToTakeOver",), binding.diffed, now),
+        ),
     )
 
 
@@ -179,19 +190,22 @@ def _settled(
     told: Sequence[_Told],
     now: datetime,
     *,
-    failed: tuple[FailedObject, ...],
-    drifted: tuple[DivergedObject, ...],
-    diffed: tuple[DivergedObject, ...],
+    found: _Found,
     applied_snapshot: str | None = None,
 ) -> Binding:
     """The binding with what was found; the very same one where it says all of that already."""
     conditions = _conditions(binding, told, now, keep=("RolloutStarted",))
     applied = applied_snapshot or binding.applied_snapshot
     said = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
-    if said == (conditions, failed, drifted, diffed, applied):
+    if said == (conditions, found.failed, found.drifted, found.diffed, applied):
         return binding
     return replace(
-        binding, conditions=conditions, failed=failed, drifted=drifted, diffed=diffed, applied_snapshot=applied
+        binding,
+        conditions=conditions,
+        failed=found.failed,
+        drifted=found.drifted,
+        diffed=found.diffed,
+        applied_snapshot=applied,
     )
 
 

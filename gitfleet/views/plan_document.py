@@ -14,6 +14,7 @@ from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.masking import masked_object
 from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
@@ -29,12 +30,12 @@ def plan_document(
     commit: str,
     state_commit: str | None,
     before: FleetState,
-    after: FleetState,
+    decision: Decision,
     faults: Sequence[Fault],
-    plans: Mapping[PlacementKey, RolloutPlan],
     operations: Iterable[Operation],
 ) -> dict[str, Any]:
     """The Plan as JSON values, placements in key order; a placement that ends with this plan is listed too."""
+    after = decision.after
     by_placement: dict[PlacementKey, list[Operation]] = {}
     for operation in operations:
         by_placement.setdefault(operation.placement, []).append(operation)
@@ -45,7 +46,7 @@ def plan_document(
                 key,
                 after.placements.get(key) or before.placements[key],
                 before.placements.get(key),
-                plans.get(key),
+                decision.plans.get(key),
                 by_placement.get(key, []),
             ),
             "moves": moves_document(key, before, after),

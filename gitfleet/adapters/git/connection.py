@@ -32,15 +32,26 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Limits of time and size.
+
+    `network_seconds` is for one fetch or push, `lock_seconds` for the wait for another process, `largest_fetch_bytes`
+    for one file that a fetch may write (Linux).
+    """
+
+    network_seconds: float = 120.0
+    lock_seconds: float = 300.0
+    largest_fetch_bytes: int = 2 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionSettings:
     """How to reach one remote; see `GitRemote` for what each means."""
 
     url: str = field(repr=False)  # it may hold a password
     mirror_dir: Path
     credentials: GitCredentials | None = None
-    network_seconds: float = 120.0
-    lock_seconds: float = 300.0
-    largest_fetch_bytes: int = 2 << 30
+    bounds: Bounds = Bounds()
     use_git_config: bool = False
 
 
@@ -54,7 +65,7 @@ class Connection:
             # What was given says how to reach the host; who we are stands in the address.
             credentials = replace(credentials, username=inside.username, password=inside.password)
         self.mask = Mask(credentials)
-        self.mirror = Mirror(settings.mirror_dir, lock_seconds=settings.lock_seconds)
+        self.mirror = Mirror(settings.mirror_dir, lock_seconds=settings.bounds.lock_seconds)
         self._settings = replace(settings, credentials=credentials)
         environment = git_environment(
             str(self.mirror.git_dir),
@@ -128,7 +139,7 @@ class Connection:
             "push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", "--no-follow-tags",
             f"--force-with-lease={ref}:{expected or ''}", *self._service("receive-pack"),
             "--", self.address.url, f"{commit}:{ref}",
-            seconds=self._settings.network_seconds, hold=hold,
+            seconds=self._settings.bounds.network_seconds, hold=hold,
         )  # fmt: skip
 
     def checked_out(self, branch: str) -> bool:
@@ -173,17 +184,19 @@ class Connection:
                 pass
         return self._git.run(
             "ls-remote", "--quiet", "--heads", *self._service("upload-pack"), "--", self.address.url,
-            seconds=self._settings.network_seconds,
+            seconds=self._settings.bounds.network_seconds,
         )  # fmt: skip
 
     def _fetch(self, refspec: str, *, hold: int) -> Answer:
         return self._git.run(
             *_FETCH, *self._service("upload-pack"), "--", self.address.url, refspec,
-            seconds=self._settings.network_seconds, file_bytes=self._settings.largest_fetch_bytes, hold=hold,
+            seconds=self._settings.bounds.network_seconds,
+            file_bytes=self._settings.bounds.largest_fetch_bytes,
+            hold=hold,
         )  # fmt: skip
 
     def _fetch_fault(self, answer: Answer) -> GitfleetError:
-        limit_bytes = self._settings.largest_fetch_bytes
+        limit_bytes = self._settings.bounds.largest_fetch_bytes
         # git does not say that the system stopped it at the limit; the file that it was writing does.
         if self.mirror.largest_unfinished_bytes() >= limit_bytes:
             self._clear()

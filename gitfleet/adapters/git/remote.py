@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gitfleet.adapters.git import imports
-from gitfleet.adapters.git.connection import Connection, ConnectionSettings
+from gitfleet.adapters.git.connection import Bounds, Connection, ConnectionSettings
 from gitfleet.adapters.git.credentials import GitCredentials
 from gitfleet.adapters.git.mirror import BRANCHES, PENDING
 from gitfleet.adapters.git.pushes import checked_out, judge_push
@@ -34,8 +34,7 @@ class GitRemote(GitReader):
     `url` is an https, http, ssh, git or file URL, or the path of a local repository (work tree or bare), which is
     treated as a remote: its work tree and index are never touched and its hooks never run. `mirror_dir` is a folder
     of gitfleet's own; several processes and threads (each with its own instance) may share it.
-    `network_seconds` bounds one fetch or push, `lock_seconds` the wait for another process, `largest_fetch_bytes` one
-    file that a fetch may write (Linux). With `use_git_config` the user's own git settings and credential helpers count.
+    `bounds` limit time and size. With `use_git_config` the user's own git settings and credential helpers count.
     Raises BadInput for an address that is not acceptable and MissingPart without git or a usable folder.
     """
 
@@ -45,18 +44,14 @@ class GitRemote(GitReader):
         mirror_dir: Path,
         *,
         credentials: GitCredentials | None = None,
-        network_seconds: float = 120.0,
-        lock_seconds: float = 300.0,
-        largest_fetch_bytes: int = 2 << 30,
+        bounds: Bounds = Bounds(),  # noqa: B008 - a frozen value
         use_git_config: bool = False,
     ) -> None:
         self._settings = ConnectionSettings(
             url=url,
             mirror_dir=Path(mirror_dir),
             credentials=credentials,
-            network_seconds=network_seconds,
-            lock_seconds=lock_seconds,
-            largest_fetch_bytes=largest_fetch_bytes,
+            bounds=bounds,
             use_git_config=use_git_config,
         )
         super().__init__(Connection(self._settings))
@@ -76,9 +71,7 @@ class GitRemote(GitReader):
             settings.url,
             settings.mirror_dir,
             credentials=settings.credentials,
-            network_seconds=settings.network_seconds,
-            lock_seconds=settings.lock_seconds,
-            largest_fetch_bytes=settings.largest_fetch_bytes,
+            bounds=settings.bounds,
             use_git_config=settings.use_git_config,
         )
 

@@ -45,7 +45,7 @@ class Observer:
     def probe(self) -> tuple[bool, str]:
         """(whether the server says that it is ready, why not). ClusterUnreachable when it does not answer at all, or
         refuses the credentials."""
-        answer = self._wire.send("GET", "/readyz", accept="*/*")
+        answer = self._wire.send("GET", "/readyz", headers={"Accept": "*/*"})
         if answer.status in (403, 404):
             # Not everybody may ask for its health; everybody who may log in may ask for its version.
             answer = self._wire.send("GET", "/version")
@@ -156,7 +156,7 @@ class Observer:
     def _pages(self, path: str, *, accept: str = JSON) -> Iterator[Response]:
         query: dict[str, str] = {"limit": str(_PAGE)}
         for _ in range(_MOST_PAGES):
-            answer = self._wire.send("GET", path, query, accept=accept, limit=_LARGEST_PAGE)
+            answer = self._wire.send("GET", path, query, headers={"Accept": accept}, limit=_LARGEST_PAGE)
             yield answer
             if not answer.ok:
                 return

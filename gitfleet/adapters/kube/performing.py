@@ -94,7 +94,7 @@ class Performer:
             "fieldValidation": "Strict",
         }
         path = resource.path(operation.key.namespace, operation.key.name)
-        answer = self._wire.send("PATCH", path, query, body=_body_of(operation), content_type=APPLY_PATCH)
+        answer = self._wire.send("PATCH", path, query, body=_body_of(operation), headers={"Content-Type": APPLY_PATCH})
         if answer.ok:
             live = LiveObject(operation.key, answer.json())
             return Outcome(operation=operation, ok=True, code="Applied", live=live)

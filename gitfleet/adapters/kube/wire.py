@@ -65,8 +65,7 @@ class Wire:
         query: Mapping[str, str] | None = None,
         *,
         body: JsonObject | None = None,
-        content_type: str = JSON,
-        accept: str = JSON,
+        headers: Mapping[str, str] | None = None,
         limit: int = 8 * MIB,
     ) -> Response:
         """One request, tried again while the server is busy or its connection breaks: only send what may be sent twice.
@@ -74,10 +73,11 @@ class Wire:
         `path` is already quoted. ClusterUnreachable when no answer came; an answer larger than `limit` bytes counts as
         status 413. MissingPart or Forbidden when there is no login to send.
         """
-        headers = {"User-Agent": f"gitfleet/{__version__}", "Accept": accept}
+        sent = {"User-Agent": f"gitfleet/{__version__}", "Accept": JSON}
         if body is not None:
-            headers["Content-Type"] = content_type
-        request = Request(method=method, path=path, query=query or {}, headers=headers, body=body, limit=limit)
+            sent["Content-Type"] = JSON
+        sent |= headers or {}
+        request = Request(method=method, path=path, query=query or {}, headers=sent, body=body, limit=limit)
         tries = self.patience.tries
         while True:
             tries -= 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git.connection import Bounds
 from gitfleet.errors import BadInput
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, clone_with_work_tree, git, two_on
 
@@ -181,7 +182,7 @@ def test_a_tree_that_unfolds_without_end_is_stopped(file_hub: Hub, monkeypatch: 
 
 def test_a_fetch_of_too_many_bytes_is_stopped(file_hub: Hub, tmp_path: Path) -> None:
     file_hub.seed({f"f{n}": os.urandom(20_000) for n in range(150)})
-    small = GitRemote(str(file_hub.path), tmp_path / "small", largest_fetch_bytes=1 << 20)
+    small = GitRemote(str(file_hub.path), tmp_path / "small", bounds=Bounds(largest_fetch_bytes=1 << 20))
     with pytest.raises(BadInput, match="more than 1 MiB"):
         small.fetch()
     assert not list((tmp_path / "small" / "mirror.git").rglob("*.pack"))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.git import GitCredentials, GitRemote
+from gitfleet.adapters.git.connection import Bounds
 from gitfleet.errors import BadInput, Forbidden, LostRace, RemoteUnreachable
 from tests.adapters.git.hubs import STATE, change, unsound
 from tests.realparts.git_http import GitHttpServer
@@ -156,7 +157,7 @@ def test_a_race_in_the_middle_of_a_push_is_lost(git_http: GitHttpServer, tmp_pat
 def test_a_slow_server_is_given_up(git_http: GitHttpServer, tmp_path: Path) -> None:
     git_http.create("hub")
     git_http.latency = 3.0
-    remote = GitRemote(git_http.url("hub"), tmp_path / "mirror", network_seconds=0.3)
+    remote = GitRemote(git_http.url("hub"), tmp_path / "mirror", bounds=Bounds(network_seconds=0.3))
     with pytest.raises(RemoteUnreachable, match="took too long"):
         remote.fetch()
     git_http.latency = 0.0

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git.connection import Bounds
 from gitfleet.errors import LostRace, RemoteUnreachable, RetryLater
 from gitfleet.simulation.memory_trees import blob_id
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, git, unsound
@@ -212,7 +213,7 @@ def test_processes_may_be_killed_at_any_moment(tmp_path: Path) -> None:
         time.sleep(0.5 + round_number * 0.037)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        remote = GitRemote(str(path), tmp_path / "m", lock_seconds=10)
+        remote = GitRemote(str(path), tmp_path / "m", bounds=Bounds(lock_seconds=10))
         head = remote.fetch().get("count")
         remote.commit(change("probe", remote.fetch().get("probe"), {"round": b"%d" % round_number}))
         if head:
@@ -225,7 +226,7 @@ def test_processes_may_be_killed_at_any_moment(tmp_path: Path) -> None:
 def test_waiting_for_the_mirror_has_an_end(file_hub: Hub) -> None:
     assert isinstance(file_hub.repo, GitRemote)
     assert file_hub.path
-    hurried = GitRemote(str(file_hub.path), file_hub.path.parent / "one", lock_seconds=0.1)
+    hurried = GitRemote(str(file_hub.path), file_hub.path.parent / "one", bounds=Bounds(lock_seconds=0.1))
     entered, leave = threading.Event(), threading.Event()
 
     def occupy() -> None:
