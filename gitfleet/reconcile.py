@@ -95,7 +95,7 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
         works=rendered,
         plans=planned,
         bindings=shared.digests,
-        fleet=index,
+        fleet=None if failures.found else index,  # a cluster that could not be judged is judged again
         placements=placing.PlacementsMemo(facts=facts, seen=seen, decided=decided),
     )
 
@@ -134,7 +134,9 @@ def plan_operations(
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
     planned, plans = apply.plan_fleet(after, decision.works, observations, removing, memo.plans, failures)
     inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
-    recorded = status.with_failures(replace(after, inventory=inventory), after, failures, decision.inputs.now)
+    recorded = status.with_failures(
+        replace(after, inventory=inventory), decision.inputs.before, failures, decision.inputs.now
+    )
     inputs = replace(decision.inputs, observations=observations)
     again = frozenset(closer)
     decided = replace(decision, after=recorded, inputs=inputs, observed_again=again, failures=failures.found)
@@ -146,7 +148,7 @@ def settle(
 ) -> tuple[FleetState, tuple[Failure, ...]]:
     """The state after the operations: what the servers answered, what is gone, and the conditions that follow; and
     what could not be settled."""
-    after, failures = decision.after, Failures(decision.failures)
+    after, failures = decision.after, Failures()
     settled = apply.settle_all(after.inventory, operations, outcomes, failures)
     inventory = rollout.release_left(settled, after.clusters, now)
     left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
@@ -161,4 +163,4 @@ def settle(
             records[key] = record
     clusters = rollout.without_left(after.clusters, records.values(), inventory)
     state = replace(after, placements=records, inventory=inventory, clusters=clusters, left_behind=left_behind)
-    return status.with_failures(state, after, failures, now), failures.found
+    return status.with_unsettled(state, after, failures, now), failures.found

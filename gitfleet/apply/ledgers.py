@@ -74,11 +74,11 @@ def settle_inventory(
     for outcome in outcomes:
         if outcome.ok:
             subject = Subject.of_object(outcome.operation.key, outcome.operation.cluster)
-            contained.contain(subject, None, _settle, entries, outcome)
+            contained.contain(subject, None, _settle_one, outcome, entries)
     return inventory if entries == before else _ordered(entries)
 
 
-def _settle(entries: dict[Identity, InventoryEntry], outcome: Outcome) -> None:
+def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry]) -> None:
     operation = outcome.operation
     if isinstance(operation, Create | Update) and outcome.live is not None:
         entries[operation.key.identity] = InventoryEntry(

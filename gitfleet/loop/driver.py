@@ -179,7 +179,7 @@ class Driver:
             for key, record in after.placements.items()
             for sentence in rollout.waiting_for(record, decision.plans.get(key))
         )
-        waiting = (*(f"{failure.subject}: {failure.sentence}" for failure in failures), *rolling)
+        waiting = (*(f"{failure.subject}: {failure.sentence}" for failure in (*decision.failures, *failures)), *rolling)
         result = ReconcileResult(
             commit=inputs.desired.commit,
             state_head=reported,

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Status, find_condition, set_condition
+from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Origin
 from gitfleet.model.desired import Desired
@@ -18,9 +18,44 @@ from gitfleet.status.vocabulary import SCHEDULED, type_of
 
 OBSERVED: Final = "Observed"
 """A member's condition that is there, and False, only while what was seen of it could not be taken in."""
+SETTLED: Final = "Settled"
+"""The same of a placement or a member, while what was performed for it could not be taken in. Each step sets and drops
+its own condition alone, so that a failure that lasts makes one commit and not one a step."""
 
 
-def hold_placement(record: PlacementRecord, failure: Failure, now: datetime) -> PlacementRecord:
+def with_failures(state: FleetState, before: FleetState, failures: Failures, now: datetime) -> FleetState:
+    """The decided state in which every placement and cluster that failed says so, and no other; `before` is the state
+    that was decided on."""
+    placements = dict(state.placements)
+    for key, record in state.placements.items():
+        failure = failures.of(Subject.of_placement(key))
+        if failure is not None:
+            placements[key] = keep(before.placements.get(key, record), _held(record, failure, now))
+    clusters = {
+        name: _marked_cluster(cluster, before.clusters.get(name), OBSERVED, failures, now)
+        for name, cluster in state.clusters.items()
+    }
+    return replace(state, placements=placements, clusters=clusters)
+
+
+def with_unsettled(state: FleetState, before: FleetState, failures: Failures, now: datetime) -> FleetState:
+    """The settled state in which every placement and cluster that could not be settled says so, and no other."""
+    placements = dict(state.placements)
+    for key, record in state.placements.items():
+        type_ = type_of(key, SETTLED)
+        failure, generation = failures.of(Subject.of_placement(key)), record.placement.generation
+        known = find_condition(before.placements[key].conditions, type_) if key in before.placements else None
+        conditions = _marked(record.conditions, type_, known, failure, generation, now)
+        if conditions is not record.conditions:
+            placements[key] = keep(before.placements.get(key, record), replace(record, conditions=conditions))
+    clusters = {
+        name: _marked_cluster(cluster, before.clusters.get(name), SETTLED, failures, now)
+        for name, cluster in state.clusters.items()
+    }
+    return replace(state, placements=placements, clusters=clusters)
+
+
+def _held(record: PlacementRecord, failure: Failure, now: datetime) -> PlacementRecord:
     """The record as it is, with Scheduled False; it is scheduled anew as soon as it can be decided again."""
     condition = Condition(
         type=type_of(record.placement.key, SCHEDULED),
@@ -33,43 +68,40 @@ def hold_placement(record: PlacementRecord, failure: Failure, now: datetime) -> 
     return replace(record, conditions=set_condition(record.conditions, condition), schedule_key="")
 
 
-def mark_cluster(
-    cluster: MemberCluster, before: MemberCluster | None, failure: Failure | None, now: datetime
+def _marked_cluster(
+    cluster: MemberCluster, before: MemberCluster | None, type_: str, failures: Failures, now: datetime
 ) -> MemberCluster:
-    """The member with its condition Observed, or without it when nothing failed; `before` tells since when it stands.
-
-    The very same value when nothing is to be said.
-    """
-    others = tuple(c for c in cluster.status.conditions if c.type != OBSERVED)
-    if failure is None:
-        if len(others) == len(cluster.status.conditions):
-            return cluster
-        return replace(cluster, status=replace(cluster.status, conditions=others))
-    known = find_condition(before.status.conditions, OBSERVED) if before is not None else None
-    condition = Condition(
-        type=OBSERVED,
-        status=Status.FALSE,
-        reason=INTERNAL_ERROR,
-        message=f"what was seen of the cluster could not be taken in: {failure.sentence}",
-        last_transition_time=known.last_transition_time if known is not None else now,
-        observed_generation=cluster.generation,
-    )
-    marked = replace(cluster, status=replace(cluster.status, conditions=(*others, condition)))
+    failure = failures.of(Subject("MemberCluster", cluster.name))
+    known = find_condition(before.status.conditions, type_) if before is not None else None
+    conditions = _marked(cluster.status.conditions, type_, known, failure, cluster.generation, now)
+    if conditions is cluster.status.conditions:
+        return cluster
+    marked = replace(cluster, status=replace(cluster.status, conditions=conditions))
     return before if before is not None and marked == before else marked
 
 
-def with_failures(state: FleetState, before: FleetState, failures: Failures, now: datetime) -> FleetState:
-    """The state in which every placement and cluster that failed says so, and none that did not."""
-    placements = dict(state.placements)
-    for key, record in state.placements.items():
-        failure = failures.of(Subject.of_placement(key))
-        if failure is not None:
-            placements[key] = keep(before.placements.get(key, record), hold_placement(record, failure, now))
-    clusters: dict[str, MemberCluster] = {}
-    for name, cluster in state.clusters.items():
-        failure = failures.of(Subject("MemberCluster", name))
-        clusters[name] = mark_cluster(cluster, before.clusters.get(name), failure, now)
-    return replace(state, placements=placements, clusters=clusters)
+def _marked(
+    conditions: Conditions,
+    type_: str,
+    known: Condition | None,
+    failure: Failure | None,
+    generation: int,
+    now: datetime,
+) -> Conditions:
+    """The conditions with one of the type that is False, since `known` stands, or (nothing failed) without any; the
+    very same tuple when nothing is to be changed."""
+    others = tuple(c for c in conditions if c.type != type_)
+    if failure is None:
+        return conditions if len(others) == len(conditions) else others
+    condition = Condition(
+        type=type_,
+        status=Status.FALSE,
+        reason=INTERNAL_ERROR,
+        message=f"what was seen or done could not be taken in: {failure.sentence}",
+        last_transition_time=known.last_transition_time if known is not None else now,
+        observed_generation=generation,
+    )
+    return (*others, condition)
 
 
 def faults_of(failures: Failures, state: FleetState, wanted: Desired) -> tuple[Fault, ...]:
