@@ -2,7 +2,7 @@
 
     read(cls, body) -> (value | None, breaks)    what people wrote: every error at once, each with its field
     read_state(cls, body) -> value               what gitfleet wrote itself; Misshapen when it is not that
-    write(value) -> dict                         camelCase, defaults left out
+    write(value) -> dict                         camelCase, defaults left out; write_as(type, value) for a list of them
     json_schema(cls) -> dict                     for editors
     dotted(location) -> str                      a field as people write it
 
@@ -15,6 +15,17 @@ from gitfleet.api.annotations import Break, Location
 from gitfleet.api.reading import read, read_state
 from gitfleet.api.schemas import json_schema
 from gitfleet.api.sentences import Misshapen, dotted, without_nulls
-from gitfleet.api.writing import write
+from gitfleet.api.writing import write, write_as
 
-__all__ = ["Break", "Location", "Misshapen", "dotted", "json_schema", "read", "read_state", "without_nulls", "write"]
+__all__ = [
+    "Break",
+    "Location",
+    "Misshapen",
+    "dotted",
+    "json_schema",
+    "read",
+    "read_state",
+    "without_nulls",
+    "write",
+    "write_as",
+]

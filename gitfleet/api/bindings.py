@@ -4,16 +4,58 @@ model)."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from typing import Annotated, Any, Final
 
+from gitfleet.api.annotations import At, Default, Form, Inline
 from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.layout import document
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import ApplyStrategy, PlacementKey
+from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, ApplyStrategy, PlacementKey
+from gitfleet.api.values import Time
+
+PREVIOUS_STATE: Final = "kubernetes-fleet.io/previous-binding-state"
+
+
+def _read_mapping(*keys: str) -> Any:
+    """A reader of mappings of texts: the values of the keys, None for those that are not there."""
+
+    def read(item: Any) -> tuple[str | None, ...]:
+        if not isinstance(item, dict) or any(not isinstance(item.get(key, ""), str) for key in keys):
+            raise ValueError(f"must be a mapping of texts with {', '.join(keys)}")
+        if keys[0] not in item:
+            raise ValueError(f"needs {keys[0]}")
+        return tuple(item.get(key) for key in keys)
+
+    return read
+
+
+def _write_mapping(*keys: str) -> Any:
+    return lambda texts: {key: text for key, text in zip(keys, texts, strict=True) if text is not None}
+
+
+def _read_reference(item: Any) -> str:
+    name, namespace = _read_mapping("name", "namespace")(item)
+    return name if namespace is None else f"{namespace}/{name}"
+
+
+def _write_reference(reference: str) -> dict[str, str]:
+    namespace, slash, name = reference.rpartition("/")
+    return {"name": name, "namespace": namespace} if slash else {"name": name}
+
+
+def _texts(*keys: str) -> Form:
+    properties = {key: {"type": "string"} for key in keys}
+    return Form(_read_mapping(*keys), {"type": "object", "properties": properties}, _write_mapping(*keys))
+
 
 PinnedLabels = tuple[tuple[str, str | None], ...]
 """Labels of a cluster by key; None: the cluster had no such label."""
+References = tuple[Annotated[str, Form(_read_reference, {"type": "object"}, _write_reference)], ...]
+"""`namespace/name`, in files KubeFleet's NamespacedName."""
+Detail = tuple[str, str | None, str | None]
+"""A path, its value in the member, its value in the hub."""
 
 
 class BindingState(StrEnum):
@@ -26,10 +68,10 @@ class BindingState(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class ClusterScore:
-    """KubeFleet's clusterScore, compared in this order."""
+    """KubeFleet's clusterScore, compared in this order; the spread score is called `priorityScore` in files."""
 
-    topology_spread: int = 0
-    affinity: int = 0
+    topology_spread: Annotated[int, At("priorityScore")] = 0
+    affinity: Annotated[int, At("affinityScore")] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,33 +79,64 @@ class ClusterDecision:
     """Why a cluster was chosen or not. `refused_by` names the plug-in that refused it, None when it was chosen or
     outscored."""
 
-    cluster: str
+    cluster: Annotated[str, At("clusterName")]
     selected: bool
-    score: ClusterScore | None = None
+    score: Annotated[ClusterScore | None, At("clusterScore")] = None
     reason: str = ""
     refused_by: str | None = None
 
 
+@document(derived={("condition", "status"): lambda _: "False"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedObject:
     """An object that could not be applied or is not available: `condition` is Applied or Available."""
 
-    key: ObjectKey
-    condition: str
-    reason: str
-    message: str
+    key: Annotated[ObjectKey, Inline()]
+    condition: Annotated[str, At("condition", "type")]
+    reason: Annotated[str, At("condition", "reason"), Default("")]
+    message: Annotated[str, At("condition", "message"), Default("")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DivergedObject:
-    """A drifted or diffed object: `details` are (path, value in member, value in hub), secrets masked."""
+    """A drifted or diffed object: what both have. `details` are (path, value in member, value in hub), secrets
+    masked."""
 
-    key: ObjectKey
-    details: tuple[tuple[str, str | None, str | None], ...]
-    observed: datetime
-    first_observed: datetime
+    key: Annotated[ObjectKey, Inline()]
+    details: tuple[Detail, ...]
+    observed: Annotated[Time, At("observationTime")]
+    first_observed: Time
 
 
+_DETAIL: Final = _texts("path", "valueInMember", "valueInHub")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftedObject(DivergedObject):
+    """An object that somebody changed on the member since it was applied."""
+
+    details: Annotated[tuple[Annotated[Detail, _DETAIL], ...], At("observedDrifts")]
+    first_observed: Annotated[Time, At("firstDriftedObservedTime")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffedObject(DivergedObject):
+    """An object that differs from its manifest, and that gitfleet only compares or may not take over."""
+
+    details: Annotated[tuple[Annotated[Detail, _DETAIL], ...], At("observedDiffs")]
+    first_observed: Annotated[Time, At("firstDiffedObservedTime")]
+
+
+OWNER: Final = Inline(paths={"namespace": ("metadata", "namespace"), "name": ("metadata", "labels", PARENT_LABEL)})
+"""The placement to which an object belongs: its own namespace, and a label."""
+
+
+def _identify(binding: Binding) -> tuple[str, str]:
+    kind = "ResourceBinding" if binding.placement.namespace else "ClusterResourceBinding"
+    return f"{PLACEMENT_GROUP}/v1beta1", kind
+
+
+@document("spec", identify=_identify, derived={("metadata", "name"): lambda binding: binding.name})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
     """One (placement, cluster).
@@ -75,24 +148,24 @@ class Binding:
     the overrides saw on the cluster at the last rollout: other labels change nothing there before the next one.
     """
 
-    placement: PlacementKey
-    cluster: str
+    placement: Annotated[PlacementKey, OWNER]
+    cluster: Annotated[str, At("spec", "targetCluster")]
     state: BindingState
-    policy_snapshot: str
-    previous_state: BindingState | None = None
-    resource_snapshot: str | None = None
-    cluster_resource_overrides: tuple[str, ...] = ()
-    resource_overrides: tuple[str, ...] = ()
+    policy_snapshot: Annotated[str, At("spec", "schedulingPolicySnapshotName")]
+    previous_state: Annotated[BindingState | None, At("metadata", "annotations", PREVIOUS_STATE)] = None
+    resource_snapshot: Annotated[str | None, At("spec", "resourceSnapshotName")] = None
+    cluster_resource_overrides: Annotated[tuple[str, ...], At("spec", "clusterResourceOverrideSnapshots")] = ()
+    resource_overrides: Annotated[References, At("spec", "resourceOverrideSnapshots")] = ()
     apply_strategy: ApplyStrategy = ApplyStrategy()
-    decision: ClusterDecision | None = None
-    generation: int = 1
-    conditions: Conditions = ()
-    failed: tuple[FailedObject, ...] = ()
-    drifted: tuple[DivergedObject, ...] = ()
-    diffed: tuple[DivergedObject, ...] = ()
-    applied_snapshot: str | None = None
-    deleting: datetime | None = None
-    override_labels: PinnedLabels = ()
+    decision: Annotated[ClusterDecision | None, At("spec", "clusterDecision")] = None
+    generation: Annotated[int, At("metadata", "generation")] = 1
+    conditions: Annotated[Conditions, At("status", "conditions")] = ()
+    failed: Annotated[tuple[FailedObject, ...], At("status", "failedPlacements")] = ()
+    drifted: Annotated[tuple[DriftedObject, ...], At("status", "driftedPlacements")] = ()
+    diffed: Annotated[tuple[DiffedObject, ...], At("status", "diffedPlacements")] = ()
+    applied_snapshot: Annotated[str | None, At("status", "appliedResourceSnapshotName")] = None
+    deleting: Annotated[Time | None, At("metadata", "deletionTimestamp")] = None
+    override_labels: tuple[Annotated[tuple[str, str | None], _texts("key", "value")], ...] = ()
 
     @property
     def name(self) -> str:

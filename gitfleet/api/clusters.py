@@ -139,7 +139,11 @@ class ClusterStatus:
     agent: Annotated[AgentStatus | None, FIRST_OF_LIST, At("agentStatus")] = None
 
 
-@document("spec", identify=lambda _: (f"{CLUSTER_GROUP}/v1beta1", "MemberCluster"))
+@document(
+    "spec",
+    identify=lambda _: (f"{CLUSTER_GROUP}/v1beta1", "MemberCluster"),
+    derived={("metadata", "generation"): lambda cluster: cluster.generation},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberCluster:
     """One cluster of the fleet: its labels and taints, how to reach it, and what is known of it.

@@ -21,7 +21,7 @@ class Status(StrEnum):
     UNKNOWN = "Unknown"
 
 
-@document(tolerated={"lastUpdateTime": Time})
+@document(tolerated={"lastUpdateTime": Time}, shared=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
     """metav1.Condition: `observed_generation` says for which generation of the object it was seen.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
+
+from gitfleet.api.annotations import At, Default
 
 
 class Severity(StrEnum):
@@ -23,8 +26,8 @@ class Fault:
 
     path: str
     line: int
-    object: str
-    field: str
+    object: Annotated[str, Default("")]
+    field: Annotated[str, Default("")]
     message: str
     severity: Severity = Severity.ERROR
 
@@ -48,6 +51,6 @@ class LastGood:
     read.
     """
 
-    blob: str
-    documents: tuple[int, ...]
-    path: str = ""
+    blob: Annotated[str, Default("")]
+    documents: Annotated[tuple[int, ...], Default(())]
+    path: Annotated[str, At("writtenIn")] = ""

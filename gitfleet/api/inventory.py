@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from gitfleet.api.annotations import Inline
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import OwnerText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +20,8 @@ class InventoryEntry:
     be applied again. It leaves only when the server says NotFound, or by a release that is reported.
     """
 
-    key: ObjectKey
-    placement: PlacementKey
+    key: Annotated[ObjectKey, Inline()]
+    placement: OwnerText
     uid: str | None = None
     applied_digest: str | None = None
     shape_digest: str | None = None

@@ -20,13 +20,16 @@ class Document:
 
     `section` is the mapping in which its fields stand unless they say otherwise. `identify` gives apiVersion and kind
     of a value that is a file of its own. `lenient` classes let unknown fields through, also where people wrote them;
-    `tolerated` are fields that are checked and not taken.
+    `tolerated` are fields that are checked and not taken, `derived` such that are written for people and not read.
+    Equal values of `shared` classes are one object when they are read together from the state branch.
     """
 
     section: Path = ()
     tolerated: Mapping[str, Any] = field(default_factory=dict)
     identify: Callable[[Any], tuple[str, str]] | None = None
     lenient: bool = False
+    shared: bool = False
+    derived: Mapping[Path, Callable[[Any], Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +78,20 @@ def document(
     identify: Callable[[Any], tuple[str, str]] | None = None,
     lenient: bool = False,
     tolerated: Mapping[str, Any] | None = None,
+    derived: Mapping[Path, Callable[[Any], Any]] | None = None,
+    shared: bool = False,
 ) -> Callable[[_Class], _Class]:
     """Say of a dataclass what `Document` has; a class without it is a plain mapping of its fields."""
 
     def mark(cls: _Class) -> _Class:
-        _DOCUMENTS[cls] = Document(section=section, identify=identify, lenient=lenient, tolerated=tolerated or {})
+        _DOCUMENTS[cls] = Document(
+            section=section,
+            identify=identify,
+            lenient=lenient,
+            tolerated=tolerated or {},
+            derived=derived or {},
+            shared=shared,
+        )
         return cls
 
     return mark

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
+from gitfleet.api.annotations import Default
 from gitfleet.formats.json_values import JsonObject as JsonObject
 from gitfleet.formats.json_values import JsonValue as JsonValue
 
@@ -24,10 +26,10 @@ class GroupKind:
 class ObjectKey:
     """What names one object in one cluster: group ("" = core), version, kind, namespace ("" = cluster-scoped), name."""
 
-    group: str
+    group: Annotated[str, Default("")]
     version: str
     kind: str
-    namespace: str
+    namespace: Annotated[str, Default("")]
     name: str
 
     @property

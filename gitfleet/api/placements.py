@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At, Break, Default, Inline, Location, OneOf, Only
+from gitfleet.api.annotations import Accept, At, Break, Default, Form, Inline, Location, OneOf, Only
 from gitfleet.api.cluster_selectors import ClusterAffinity
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
@@ -33,6 +33,8 @@ from gitfleet.api.values import (
 from gitfleet.formats.int_or_percent import is_zero
 
 PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
+PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
+"""The label that names the placement to which an object belongs."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,6 +51,17 @@ class PlacementKey:
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def _read_key(text: Any) -> PlacementKey:
+    if not isinstance(text, str) or not text:
+        raise ValueError("must be text: a placement, as name or namespace/name")
+    namespace, _, name = text.rpartition("/")
+    return PlacementKey(namespace, name)
+
+
+OwnerText = Annotated[PlacementKey, Form(_read_key, {"type": "string"}, str)]
+"""A placement as one text: `name` or `namespace/name`."""
 
 
 def api_version_of(key: PlacementKey) -> str:
@@ -243,7 +256,11 @@ class RolloutStrategy:
         return self.type is RolloutStrategyType.EXTERNAL
 
 
-@document("spec", identify=lambda placement: (api_version_of(placement.key), placement.key.kind))
+@document(
+    "spec",
+    identify=lambda placement: (api_version_of(placement.key), placement.key.kind),
+    derived={("metadata", "generation"): lambda placement: placement.generation},
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
     """ClusterResourcePlacement (namespace "") or ResourcePlacement.

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import annotated_types as limits
@@ -75,7 +75,7 @@ def _sound(cls: type, body: Any) -> Any:
 def read_state(cls: type[_T], body: Any) -> _T:
     """The value of what gitfleet wrote; Misshapen with one sentence that names the first wrong field."""
     try:
-        value: _T = _validators(cls, Profile.STATE).validate_python(body)
+        value: _T = _validators(cls, Profile.STATE).validate_python(body, context={})
     except ValidationError as error:
         location, sentence = breaks_of(error, cls)[0]
         raise Misshapen(f"`{dotted(location)}` {sentence}") from None
@@ -175,9 +175,24 @@ def _class_schema(layout: Layout, cls: Any, profile: Profile) -> CoreSchema:
     fields = [item for item in layout.fields if profile is Profile.STATE or item.only is not Only.STATE]
     extra: Any = "ignore" if profile is Profile.STATE or layout.document.lenient else "forbid"
     if layout.plain and len(fields) == len(layout.fields) and not (layout.document.tolerated and extra == "forbid"):
-        return _plain_schema(cls, fields, extra, profile)
+        schema = _plain_schema(cls, fields, extra, profile)
+        if profile is Profile.STATE and layout.document.shared:
+            return core_schema.with_info_wrap_validator_function(partial(_shared, cls), schema)
+        return schema
     body = _sections(layout, fields, extra, profile)
     return core_schema.no_info_after_validator_function(_builder(cls, layout, fields, profile), body)
+
+
+def _shared(cls: Any, item: Any, read_item: Any, info: Any) -> Any:
+    """A value that was read before in the same call, by what its mapping holds."""
+    try:
+        key = (cls, *item.items())
+        found = info.context.get(key)
+    except (AttributeError, TypeError):  # no mapping, or one that holds others
+        return read_item(item)
+    if found is None:
+        found = info.context[key] = read_item(item)
+    return found
 
 
 def _defaulted(item: Field, profile: Profile) -> CoreSchema:

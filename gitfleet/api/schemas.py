@@ -14,7 +14,7 @@ import annotated_types as limits
 from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Check, Form, OneOf, Only
 from gitfleet.api.layout import Field, find, layout_of, parts_of
 from gitfleet.api.reading import METADATA
-from gitfleet.api.writing import write_field
+from gitfleet.api.writing import write_as
 
 _SCALARS: Final[Mapping[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -77,7 +77,7 @@ def _field_schema(item: Field, definitions: dict[str, Any]) -> dict[str, Any]:
     schema = _schema(item.type, definitions)
     if item.required or item.absent is None or item.absent is Absent.ABSENT:
         return schema
-    return {**schema, "default": write_field(item.type, item.absent)}
+    return {**schema, "default": write_as(item.type, item.absent)}
 
 
 def _schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:

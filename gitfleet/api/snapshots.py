@@ -4,11 +4,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Annotated, Final
 
+from gitfleet.api.annotations import At, Default, Inline, Only
+from gitfleet.api.bindings import OWNER
+from gitfleet.api.layout import document
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.overrides import Override
-from gitfleet.api.placements import PlacementKey, PlacementPolicy
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, api_version_of
+from gitfleet.api.values import BytesText, IndexText, Time
+
+_RESOURCE_INDEX: Final = "kubernetes-fleet.io/resource-index"
+_RESOURCE_HASH: Final = "kubernetes-fleet.io/resource-hash"
+_COUNT: Final = "kubernetes-fleet.io/number-of-resource-snapshots"
+_POLICY_INDEX: Final = "kubernetes-fleet.io/policy-index"
+_GENERATION: Final = "kubernetes-fleet.io/CRP-generation"
+_CLUSTERS: Final = "kubernetes-fleet.io/number-of-clusters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +31,25 @@ class DocumentRef:
     """
 
     path: str
-    blob: str
-    document: int
-    key: ObjectKey
-    rendered: bool = False
+    blob: Annotated[str, Default("")]
+    document: Annotated[int, Default(0)]
+    key: Annotated[ObjectKey, Inline()]
+    rendered: Annotated[bool, Only.MEMORY] = False
 
 
+def _identify_resources(snapshot: ResourceSnapshot) -> tuple[str, str]:
+    owner = snapshot.placement
+    return api_version_of(owner), "ResourceSnapshot" if owner.namespace else "ClusterResourceSnapshot"
+
+
+@document(
+    "spec",
+    identify=_identify_resources,
+    derived={
+        ("metadata", "name"): lambda snapshot: snapshot.name,
+        ("metadata", "annotations", _COUNT): lambda _: "1",
+    },
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSnapshot:
     """One release of a placement's resources.
@@ -36,13 +60,13 @@ class ResourceSnapshot:
     that nothing uses), never that there are none.
     """
 
-    placement: PlacementKey
-    index: int
-    hash: str
+    placement: Annotated[PlacementKey, OWNER]
+    index: Annotated[IndexText, At("metadata", "labels", _RESOURCE_INDEX)]
+    hash: Annotated[str, At("metadata", "annotations", _RESOURCE_HASH)]
     commit: str
-    created: datetime
+    created: Annotated[Time, At("metadata", "creationTimestamp")]
     documents: tuple[DocumentRef, ...]
-    manifests: tuple[Manifest, ...] | None = None
+    manifests: Annotated[tuple[Manifest, ...] | None, Only.MEMORY] = None
 
     @property
     def name(self) -> str:
@@ -50,6 +74,20 @@ class ResourceSnapshot:
         return f"{self.placement.name}-{self.index}-snapshot"
 
 
+def _identify_policy(snapshot: PolicySnapshot) -> tuple[str, str]:
+    owner = snapshot.placement
+    return api_version_of(owner), "SchedulingPolicySnapshot" if owner.namespace else "ClusterSchedulingPolicySnapshot"
+
+
+@document(
+    "spec",
+    identify=_identify_policy,
+    derived={
+        ("metadata", "name"): lambda snapshot: snapshot.name,
+        ("metadata", "annotations", _GENERATION): lambda snapshot: str(snapshot.placement_generation),
+        ("status", "observedCRPGeneration"): lambda snapshot: snapshot.placement_generation,
+    },
+)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicySnapshot:
     """One scheduling policy of a placement; `hash` leaves numberOfClusters out, so scaling makes no new snapshot.
@@ -58,12 +96,12 @@ class PolicySnapshot:
     generation of the placement that was observed last.
     """
 
-    placement: PlacementKey
-    index: int
-    hash: str
+    placement: Annotated[PlacementKey, OWNER]
+    index: Annotated[IndexText, At("metadata", "labels", _POLICY_INDEX)]
+    hash: Annotated[BytesText, At("spec", "policyHash")]
     policy: PlacementPolicy
-    number_of_clusters: int | None = None
-    placement_generation: int = 1
+    number_of_clusters: Annotated[IndexText | None, At("metadata", "annotations", _CLUSTERS)] = None
+    placement_generation: Annotated[int, At("status", "observedCRPGeneration")] = 1
 
     @property
     def name(self) -> str:

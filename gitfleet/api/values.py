@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -65,6 +66,21 @@ def read_object_text(text: Any) -> JsonObject:
     return body
 
 
+def read_index(text: Any) -> int:
+    """A whole number that is written as text, as labels and annotations are; ValueError otherwise."""
+    if not isinstance(text, str) or not text.isascii() or not text.isdigit():
+        raise ValueError("must be a whole number in quotes")
+    return int(text)
+
+
+def read_bytes_text(text: Any) -> str:
+    """Text that stands in a file as Go's []byte does; ValueError when it is none."""
+    try:
+        return b64decode(text, validate=True).decode()
+    except (ValueError, TypeError):
+        raise ValueError("must be base64") from None
+
+
 _OBJECT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 253; rename it"
 _SHORT_NAME: Final = "must be lower-case letters, digits, dashes and dots, at most 63; rename it"
 _NAMESPACE_NAME: Final = "must be lower-case letters, digits and dashes, at most 63; rename it"
@@ -93,3 +109,5 @@ WrittenText = Annotated[
     JsonObject, Form(read_object_text, {"type": "string"}, lambda body: canonical_json(body).decode())
 ]
 """An object kept as people wrote it, in one line, as kubectl keeps it in its last-applied annotation."""
+IndexText = Annotated[int, Form(read_index, {"type": "string", "pattern": "^[0-9]+$"}, str)]
+BytesText = Annotated[str, Form(read_bytes_text, {"type": "string"}, lambda text: b64encode(text.encode()).decode())]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass
+from dataclasses import MISSING, is_dataclass
 from enum import Enum
 from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, Union, get_args, get_origin
 
-from gitfleet.api.annotations import FIRST_OF_LIST, Form, Only
-from gitfleet.api.layout import Field, Layout, find, layout_of, parts_of
+from gitfleet.api.annotations import FIRST_OF_LIST, Form
+from gitfleet.api.layout import Document, find, layout_of, parts_of
 
 _Write = Callable[[Any], Any]
 
@@ -22,61 +22,76 @@ def write(value: Any) -> dict[str, Any]:
     return found
 
 
-def write_field(hint: Any, value: Any) -> Any:
+def write_as(hint: Any, value: Any) -> Any:
     """The file's content of one field of a type."""
     one = _writer_of(hint)
     return value if one is None else one(value)
 
 
+_Row = tuple[str, Any, _Write | None]
+"""A key, what its field is when it is left out, and how it is written."""
+
+
 @cache
 def _writer_of_class(cls: Any) -> _Write:
+    """The writer of a declaration. All attributes are got at once, in the order of the mappings they stand in."""
     layout = layout_of(cls)
-    rows = [_row(item) for item in layout.fields if item.only is not Only.MEMORY]
-    if all(len(path) == 1 for _, path, _, _ in rows) and layout.document.identify is None:
-        return _plain_writer([(get, path[0], default, one) for get, path, default, one in rows])
-    return _nested_writer(layout, rows)
+    fields = sorted(layout.fields, key=lambda item: item.path[:-1])
+    sources = [item.attribute if item.part is None else f"{item.attribute}.{item.part}" for item in fields]
+    get = attrgetter(*sources) if len(sources) > 1 else _alone(attrgetter(*sources))
+    sections: dict[tuple[str, ...], list[_Row]] = {}
+    for item in fields:
+        row = (item.path[-1], item.absent, _writer_of(item.type))
+        sections.setdefault(item.path[:-1], []).append(row)
+    if list(sections) == [()] and layout.document.identify is None and not layout.document.derived:
+        return _plain_writer(get, sections[()])
+    return _nested_writer(get, list(sections.items()), layout.document)
 
 
-def _row(item: Field) -> tuple[Any, tuple[str, ...], Any, _Write | None]:
-    name = item.attribute if item.part is None else f"{item.attribute}.{item.part}"
-    return attrgetter(name), item.path, item.absent, _writer_of(item.type)
+def _alone(get: Any) -> Any:
+    return lambda value: (get(value),)
 
 
-def _plain_writer(rows: list[tuple[Any, str, Any, _Write | None]]) -> _Write:
+def _plain_writer(get: Any, rows: list[_Row]) -> _Write:
     def write_plain(value: Any) -> dict[str, Any]:
         out = {}
-        for get, key, default, one in rows:
-            item = get(value)
-            if item is not default and item != default:
+        for (key, default, one), item in zip(rows, get(value), strict=False):  # as many of both
+            if default is MISSING or (item is not default and item != default):
                 out[key] = item if one is None else one(item)
         return out
 
     return write_plain
 
 
-def _nested_writer(layout: Layout, rows: list[tuple[Any, tuple[str, ...], Any, _Write | None]]) -> _Write:
-    identify = layout.document.identify
+def _nested_writer(get: Any, sections: list[tuple[tuple[str, ...], list[_Row]]], described: Document) -> _Write:
+    identify, derived = described.identify, list(described.derived.items())
 
     def write_nested(value: Any) -> dict[str, Any]:
         out: dict[str, Any] = {}
         if identify is not None:
             out["apiVersion"], out["kind"] = identify(value)
-        for get, path, default, one in rows:
-            item = get(value)
-            if item is default or item == default:
-                continue
-            here = out
-            for step in path[:-1]:
-                inner = here.get(step)
-                if inner is None:
-                    inner = here[step] = {}
-                here = inner
-            here[path[-1]] = item if one is None else one(item)
+        for path, derive in derived:
+            _below(out, path[:-1])[path[-1]] = derive(value)
+        items = iter(get(value))
+        for path, rows in sections:
+            found = {}
+            for (key, default, one), item in zip(rows, items, strict=False):  # each section takes its own items
+                if default is MISSING or (item is not default and item != default):
+                    found[key] = item if one is None else one(item)
+            if found:
+                _below(out, path).update(found)
         return out
 
     return write_nested
 
 
+def _below(out: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    for step in path:
+        out = out.setdefault(step, {})
+    return out
+
+
+@cache
 def _writer_of(hint: Any) -> _Write | None:
     """How a value of a type is written; None when it is written as it is."""
     bare, extras = parts_of(hint)

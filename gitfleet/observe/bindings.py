@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
-from gitfleet.api.bindings import Binding, DivergedObject, FailedObject
+from gitfleet.api.bindings import Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
 from gitfleet.api.placements import ApplyStrategyType
 from gitfleet.model.failures import Failures
@@ -27,14 +27,16 @@ _ORDER: Final = ("RolloutStarted", "Overridden", "WorkSynchronized", "Applied", 
 _Told = tuple[str, Status, str, str]
 """(type, status, reason, message) of a condition."""
 
+_Diverged = TypeVar("_Diverged", bound=DivergedObject)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
     """The objects of a work that are not as they should be."""
 
     failed: tuple[FailedObject, ...] = ()
-    drifted: tuple[DivergedObject, ...] = ()
-    diffed: tuple[DivergedObject, ...] = ()
+    drifted: tuple[DriftedObject, ...] = ()
+    diffed: tuple[DiffedObject, ...] = ()
 
 
 def observe_binding(
@@ -78,7 +80,7 @@ def _observed(
         return binding
     if work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
         told = [*before, _diff_reported(results)]
-        diffed = _diverged(results, ("FoundDiff",), binding.diffed, now)
+        diffed = _diverged(DiffedObject, results, ("FoundDiff",), binding.diffed, now)
         return _settled(binding, told, now, found=_Found(diffed=diffed))
     applied = _applied(results)
     told = [*before, applied]
@@ -91,8 +93,8 @@ def _observed(
         applied_snapshot=work.snapshot if applied[1] is Status.TRUE else None,
         found=_Found(
             failed=_failed(results),
-            drifted=_diverged(results, ("FoundDrifts", "InPlace"), binding.drifted, now),
-            diffed=_diverged(results, ("FailedToTakeOver",), binding.diffed, now),
+            drifted=_diverged(DriftedObject, results, ("FoundDrifts", "InPlace"), binding.drifted, now),
+            diffed=_diverged(DiffedObject, results, ("FailedToTakeOver",), binding.diffed, now),
         ),
     )
 
@@ -245,17 +247,21 @@ def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
 
 
 def _diverged(
-    results: Sequence[ObjectResult], codes: Sequence[str], before: Sequence[DivergedObject], now: datetime
-) -> tuple[DivergedObject, ...]:
+    made: type[_Diverged],
+    results: Sequence[ObjectResult],
+    codes: Sequence[str],
+    before: Sequence[_Diverged],
+    now: datetime,
+) -> tuple[_Diverged, ...]:
     known = {d.key: d for d in before}
-    found: list[DivergedObject] = []
+    found: list[_Diverged] = []
     for r in results:
         if r.code not in codes or not r.details:
             continue
         old = known.get(r.key)
         same = old is not None and old.details == r.details
         found.append(
-            DivergedObject(
+            made(
                 key=r.key,
                 details=r.details,
                 observed=old.observed if old is not None and same else now,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from gitfleet.api import Misshapen
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Conditions
@@ -24,7 +25,6 @@ from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import read_bindings
 from gitfleet.state.shapes.clusters import read_cluster
-from gitfleet.state.shapes.fields import Misshapen
 from gitfleet.state.shapes.ledgers import read_faults, read_fleet, read_inventory
 from gitfleet.state.shapes.overrides import read_override
 from gitfleet.state.shapes.placements import read_placement

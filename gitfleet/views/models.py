@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from gitfleet.api import write
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Conditions, find_condition
@@ -18,7 +19,6 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import PlacementRecord
 from gitfleet.state import PlacementFile, PlacementSummary, StateReader
-from gitfleet.state.shapes.bindings import binding_object
 from gitfleet.state.shapes.clusters import cluster_object
 from gitfleet.state.shapes.overrides import override_object
 from gitfleet.state.shapes.placements import placement_object
@@ -127,7 +127,7 @@ class BindingView:
 
     def body(self) -> JsonObject:
         """The whole object."""
-        return binding_object(self.binding)
+        return write(self.binding)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api import write, write_as
+from gitfleet.api.bindings import DiffedObject, DriftedObject, FailedObject, References
+from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import PlacementRecord
-from gitfleet.state.shapes.bindings import diverged_objects, failed_objects, references_object
-from gitfleet.state.shapes.fields import condition_objects, key_fields, present
+from gitfleet.state.shapes.fields import present
 from gitfleet.status.conditions import (
     ClusterStory,
     cluster_stories,
@@ -31,10 +32,10 @@ def status_object(record: PlacementRecord) -> JsonObject:
     shown = _shown(stories)
     snapshot = record.snapshot_named(observed_snapshot(record))
     return present(
-        conditions=condition_objects(record.conditions),
+        conditions=write_as(Conditions, record.conditions),
         observedResourceIndex=None if snapshot is None else str(snapshot.index),
         placementStatuses=[_cluster(record, story) for story in shown] + _unmet(record, len(stories)),
-        selectedResources=[] if snapshot is None else [key_fields(ref.key) for ref in snapshot.documents],
+        selectedResources=[] if snapshot is None else [write(ref.key) for ref in snapshot.documents],
     )
 
 
@@ -56,16 +57,16 @@ def _cluster(record: PlacementRecord, story: ClusterStory) -> JsonObject:
     if has_overrides(story):
         fields |= present(
             applicableClusterResourceOverrides=list(binding.cluster_resource_overrides),
-            applicableResourceOverrides=references_object(binding.resource_overrides),
+            applicableResourceOverrides=write_as(References, binding.resource_overrides),
         )
     last = story.steps[-1]
     at_apply = any(step.step.type in ("Applied", "Available") for step in story.steps)
     failing = at_apply and last.status is Status.FALSE
     diffed = failing or (last.step.type == "DiffReported" and last.status is Status.TRUE)
     return fields | present(
-        failedPlacements=failed_objects(binding.failed) if failing else [],
-        diffedPlacements=diverged_objects(binding.diffed, "Diff") if diffed else [],
-        driftedPlacements=diverged_objects(binding.drifted, "Drift") if at_apply else [],
+        failedPlacements=write_as(tuple[FailedObject, ...], binding.failed) if failing else [],
+        diffedPlacements=write_as(tuple[DiffedObject, ...], binding.diffed) if diffed else [],
+        driftedPlacements=write_as(tuple[DriftedObject, ...], binding.drifted) if at_apply else [],
     )
 
 

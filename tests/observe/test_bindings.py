@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gitfleet.api.bindings import Binding, BindingState, DivergedObject, FailedObject
+from gitfleet.api.bindings import Binding, BindingState, DriftedObject, FailedObject
 from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import ApplyStrategy, ApplyStrategyType, PlacementKey
@@ -153,7 +153,7 @@ def test_drifted_and_diffed_objects_keep_when_they_were_first_seen() -> None:
         details=details,
     )
     got = observe_binding(binding(), work(CM), [refused], [], T1)
-    assert got.drifted == (DivergedObject(key=CM.key, details=details, observed=T1, first_observed=T1),)
+    assert got.drifted == (DriftedObject(key=CM.key, details=details, observed=T1, first_observed=T1),)
     assert observe_binding(got, work(CM), [refused], [], T2) == got
     more = replace(refused, details=(*details, ("/data/b", None, "2")))
     later = observe_binding(got, work(CM), [more], [], T2)

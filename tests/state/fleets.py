@@ -12,7 +12,8 @@ from gitfleet.api.bindings import (
     BindingState,
     ClusterDecision,
     ClusterScore,
-    DivergedObject,
+    DiffedObject,
+    DriftedObject,
     FailedObject,
 )
 from gitfleet.api.cluster_selectors import (
@@ -165,14 +166,17 @@ decisions = st.builds(
     reason=texts,
     refused_by=st.none() | words,
 )
-diverged = tuples(
-    st.builds(
-        DivergedObject,
-        key=keys,
-        details=tuples(st.tuples(texts, st.none() | texts, st.none() | texts)),
-        observed=times,
-        first_observed=times,
+drifted, diffed = (
+    tuples(
+        st.builds(
+            kind,
+            key=keys,
+            details=tuples(st.tuples(texts, st.none() | texts, st.none() | texts)),
+            observed=times,
+            first_observed=times,
+        )
     )
+    for kind in (DriftedObject, DiffedObject)
 )
 references = st.one_of(names, st.tuples(names, names).map("/".join))
 
@@ -222,8 +226,8 @@ def bindings(key: PlacementKey, cluster: str) -> st.SearchStrategy[Binding]:
         generation=counts,
         conditions=conditions,
         failed=tuples(st.builds(FailedObject, key=keys, condition=words, reason=texts, message=texts)),
-        drifted=diverged,
-        diffed=diverged,
+        drifted=drifted,
+        diffed=diffed,
         applied_snapshot=st.none() | st.sampled_from([f"{key.name}-0-snapshot", ""]),
         deleting=st.none() | times,
         override_labels=tuples(st.tuples(names, st.none() | texts)),

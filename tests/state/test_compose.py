@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitfleet.api import write
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import LastGood
 from gitfleet.api.objects import JsonObject, Origin
@@ -18,7 +19,6 @@ from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState
 from gitfleet.state import StateFile, compose_state, document_paths, read_state
 from gitfleet.state.paths import is_safe_path
-from gitfleet.state.shapes.bindings import binding_object
 from gitfleet.state.shapes.ledgers import inventory_bytes, inventory_line
 from gitfleet.state.shards import cluster_address, shards
 from tests.state.builders import (
@@ -196,7 +196,7 @@ def earlier_layout(state: FleetState) -> dict[str, StateFile]:
     kept = {path: file for path, file in tree.items() if not path.startswith(("bindings/", "inventory/"))}
     bound: dict[str, list[JsonObject]] = {}
     for found in state.placements[WEB].bindings:
-        bound.setdefault(blob_of(found.cluster.encode())[:2], []).append(binding_object(found))
+        bound.setdefault(blob_of(found.cluster.encode())[:2], []).append(write(found))
     owned: dict[str, list[bytes]] = {}
     for item in state.inventory["c-000"].values():
         owned.setdefault(blob_of(item.key.name.encode())[:2], []).append(inventory_line(item))

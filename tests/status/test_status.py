@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import BindingState, ClusterDecision, DivergedObject, FailedObject
+from gitfleet.api.bindings import BindingState, ClusterDecision, DriftedObject, FailedObject
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import (
     ApplyStrategy,
@@ -248,7 +248,7 @@ def test_external_placements_agree_on_an_older_snapshot() -> None:
 
 def test_the_file_shows_each_cluster_with_the_snapshot_it_really_has() -> None:
     failed = FailedObject(key=CONFIG, condition="Applied", reason="Invalid", message="no")
-    drifted = DivergedObject(key=CONFIG, details=(("/data/k", "v", None),), observed=LATER, first_observed=T0)
+    drifted = DriftedObject(key=CONFIG, details=(("/data/k", "v", None),), observed=LATER, first_observed=T0)
     base = tell(
         record(
             "web",
@@ -277,7 +277,7 @@ def test_the_file_shows_each_cluster_with_the_snapshot_it_really_has() -> None:
         "applicableResourceOverrides": [{"name": "ro-0", "namespace": "ns"}],
         "driftedPlacements": [
             {
-                "group": "", "version": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "web",
+                "version": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "web",
                 "observationTime": "2026-01-01T00:05:00Z", "firstDriftedObservedTime": "2026-01-01T00:00:00Z",
                 "observedDrifts": [{"path": "/data/k", "valueInMember": "v"}],
             }
@@ -290,7 +290,7 @@ def test_the_file_shows_each_cluster_with_the_snapshot_it_really_has() -> None:
     }  # fmt: skip
     assert second["failedPlacements"] == [
         {
-            "group": "", "version": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "web",
+            "version": "v1", "kind": "ConfigMap", "name": "settings", "namespace": "web",
             "condition": {"type": "Applied", "status": "False", "reason": "Invalid", "message": "no"},
         }
     ]  # fmt: skip

@@ -163,7 +163,7 @@ def test_the_description_is_kubectls() -> None:
 
     lines = list(describe_lines(body))
 
-    assert lines[:20] == [
+    assert lines[:18] == [
         "Name:         web",
         "Namespace:",
         "Labels:       team=a",
@@ -178,12 +178,10 @@ def test_the_description_is_kubectls() -> None:
         "    Placement Type:      PickN",
         "  Resource Selectors:",
         "    Group:",
-        "    Kind:                  Namespace",
-        "    Name:                  web",
-        "    Version:               v1",
-        "  Revision History Limit:  10",
-        "  Status Reporting Scope:  ClusterScopeOnly",
-        "  Strategy:",
+        "    Kind:     Namespace",
+        "    Name:     web",
+        "    Version:  v1",
+        "Status:",
     ]
     assert "    Last Transition Time:   2026-01-01T00:00:00Z" in lines
     assert "    Type:                   ClusterResourcePlacementAvailable" in lines

@@ -3,91 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 
-from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api import Misshapen, read_state, write
+from gitfleet.api.annotations import At, Inline
+from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject
-from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.yaml_reader import Profile, read_documents
-from gitfleet.state.shapes.fields import (
-    Misshapen,
-    choice_at,
-    indexes_at,
-    int_at,
-    key_fields,
-    mapping_at,
-    mappings_at,
-    need_text,
-    optional_text,
-    present,
-    read_key,
-    text_at,
-)
 from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
 
 API_VERSION: Final = "gitfleet.dev/v1alpha1"
 
 
-def fleet_object(observed_commit: str | None, *, version: str, last_changed: str | None) -> JsonObject:
+@document("status", identify=lambda _: (API_VERSION, "FleetState"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetHead:
     """fleet.yaml: what the branch belongs to and when it was last written."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "FleetState",
-        "status": present(gitfleetVersion=version, lastChanged=last_changed, observedCommit=observed_commit),
-    }
+
+    observed_commit: str | None = None
+    gitfleet_version: str = ""
+    last_changed: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """An older version that is used instead of the faulty file at `path`."""
+
+    path: str
+    good: Annotated[LastGood, Inline()]
+
+
+@document(identify=lambda _: (API_VERSION, "FaultList"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultList:
+    """faults.yaml: every fault with its place, and which documents of older versions are used instead of what is
+    faulty."""
+
+    faults: Annotated[tuple[Fault, ...], At("items")] = ()
+    held: Annotated[tuple[Held, ...], At("lastGood")] = ()
+
+
+def fleet_object(observed_commit: str | None, *, version: str, last_changed: str | None) -> JsonObject:
+    """The content of fleet.yaml."""
+    return write(FleetHead(observed_commit=observed_commit, gitfleet_version=version, last_changed=last_changed))
 
 
 def read_fleet(source: Mapping[str, Any]) -> str | None:
     """The observed commit."""
-    return optional_text(mapping_at(source, "status"), "observedCommit")
+    return read_state(FleetHead, source).observed_commit
 
 
 def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGood, ...]]) -> JsonObject:
-    """faults.yaml: every fault with its place, and which documents of older versions are used instead of what is
-    faulty."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "FaultList",
-        "items": [
-            {
-                "path": fault.path,
-                "line": fault.line,
-                "message": fault.message,
-                "severity": fault.severity.value,
-                **present(object=fault.object, field=fault.field),
-            }
-            for fault in faults
-        ],
-        **present(
-            lastGood=[
-                {"path": path, **present(blob=good.blob, documents=list(good.documents), writtenIn=good.path)}
-                for path, versions in sorted(last_good.items())
-                for good in versions
-            ]
-        ),
-    }
+    """The content of faults.yaml."""
+    held = tuple(Held(path=path, good=good) for path, versions in sorted(last_good.items()) for good in versions)
+    return write(FaultList(faults=tuple(faults), held=held))
 
 
 def read_faults(source: Mapping[str, Any]) -> tuple[tuple[Fault, ...], dict[str, tuple[LastGood, ...]]]:
     """The faults and the last good versions back."""
-    faults = tuple(
-        Fault(
-            path=need_text(item, "path"),
-            line=int_at(item, "line"),
-            object=text_at(item, "object"),
-            field=text_at(item, "field"),
-            message=need_text(item, "message"),
-            severity=choice_at(item, "severity", Severity),
-        )
-        for item in mappings_at(source, "items")
-    )
+    found = read_state(FaultList, source)
     last_good: dict[str, tuple[LastGood, ...]] = {}
-    for item in mappings_at(source, "lastGood"):
-        path = need_text(item, "path")
-        good = LastGood(text_at(item, "blob"), indexes_at(item, "documents"), text_at(item, "writtenIn"))
-        last_good[path] = (*last_good.get(path, ()), good)
-    return faults, last_good
+    for item in found.held:
+        last_good[item.path] = (*last_good.get(item.path, ()), item.good)
+    return found.faults, last_good
 
 
 def inventory_bytes(cluster: str, lines: Iterable[bytes]) -> bytes:
@@ -97,23 +78,7 @@ def inventory_bytes(cluster: str, lines: Iterable[bytes]) -> bytes:
 
 def inventory_line(entry: InventoryEntry) -> bytes:
     """One line of an inventory file."""
-    return entry_line(_entry(entry))
-
-
-def _entry(entry: InventoryEntry) -> JsonObject:
-    return {
-        **key_fields(entry.key),
-        "placement": str(entry.placement),
-        **{
-            name: value
-            for name, value in (
-                ("uid", entry.uid),
-                ("appliedDigest", entry.applied_digest),
-                ("shapeDigest", entry.shape_digest),
-            )
-            if value is not None
-        },
-    }
+    return entry_line(write(entry))
 
 
 def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...], bool]:
@@ -125,17 +90,6 @@ def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...], boo
     else:
         documents = read_documents(content, Profile.STATE)
         source = documents[0] if len(documents) == 1 else None
-    if not isinstance(source, dict):
-        raise Misshapen("it must hold one inventory")
-    return need_text(source, "cluster"), tuple(map(_read_entry, mappings_at(source, "items"))), found is not None
-
-
-def _read_entry(source: Mapping[str, Any]) -> InventoryEntry:
-    namespace, _, name = need_text(source, "placement").rpartition("/")
-    return InventoryEntry(
-        key=read_key(source),
-        placement=PlacementKey(namespace, name),
-        uid=optional_text(source, "uid"),
-        applied_digest=optional_text(source, "appliedDigest"),
-        shape_digest=optional_text(source, "shapeDigest"),
-    )
+    if not isinstance(source, dict) or not isinstance(source.get("cluster"), str):
+        raise Misshapen("it must hold one inventory, whose `cluster` is text")
+    return source["cluster"], read_state(tuple[InventoryEntry, ...], source.get("items") or []), found is not None

@@ -3,67 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
 
 from gitfleet.api import read_state, write
+from gitfleet.api.annotations import At
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import override_type
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.state.shapes.fields import (
-    LATEST_LABEL,
-    OURS,
-    index_at,
-    mapping_at,
-    need_text,
-    present,
-    read_bytes_text,
-    text_at,
-    text_map_at,
-)
-from gitfleet.state.shapes.fields import bytes_text as hash_text
+from gitfleet.api.values import BytesText, IndexText
+from gitfleet.state.shapes.fields import LATEST_LABEL, OURS, present
 
-OVERRIDE_LABEL = "kubernetes-fleet.io/parent-resource-override"
-INDEX_LABEL = "kubernetes-fleet.io/override-index"
+_OVERRIDE: Final = "kubernetes-fleet.io/parent-resource-override"
+_INDEX: Final = "kubernetes-fleet.io/override-index"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """An override's spec as it was, numbered; its own labels and the object as written stand in `status.gitfleet`."""
+
+    namespace: Annotated[str, At("metadata", "namespace")] = ""
+    name: Annotated[str, At("metadata", "labels", _OVERRIDE)]
+    index: Annotated[IndexText, At("metadata", "labels", _INDEX)]
+    hash: Annotated[BytesText, At("spec", "overrideHash")]
+    spec: Annotated[JsonObject, At("spec", "overrideSpec")]
+    ours: Annotated[JsonObject, At("status", OURS)] = field(default_factory=dict)
 
 
 def override_object(snapshot: OverrideSnapshot, *, latest: bool) -> JsonObject:
-    """The object as `kubectl get -o yaml` would show it; the override's own labels stand in `status.gitfleet`."""
+    """The object as `kubectl get -o yaml` would show it."""
     key, body = snapshot.override.key, write(snapshot.override)
     ours = present(labels=dict(snapshot.override.labels), **body.get("status", {}).get(OURS, {}))
-    return {
-        "apiVersion": body["apiVersion"],
-        "kind": f"{key.kind}Snapshot",
-        "metadata": {
-            "name": snapshot.name,
-            "labels": {
-                LATEST_LABEL: str(latest).lower(),
-                OVERRIDE_LABEL: key.name,
-                INDEX_LABEL: str(snapshot.index),
-            },
-            **present(namespace=key.namespace),
-        },
-        "spec": {"overrideHash": hash_text(snapshot.hash), "overrideSpec": body["spec"]},
-        **present(status=present(**{OURS: ours})),
-    }
+    file = _File(
+        namespace=key.namespace, name=key.name, index=snapshot.index, hash=snapshot.hash, spec=body["spec"], ours=ours
+    )
+    written = write(file)
+    written["metadata"]["name"] = snapshot.name
+    written["metadata"]["labels"][LATEST_LABEL] = str(latest).lower()
+    return {"apiVersion": body["apiVersion"], "kind": f"{key.kind}Snapshot", **written}
 
 
 def read_override(source: Mapping[str, Any]) -> OverrideSnapshot:
     """The snapshot back. `origin` is not kept: the desired commit tells it."""
-    metadata, spec = mapping_at(source, "metadata"), mapping_at(source, "spec")
-    labels = mapping_at(metadata, "labels")
-    ours = mapping_at(mapping_at(source, "status"), OURS)
-    namespace = text_at(metadata, "namespace")
-    body = {
-        "metadata": {
-            "namespace": namespace,
-            "name": need_text(labels, OVERRIDE_LABEL),
-            "labels": text_map_at(ours, "labels"),
-        },
-        "spec": mapping_at(spec, "overrideSpec"),
-        "status": {OURS: ours},
-    }
-    return OverrideSnapshot(
-        override=read_state(override_type(namespace), body),
-        index=index_at(labels, INDEX_LABEL),
-        hash=read_bytes_text(spec, "overrideHash"),
-    )
+    file = read_state(_File, source)
+    metadata = {"namespace": file.namespace, "name": file.name, "labels": file.ours.get("labels") or {}}
+    body = {"metadata": metadata, "spec": file.spec, "status": {OURS: file.ours}}
+    return OverrideSnapshot(override=read_state(override_type(file.namespace), body), index=file.index, hash=file.hash)
