@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -127,20 +125,25 @@ def main(arguments: list[str]) -> None:
                 measured(command, turn, repo, Path(folder) / "cache")
 
 
+MEASURE = """
+import os, subprocess, sys, time
+begin = time.perf_counter()
+with open(os.devnull, "w") as out:
+    child = subprocess.Popen(sys.argv[1:], stdout=out)
+    _, status, used = os.wait4(child.pid, 0)
+wall = time.perf_counter() - begin
+print(f"{used.ru_utime + used.ru_stime:7.2f} s CPU {wall:7.2f} s {used.ru_maxrss / 1024:6.0f} MiB")
+sys.exit(status != 0)
+"""
+"""Measures one command from a small process: a child's peak is never less than that of the process that started it."""
+
+
 def measured(command: tuple[str, ...], turn: str, repo: Path, cache: Path) -> None:
     """One command in a process of its own."""
     words = [sys.executable, "-m", "gitfleet", *command, "-C", str(repo), "--cache-dir", str(cache)]
-    begin = time.perf_counter()
-    with (cache.parent / "out.txt").open("w") as out:
-        child = subprocess.Popen(words, stdout=out)
-        _, status, used = os.wait4(child.pid, 0)
-    if status != 0:
-        raise SystemExit(f"{' '.join(command)} ended with status {status}")
-    cpu, wall = used.ru_utime + used.ru_stime, time.perf_counter() - begin
-    name = f"gitfleet {' '.join(command)} ({turn})"
-    print(f"{name:<50}{cpu:7.2f} s CPU {wall:7.2f} s {used.ru_maxrss / 1024:6.0f} MiB", flush=True)
+    print(f"gitfleet {' '.join(command)} ({turn})".ljust(50), end="", flush=True)
+    subprocess.run([sys.executable, "-c", MEASURE, *words], check=True)
 
 
 if __name__ == "__main__":
     main(sys.argv[1:])
-    print(f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")

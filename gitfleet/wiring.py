@@ -81,7 +81,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
         reader=repo,
         writer=repo,
         desired_trees=trees,
-        state_trees=StateTrees(repo, trees, settings.limits),
+        state_trees=StateTrees(repo, trees, settings.limits, cache),
         fanout=Fanout(directory=directory, executor=executor, stopped=lambda: wake.stopped),
         clock=clock,
         plugins=scheduler_plugins(),

@@ -5,7 +5,9 @@ Two caches stand before the parser: a dictionary that lives as long as the proce
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import gc
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -21,7 +23,7 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.settings import Limits
-from gitfleet.state import ParsedStateFile, assemble_state, is_state_file, parse_state_file
+from gitfleet.state import CACHED_FORM, ParsedStateFile, assemble_state, cached_form, is_state_file, parse_state_file
 
 _Entry = TypeVar("_Entry")
 _BATCH: Final = 2000
@@ -207,7 +209,9 @@ def _readable(files: Iterable[tuple[str, TreeEntry]]) -> Iterable[tuple[str, str
 class StateTrees:
     """Reads the state branch. One instance serves one thread."""
 
-    def __init__(self, repo: RepoReader, trees: DesiredTrees, limits: Limits) -> None:
+    def __init__(self, repo: RepoReader, trees: DesiredTrees, limits: Limits, cache: BlobCache | None = None) -> None:
+        """Files that are slow to read are kept in `cache` by blob id."""
+        self._cache = cache
         self._repo = repo
         self._trees = trees
         self._limits = limits
@@ -219,14 +223,24 @@ class StateTrees:
             return FleetState()
         listing = {path: entry.oid for path, entry in self._repo.list_tree(head).items()}
         wanted = {path: oid for path, oid in listing.items() if is_state_file(path)}
-        missing = {oid for path, oid in wanted.items() if (path, oid) not in self._parsed}
-        contents = self._repo.read_blobs(missing, limit=16 * self._limits.file_bytes)
-        for path, oid in wanted.items():
-            if (path, oid) not in self._parsed:
-                self._parsed[(path, oid)] = parse_state_file(path, contents[oid])
-        self._parsed = {(path, oid): self._parsed[(path, oid)] for path, oid in wanted.items()}
-        state = assemble_state(listing, {path: self._parsed[(path, oid)] for path, oid in wanted.items()})
+        with _without_collection():
+            known = {(path, oid): self._parsed.get((path, oid)) for path, oid in wanted.items()}
+            fresh = self._parse([file for file, parsed in known.items() if parsed is None])
+            self._parsed = {file: fresh[file] if parsed is None else parsed for file, parsed in known.items()}
+            state = assemble_state(listing, {path: parsed for (path, _), parsed in self._parsed.items()})
         return self._restored(state)
+
+    def _parse(self, files: Collection[tuple[str, str]]) -> dict[tuple[str, str], ParsedStateFile]:
+        """What (path, blob) pairs say, from the cache where it has them."""
+        keys = {oid: f"{CACHED_FORM}:{oid}" for _, oid in files}
+        kept = self._cache.get_many(keys.values()) if self._cache is not None else {}
+        contents = {oid: kept[key] for oid, key in keys.items() if key in kept}
+        read = self._repo.read_blobs(keys.keys() - contents.keys(), limit=16 * self._limits.file_bytes)
+        forms = {oid: cached_form(path, read[oid]) for path, oid in files if self._cache is not None and oid in read}
+        if self._cache is not None:
+            self._cache.put_many({keys[oid]: form for oid, form in forms.items() if form is not None})
+        contents |= {oid: forms.get(oid) or content for oid, content in read.items()}
+        return {(path, oid): parse_state_file(path, contents[oid]) for path, oid in files}
 
     def _restored(self, state: FleetState) -> FleetState:
         used = {key: snapshots_in_use(record) for key, record in state.placements.items()}
@@ -242,6 +256,18 @@ class StateTrees:
             state,
             placements={key: _with_manifests(record, used[key], documents) for key, record in state.placements.items()},
         )
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage collection inside: a hundred thousand values that all stay are searched in vain again and again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def snapshots_in_use(record: PlacementRecord) -> tuple[ResourceSnapshot, ...]:

@@ -14,11 +14,20 @@ from gitfleet.state.compose import StateChange, compose_state
 from gitfleet.state.paths import FLEET as FLEET_FILE
 from gitfleet.state.paths import README as README_FILE
 from gitfleet.state.paths import document_paths
-from gitfleet.state.read import ParsedStateFile, PlacementFile, is_state_file, parse_state_file, wanted_files
+from gitfleet.state.read import (
+    CACHED_FORM,
+    ParsedStateFile,
+    PlacementFile,
+    cached_form,
+    is_state_file,
+    parse_state_file,
+    wanted_files,
+)
 from gitfleet.state.reader import StateReader, StateSource
 from gitfleet.state.shapes.summaries import PlacementSummary, summary_of
 
 __all__ = [
+    "CACHED_FORM",
     "FLEET_FILE",
     "README_FILE",
     "ParsedStateFile",
@@ -29,6 +38,7 @@ __all__ = [
     "StateReader",
     "StateSource",
     "assemble_state",
+    "cached_form",
     "compose_state",
     "document_paths",
     "is_state_file",

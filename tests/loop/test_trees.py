@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.memory_trees import blob_id
+from gitfleet.state import compose_state
 from tests.builders import (
     config_map as shop_map,
 )
@@ -31,6 +33,7 @@ from tests.builders import (
 )
 from tests.loop.commits import MOMENT, config_map, faulty_map, stream
 from tests.scenarios.world import World
+from tests.state.builders import small_fleet
 
 MANY = 300
 
@@ -192,3 +195,18 @@ def test_a_restart_in_the_middle_of_a_rollout_restores_every_snapshot_in_use() -
     for cluster in ("eu-1", "us-1"):
         body = world.live(cluster, "ConfigMap", "a")
         assert body is not None and body["data"] == {"k": "3"}
+
+
+def test_a_state_that_was_read_once_is_read_from_the_cache_but_for_files_of_many_entries(repo: CountingRepo) -> None:
+    state = replace(small_fleet(), placements={}, last_good={})
+    change = compose_state(FleetState(), state)
+    head, cache = repo.commit_files("gitfleet/state", change.write, MOMENT), MemoryCache()
+
+    def read() -> int:
+        repo.asked.clear()
+        trees = DesiredTrees(repo, MemoryCache(), Limits())
+        assert StateTrees(repo, trees, Limits(), cache).at(head) == state
+        return repo.asked["blobs"]
+
+    assert read() == len(change.write)
+    assert read() == sum(path.startswith("inventory/") for path in change.write) == 2
