@@ -80,6 +80,7 @@ class Driver:
     _memo: reconcile.Memo = reconcile.Memo()
     _reported: set[str] = field(default_factory=set)
     _known: tuple[str | None, FleetState] | None = None
+    _published: tuple[FleetState, FleetState, tuple[Event, ...]] | None = None
     _config: tuple[str, FleetConfig] | None = None
     _quiet: tuple[Quiet, ReconcileResult] | None = None
     _observed: Mapping[str, ClusterObservation] = field(default_factory=dict)
@@ -161,7 +162,7 @@ class Driver:
             pushed = self.clock.now() if head != heads.get(self.branches.state) else None
             self.checkpoint("intent published")
             self._still_ours(head, operations, pushed)
-            self._emit(status.emit_events, inputs.before, decision.after)
+            self._emit(self._events, inputs.before, decision.after)
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
             self._emit(status.events_of_outcomes, outcomes, decision.after)
@@ -172,7 +173,7 @@ class Driver:
         except LostRace:
             self._known = None
             return _lost(inputs, heads.get(self.branches.state))
-        self._emit(status.emit_events, decision.after, after)
+        self._emit(self._events, decision.after, after)
         changed = reported != heads.get(self.branches.state)
         rolling = (
             sentence
@@ -246,7 +247,8 @@ class Driver:
         if change.empty:
             self._known = (head, after)
             return head
-        subject, body = status.commit_message(status.emit_events(before, after))
+        events = status.emit_events(before, after)
+        subject, body = status.commit_message(events)
         commit = BranchChange(
             branch=self.branches.state,
             expected=head,
@@ -259,7 +261,7 @@ class Driver:
             remove=change.remove,
         )
         new_head = self.writer.commit(commit)
-        self._known = (new_head, after)
+        self._known, self._published = (new_head, after), (before, after, events)
         self.listen(Event(type="commit", fields={"branch": self.branches.state, "subject": subject}))
         return new_head
 
@@ -283,6 +285,13 @@ class Driver:
         sure = pushed is not None and self.clock.now() - pushed <= _HELD_UP
         if not sure and self.reader.fetch().get(self.branches.state) != head:
             raise LostRace(f"{self.branches.state} was moved by another process")
+
+    def _events(self, before: FleetState, after: FleetState) -> tuple[Event, ...]:
+        """The events between two states; those of a commit that was just pushed are known."""
+        known, self._published = self._published, None
+        if known is not None and known[0] is before and known[1] is after:
+            return known[2]
+        return status.emit_events(before, after)
 
     def _emit(self, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
         """Tell the events; a timeline that cannot be told holds nothing up."""
