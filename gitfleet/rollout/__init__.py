@@ -15,6 +15,7 @@ Forbidden here: choosing clusters, looking at manifests, talking to clusters. Sa
 Source: kubefleet.md §3; decisions D1, D6, D13, D18.
 """
 
+from gitfleet.rollout.budgets import Budget, Counts, budget
 from gitfleet.rollout.leaving import (
     Owners,
     give_up,
@@ -25,7 +26,6 @@ from gitfleet.rollout.leaving import (
     retire_bindings,
     without_left,
 )
-from gitfleet.rollout.limits import Budget, Counts, budget
 from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import STUCK_AFTER, Readiness, has_failed, is_diff_reported, is_ready
 from gitfleet.rollout.requests import request_for

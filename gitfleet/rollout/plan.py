@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.conditions import Condition, Status, find_condition, set_condition
+from gitfleet.api.conditions import Status
 from gitfleet.model.rolling import Held, Move, MoveKind, RolloutPlan, RolloutRequest
-from gitfleet.rollout import sentences
-from gitfleet.rollout.classes import Classes, classify, staleness
-from gitfleet.rollout.limits import Budget, budget, target_of
-
-_STARTED = "Detected the new changes on the resources and started the rollout process"
-# The numbers stand in Held.reason; here they would rewrite every held binding whenever one cluster changes.
-_NOT_STARTED = "The rollout strategy holds the latest resources back for now"
+from gitfleet.rollout import reasons
+from gitfleet.rollout.budgets import Budget, budget, target_of
+from gitfleet.rollout.candidates import Classes, classify, staleness
+from gitfleet.rollout.moves import roll_out, start_rollout, tell_rollout
 
 
 def plan_rollout(request: RolloutRequest) -> RolloutPlan:
@@ -75,10 +72,10 @@ def _moves(request: RolloutRequest, picked: _Picked) -> tuple[Move, ...]:
         return staleness(request, binding) or ""
 
     def failed(binding: Binding) -> str:
-        return sentences.failed_update(binding, change(binding))
+        return reasons.failed_update(binding, change(binding))
 
     def unfinished(binding: Binding) -> str:
-        return sentences.unfinished_update(binding, change(binding))
+        return reasons.unfinished_update(binding, change(binding))
 
     return (
         *make(picked.failed, MoveKind.UPDATE, failed, True),
@@ -101,14 +98,14 @@ def _held(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Pi
         return [request.bindings[i].cluster for i in positions]
 
     down = clusters([*picked.removes, *picked.updates])
-    removal = sentences.held_take_down(request, classes, limits, down, "removal")
-    update = sentences.held_take_down(request, classes, limits, down, "update")
-    bind = sentences.held_bind(request, classes, limits, clusters(picked.binds))
+    removal = reasons.held_take_down(request, classes, limits, down, "removal")
+    update = reasons.held_take_down(request, classes, limits, down, "update")
+    bind = reasons.held_bind(request, classes, limits, clusters(picked.binds))
     return (
         *hold(classes.removes, picked.removes, MoveKind.REMOVE, removal),
         *hold(classes.updates, [*picked.unfinished, *picked.updates], MoveKind.UPDATE, update),
         *hold(classes.binds, picked.binds, MoveKind.BIND, bind),
-        *hold(classes.blocked_binds, (), MoveKind.BIND, sentences.blocked_bind(request)),
+        *hold(classes.blocked_binds, (), MoveKind.BIND, reasons.blocked_bind(request)),
     )
 
 
@@ -127,53 +124,11 @@ def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: se
         if i in moving and binding.state is BindingState.UNSCHEDULED:
             out.append(replace(binding, deleting=request.now))
         elif i in moving:
-            out.append(_started(_rolled(request, binding), request.now))
+            out.append(start_rollout(roll_out(request, binding), request.now))
         elif i in up_to_date:
-            out.append(_settled(binding, Status.TRUE, request.now))
+            out.append(tell_rollout(binding, Status.TRUE, request.now))
         elif i in held and binding.state is not BindingState.UNSCHEDULED:
-            out.append(_settled(binding, Status.FALSE, request.now))
+            out.append(tell_rollout(binding, Status.FALSE, request.now))
         else:
             out.append(binding)
     return tuple(out)
-
-
-def _rolled(request: RolloutRequest, binding: Binding) -> Binding:
-    cluster_wide, namespaced = request.overrides.get(binding.cluster, ((), ()))
-    return replace(
-        binding,
-        state=BindingState.BOUND,
-        resource_snapshot=request.latest_snapshot,
-        cluster_resource_overrides=cluster_wide,
-        resource_overrides=namespaced,
-        apply_strategy=request.apply_strategy,
-        override_labels=request.labels.get(binding.cluster, ()),
-        generation=binding.generation + 1,
-    )
-
-
-def _started(binding: Binding, now: datetime) -> Binding:
-    """RolloutStarted=True, with `now` as its time even after an earlier rollout: readiness counts from it."""
-    conditions = binding.conditions
-    fresh = _rollout(binding, Status.TRUE, now)
-    kept = set_condition(conditions, fresh)
-    return replace(binding, conditions=tuple(fresh if c.type == fresh.type else c for c in kept))
-
-
-def _settled(binding: Binding, status: Status, now: datetime) -> Binding:
-    """RolloutStarted with this status at the current generation; the binding itself where it stands there already."""
-    old = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
-    if old is not None and old.status is status:
-        return binding
-    return replace(binding, conditions=set_condition(binding.conditions, _rollout(binding, status, now)))
-
-
-def _rollout(binding: Binding, status: Status, now: datetime) -> Condition:
-    started = status is Status.TRUE
-    return Condition(
-        type="RolloutStarted",
-        status=status,
-        reason="RolloutStarted" if started else "RolloutNotStartedYet",
-        message=_STARTED if started else _NOT_STARTED,
-        last_transition_time=now,
-        observed_generation=binding.generation,
-    )

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.model.rolling import RolloutRequest
-from gitfleet.rollout.limits import Counts
+from gitfleet.rollout.budgets import Counts
 from gitfleet.rollout.readiness import has_failed, in_progress, is_diff_reported, is_ready
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.values import IntOrPercent
 from gitfleet.model.rolling import RolloutRequest
-from gitfleet.rollout.classes import Classes
-from gitfleet.rollout.limits import Budget
+from gitfleet.rollout.budgets import Budget
+from gitfleet.rollout.candidates import Classes
 from gitfleet.rollout.readiness import failures
 
 _NAMED = 3

@@ -1,0 +1,57 @@
+"""What a move makes of a binding; for whatever moves bindings inside this package."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.conditions import Condition, Status, find_condition, set_condition
+from gitfleet.model.rolling import RolloutRequest
+
+_STARTED = "Detected the new changes on the resources and started the rollout process"
+# The numbers stand in Held.reason; here they would rewrite every held binding whenever one cluster changes.
+_NOT_STARTED = "The rollout strategy holds the latest resources back for now"
+
+
+def roll_out(request: RolloutRequest, binding: Binding) -> Binding:
+    """The binding with the latest snapshot and the overrides that hold for it now, one generation later."""
+    cluster_wide, namespaced = request.overrides.get(binding.cluster, ((), ()))
+    return replace(
+        binding,
+        state=BindingState.BOUND,
+        resource_snapshot=request.latest_snapshot,
+        cluster_resource_overrides=cluster_wide,
+        resource_overrides=namespaced,
+        apply_strategy=request.apply_strategy,
+        override_labels=request.labels.get(binding.cluster, ()),
+        generation=binding.generation + 1,
+    )
+
+
+def start_rollout(binding: Binding, now: datetime) -> Binding:
+    """RolloutStarted=True, with `now` as its time even after an earlier rollout: readiness counts from it."""
+    conditions = binding.conditions
+    fresh = _rollout_condition(binding, Status.TRUE, now)
+    kept = set_condition(conditions, fresh)
+    return replace(binding, conditions=tuple(fresh if c.type == fresh.type else c for c in kept))
+
+
+def tell_rollout(binding: Binding, status: Status, now: datetime) -> Binding:
+    """RolloutStarted with this status at the current generation; the binding itself where it stands there already."""
+    old = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
+    if old is not None and old.status is status:
+        return binding
+    return replace(binding, conditions=set_condition(binding.conditions, _rollout_condition(binding, status, now)))
+
+
+def _rollout_condition(binding: Binding, status: Status, now: datetime) -> Condition:
+    started = status is Status.TRUE
+    return Condition(
+        type="RolloutStarted",
+        status=status,
+        reason="RolloutStarted" if started else "RolloutNotStartedYet",
+        message=_STARTED if started else _NOT_STARTED,
+        last_transition_time=now,
+        observed_generation=binding.generation,
+    )
