@@ -1,0 +1,144 @@
+"""A new kind is one declaration: reading with every error, writing, defaults and schema come from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import orjson
+import pytest
+from annotated_types import Interval, Len
+
+from gitfleet.api import Break, Misshapen, dotted, json_schema, read, read_state, write
+from gitfleet.api.annotations import At, OneOf
+from gitfleet.api.layout import document
+from gitfleet.api.values import Labels, NonEmpty, ObjectName, Seconds
+from gitfleet.formats.yaml_reader import lines_of, parse_documents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """When it is open."""
+
+    day: Annotated[str, OneOf("Mon", "Sat")]
+    length: Seconds = 3600.0
+
+
+@document("spec", identify=lambda _: ("example.com/v1", "MaintenancePlan"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenancePlan:
+    """A kind of a test."""
+
+    name: Annotated[ObjectName, At("metadata", "name")]
+    labels: Annotated[Labels, At("metadata", "labels")] = field(default_factory=dict)
+    windows: Annotated[tuple[Window, ...], Len(1, 3)]
+    most_clusters: Annotated[int, Interval(ge=1, le=100), At("spec", "limits", "mostClusters")] = 10
+    contact: NonEmpty | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """Each day once."""
+        days = [window.day for window in self.windows]
+        for index, day in enumerate(days):
+            if day in days[:index]:
+                yield ("spec", "windows", index, "day"), "stands twice; remove one"
+
+
+SOUND = b"""\
+apiVersion: example.com/v1
+kind: MaintenancePlan
+metadata: {name: weekly, uid: 1234-5678}
+spec:
+  windows:
+  - day: Sat
+    length: 90m
+"""
+FAULTY = b"""\
+apiVersion: example.com/v1
+kind: MaintenancePlan
+metadata:
+  name: Weekly
+spec:
+  windows:
+  - day: Sun
+  - day: Sat
+    lenght: 90m
+  limits:
+    mostClusters: "7"
+  contact: ""
+"""
+
+
+def body_of(content: bytes) -> object:
+    (document_,) = parse_documents(content, max_bytes=10_000).documents
+    return document_.value
+
+
+def test_it_is_read_with_its_defaults_and_written_without_them() -> None:
+    plan, breaks = read(MaintenancePlan, body_of(SOUND))
+
+    assert breaks == []
+    assert plan == MaintenancePlan(name="weekly", windows=(Window(day="Sat", length=5400.0),))
+    assert plan.most_clusters == 10
+    assert write(plan) == {
+        "apiVersion": "example.com/v1",
+        "kind": "MaintenancePlan",
+        "metadata": {"name": "weekly"},
+        "spec": {"windows": [{"day": "Sat", "length": "5400s"}]},
+    }
+    assert read_state(MaintenancePlan, write(plan)) == plan
+
+
+def test_every_error_is_said_at_once_each_with_its_line() -> None:
+    plan, breaks = read(MaintenancePlan, body_of(FAULTY))
+
+    assert plan is None
+    lines = lines_of(FAULTY, [(0, location) for location, _ in breaks])
+    assert sorted(zip(lines, [f"{dotted(where)}: {sentence}" for where, sentence in breaks], strict=True)) == [
+        (4, "metadata.name: must be lower-case letters, digits, dashes and dots, at most 253; rename it"),
+        (7, "spec.windows[0].day: must be one of 'Mon', 'Sat'; correct it"),
+        (9, 'spec.windows[1].lenght: is not a known field; did you mean "length"?'),
+        (11, "spec.limits.mostClusters: must be a whole number, without quotes"),
+        (12, "spec.contact: must not be empty; fill it in"),
+    ]
+
+
+def test_a_rule_between_fields_is_not_hidden_by_an_error_elsewhere() -> None:
+    body = {
+        "apiVersion": "example.com/v1",
+        "kind": "MaintenancePlan",
+        "metadata": {"name": "weekly"},
+        "spec": {"windows": [{"day": "Sat"}, {"day": "Sat"}], "contact": 3},
+    }
+
+    _, breaks = read(MaintenancePlan, body)
+
+    assert sorted(breaks) == [
+        (("spec", "contact"), "must be a string; put it in quotes"),
+        (("spec", "windows", 1, "day"), "stands twice; remove one"),
+    ]
+
+
+def test_the_state_branch_is_read_whatever_a_newer_version_added() -> None:
+    body = {"metadata": {"name": "weekly"}, "spec": {"windows": [{"day": "Sun", "color": "red"}]}}
+
+    assert read_state(MaintenancePlan, body).windows == (Window(day="Sun"),)
+    with pytest.raises(Misshapen, match=r"`spec\.windows` must be a list"):
+        read_state(MaintenancePlan, {**body, "spec": {"windows": {}}})
+
+
+def test_its_schema_has_every_bound_and_every_default() -> None:
+    schema = json_schema(MaintenancePlan)
+
+    assert orjson.loads(orjson.dumps(schema)) == schema
+    assert schema["required"] == ["apiVersion", "kind", "metadata", "spec"]
+    assert schema["additionalProperties"] is False
+    spec = schema["properties"]["spec"]
+    assert spec["properties"]["windows"] == {
+        "type": "array", "items": {"$ref": "#/$defs/Window"}, "minItems": 1, "maxItems": 3,
+    }  # fmt: skip
+    assert spec["properties"]["limits"]["properties"]["mostClusters"] == {
+        "type": "integer", "minimum": 1, "maximum": 100, "default": 10,
+    }  # fmt: skip
+    assert schema["$defs"]["Window"]["properties"]["day"] == {"enum": ["Mon", "Sat"]}
+    assert schema["$defs"]["Window"]["required"] == ["day"]
