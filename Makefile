@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 DECIDING := api apply architecture conformance desired formats observe rollout schedule snapshots state status views works
 
-.PHONY: demo test check lint bench clean
+.PHONY: demo test check mutants lint bench clean
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,8 +27,13 @@ check: lint
 test: lint
 	$(BIN)/pytest -n auto --dist loadfile
 
+PACKAGE ?= rollout
+
+mutants: $(VENV)/.installed
+	$(BIN)/python -m tests.mutants $(PACKAGE)
+
 bench: $(VENV)/.installed
 	for name in fleet scheduling reconcile apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
-	rm -rf $(VENV) build dist .demo
+	rm -rf $(VENV) build dist .demo .mutants

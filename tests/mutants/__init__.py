@@ -1,0 +1,1 @@
+"""Mutation runs: see the command in `__main__`."""
