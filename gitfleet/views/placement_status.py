@@ -60,7 +60,9 @@ def _cluster(record: PlacementRecord, story: ClusterStory) -> JsonObject:
             applicableResourceOverrides=write_as(References, binding.resource_overrides),
         )
     last = story.steps[-1]
-    at_apply = any(step.step.type in ("Applied", "Available") for step in story.steps)
+    # What an earlier generation left behind says nothing of one that nobody has reported on yet.
+    told = [step.step.type for step in story.steps if step.status is not Status.UNKNOWN]
+    at_apply = "Applied" in told
     failing = at_apply and last.status is Status.FALSE
     diffed = failing or (last.step.type == "DiffReported" and last.status is Status.TRUE)
     return fields | present(

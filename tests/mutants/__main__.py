@@ -1,8 +1,8 @@
-"""`python -m tests.mutants PACKAGE [--max-children N]`: changes the code of one deciding package, one small change after
-another (mutmut), and tells which changes no test notices.
+"""`python -m tests.mutants PACKAGE [--max-children N]`: changes the code of one deciding package, one small change at a
+time (mutmut), and tells which changes no test notices.
 
-The project is copied to `.mutants/PACKAGE` first, so that nobody's work tree is touched; a run that was cut short goes on
-there. Survivors that are known stand in `tests/mutants/PACKAGE.md`, each with the reason why it changes nothing that
+The project is copied to `.mutants/PACKAGE` first, so that nobody's work tree is touched; a run that was cut short goes
+on there. Survivors that are known stand in `tests/mutants/PACKAGE.md`, each with the reason why it changes nothing that
 anybody could see. Exit status 1 when less than 85 % were killed or a survivor is not listed.
 """
 

@@ -324,3 +324,28 @@ def test_a_huge_placement_shows_what_is_not_through_first() -> None:
     assert len(shown) == 1000
     assert [item["clusterName"] for item in shown[-5:]] == [f"c-{n}" for n in range(1495, 1500)]
     assert all(item["conditions"][-1]["status"] == Status.FALSE for item in shown[-5:])
+
+
+@pytest.mark.parametrize(
+    ("upto_type", "last", "failing", "shows_drift", "shows_diff"),
+    [
+        ("WorkSynchronized", "False", False, False, False),
+        ("WorkSynchronized", "True", False, False, False),
+        ("Applied", "False", True, True, True),
+        ("Applied", "True", False, True, False),
+        ("Available", "False", True, True, True),
+        ("Available", "True", False, True, False),
+    ],
+)
+def test_what_was_found_on_a_cluster_is_shown_once_something_was_applied(
+    upto_type: str, last: str, failing: bool, shows_drift: bool, shows_diff: bool
+) -> None:
+    """Drift and failures that an earlier generation left behind say nothing of one that was not applied yet."""
+    diverged = DivergedObject(key=CONFIG, details=(("/data/k", "v", "w"),), observed=LATER, first_observed=T0)
+    failed = FailedObject(key=CONFIG, condition="Applied", reason="Invalid", message="no")
+    conditions = through(upto=upto_type, last=last, message="m")
+    bound = binding(WEB, "a", conditions=conditions, drifted=(diverged,), diffed=(diverged,), failed=(failed,))
+    (shown,) = status_object(tell(record("web", bound)))["placementStatuses"]
+    assert ("driftedPlacements" in shown) == shows_drift
+    assert ("diffedPlacements" in shown) == shows_diff
+    assert ("failedPlacements" in shown) == failing
