@@ -15,7 +15,7 @@ from gitfleet.api.fleet import Branches
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-_SKIPPED = {".git", ".venv", "__pycache__", "build", "dist", "data", "vectors", "golden", "node_modules"}
+_SKIPPED = {".mutants", ".git", ".venv", "__pycache__", "build", "dist", "data", "vectors", "golden", "node_modules"}
 _SECTIONS = re.compile(r'\b(contracts|kubefleet)\.md((?:,? (?:and )?§\d+)+)((?:,? (?:and )?"[^"]+")*)')
 _DECISIONS = re.compile(r"\b[Dd]ecisions? (D\d+(?:(?:, | and |, and | to )D\d+)*)")
 _SEEDS = re.compile(r"\b(?:seeds?/| ?[Ss]eeds? )(\d{3}(?:(?:, | and )\d{3})*)")

@@ -71,7 +71,7 @@ def test_public_functions_are_documented() -> None:
 
 def _written_files() -> list[Path]:
     """Every text that people of this project wrote; test data of others is as it came."""
-    skipped = {".git", ".venv", "__pycache__", "build", "dist", ".demo", ".hypothesis"}
+    skipped = {".git", ".venv", ".mutants", "__pycache__", "build", "dist", ".demo", ".hypothesis"}
     found = []
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
