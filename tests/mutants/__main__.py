@@ -2,8 +2,8 @@
 time (mutmut), and tells which changes no test notices.
 
 The project is copied to `.mutants/PACKAGE` first, so that nobody's work tree is touched; a run that was cut short goes
-on there. Survivors that are known stand in `tests/mutants/PACKAGE.md`, each with the reason why it changes nothing that
-anybody could see. Exit status 1 when less than 85 % were killed or a survivor is not listed.
+on there. Survivors that are known stand on the package's page in this folder, each with the reason why it changes
+nothing that anybody could see. Exit status 1 when less than 85 % were killed or a survivor is not listed.
 """
 
 from __future__ import annotations
