@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import BindingState, ClusterDecision, DriftedObject, FailedObject
+from gitfleet.api.bindings import BindingState, ClusterDecision, DiffedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import (
     ApplyStrategy,
@@ -341,10 +341,16 @@ def test_what_was_found_on_a_cluster_is_shown_once_something_was_applied(
     upto_type: str, last: str, failing: bool, shows_drift: bool, shows_diff: bool
 ) -> None:
     """Drift and failures that an earlier generation left behind say nothing of one that was not applied yet."""
-    diverged = DivergedObject(key=CONFIG, details=(("/data/k", "v", "w"),), observed=LATER, first_observed=T0)
+    found: dict[str, Any] = {
+        "key": CONFIG,
+        "details": (("/data/k", "v", "w"),),
+        "observed": LATER,
+        "first_observed": T0,
+    }
+    drifted, diffed = DriftedObject(**found), DiffedObject(**found)
     failed = FailedObject(key=CONFIG, condition="Applied", reason="Invalid", message="no")
     conditions = through(upto=upto_type, last=last, message="m")
-    bound = binding(WEB, "a", conditions=conditions, drifted=(diverged,), diffed=(diverged,), failed=(failed,))
+    bound = binding(WEB, "a", conditions=conditions, drifted=(drifted,), diffed=(diffed,), failed=(failed,))
     (shown,) = status_object(tell(record("web", bound)))["placementStatuses"]
     assert ("driftedPlacements" in shown) == shows_drift
     assert ("diffedPlacements" in shown) == shows_diff
