@@ -11,6 +11,7 @@ Nothing here talks to a cluster, and nothing is ever deleted that the inventory 
 Source: kubefleet.md §6; decisions D7, D15.
 """
 
+from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.fleet import (
     PlansMemo,
@@ -23,12 +24,12 @@ from gitfleet.apply.fleet import (
 )
 from gitfleet.apply.ledgers import record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
-from gitfleet.apply.requests import ApplyRequest, ShapeCache
+from gitfleet.apply.requests import ApplyRequest
 
 __all__ = [
     "ApplyRequest",
+    "Comparisons",
     "PlansMemo",
-    "ShapeCache",
     "disturbed_by",
     "find_differences",
     "left_behind",

@@ -8,16 +8,17 @@ from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
-from gitfleet.apply.requests import ApplyRequest, ShapeCache
+from gitfleet.apply.requests import ApplyRequest
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState, Inventory
 from gitfleet.model.works import Work
 
-_SHAPES_PER_OBJECT: Final = 4
+_COMPARISONS_PER_OBJECT: Final = 4
 
 
 Removals = Mapping[str, Mapping[PlacementKey, DeletePropagation]]
@@ -35,7 +36,7 @@ def disturbed_by(operations: Iterable[Operation]) -> dict[PlacementKey, frozense
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The answer to one cluster's question, and the shapes that were digested for it."""
+    """The answer to one cluster's question, and in the question what was compared for it."""
 
     request: ApplyRequest
     operations: tuple[Operation, ...]
@@ -72,7 +73,7 @@ def plan_fleet(
             live=answer.live,
             unreadable=answer.unreadable,
             known_namespaces=answer.namespaces,
-            shapes=_shapes_for(known, answer),
+            compared=_compared_before(known, answer),
         )
         mine = Failures()
         planned = known if known is not None and _same(known.request, request) else None
@@ -90,10 +91,11 @@ def _plan(request: ApplyRequest, failures: Failures) -> Planned:
     return Planned(request, plan_apply(request, failures))
 
 
-def _shapes_for(known: Planned | None, answer: ClusterObservation) -> ShapeCache:
-    """The shapes that were digested on this cluster, without end only where nothing changes."""
-    shapes = known.request.shapes if known is not None else None
-    return dict(shapes) if shapes is not None and len(shapes) < _SHAPES_PER_OBJECT * len(answer.live) else {}
+def _compared_before(known: Planned | None, answer: ClusterObservation) -> Comparisons:
+    """What was compared on this cluster so far; forgotten as a whole when it has grown far beyond what is there."""
+    compared = known.request.compared if known is not None else None
+    grown = compared is None or len(compared) >= _COMPARISONS_PER_OBJECT * len(answer.live)
+    return Comparisons() if compared is None or grown else compared.copy()
 
 
 def merge_observations(

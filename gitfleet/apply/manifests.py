@@ -6,12 +6,11 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import ApplyStrategyType, ComparisonOption, WhenToApply, WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
-from gitfleet.apply.differences import find_differences
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
-from gitfleet.model.shapes import FIELD_MANAGER, shape_digest
+from gitfleet.model.shapes import FIELD_MANAGER
 from gitfleet.model.works import Work
 
 _BEFORE_FIRST_APPLY = "before-first-apply"
@@ -28,7 +27,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
         return _keep(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not looked at")
     live = claims.live(key)
     if work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
-        return _report(manifest, work, live)
+        return _report(manifest, work, live, claims)
     holder = claims.holders[key.identity]
     if holder != work.placement:
         why = f"{key} belongs to {holder.kind} {holder} on this cluster"
@@ -65,11 +64,11 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
         return _update(manifest, work, live, claims, f"the last apply of {key} was not confirmed")
     if entry.applied_digest != manifest.digest:
         return _update(manifest, work, live, claims, f"the manifest of {key} changed")
-    same = entry.shape_digest == _shape(manifest, live, claims)
+    same = entry.shape_digest == claims.request.compared.shape(manifest, live)
     full = strategy.comparison_option is ComparisonOption.FULL
     if same and not full:
         return _keep(manifest, work, live, KeepCode.IN_PLACE, "as applied")
-    details = find_differences(manifest.body, live.body, full=full)
+    details = claims.request.compared.differences(manifest, live, full=full)
     if strategy.when_to_apply is WhenToApply.IF_NOT_DRIFTED and details:
         return _refuse(manifest, work, live, RefuseCode.FOUND_DRIFTS, f"{key} drifted: {_first(details)}", details)
     if same:
@@ -92,34 +91,23 @@ def _take_over(
         return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     if strategy.when_to_take_over is WhenToTakeOver.IF_NO_DIFF:
         full = strategy.comparison_option is ComparisonOption.FULL
-        details = find_differences(manifest.body, live.body, full=full)
+        details = claims.request.compared.differences(manifest, live, full=full)
         if details:
             why = f"{key} {found} and differs from its manifest: {_first(details)}"
             return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
     return _update(manifest, work, live, claims, f"{key} {found} and is taken over")
 
 
-def _report(manifest: Manifest, work: Work, live: LiveObject | None) -> Operation:
+def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims) -> Operation:
     """ReportDiff: compare and never write."""
     if live is None:
         details: DifferenceDetails = (("/", None, "(the whole object)"),)
         return _keep(manifest, work, None, KeepCode.FOUND_DIFF, f"{manifest.key} is not on the cluster", details)
     full = work.apply_strategy.comparison_option is ComparisonOption.FULL
-    details = find_differences(manifest.body, live.body, full=full)
+    details = claims.request.compared.differences(manifest, live, full=full)
     if not details:
         return _keep(manifest, work, live, KeepCode.NO_DIFF_FOUND, "no difference found")
     return _keep(manifest, work, live, KeepCode.FOUND_DIFF, f"{manifest.key} differs: {_first(details)}", details)
-
-
-def _shape(manifest: Manifest, live: LiveObject, claims: Claims) -> str:
-    shapes = claims.request.shapes
-    if shapes is None or not live.resource_version:
-        return shape_digest(manifest.body, live.body)
-    key = (live.uid, live.resource_version, manifest.digest)
-    known = shapes.get(key)
-    if known is None:
-        known = shapes[key] = shape_digest(manifest.body, live.body)
-    return known
 
 
 def _forces(work: Work, live: LiveObject | None) -> bool:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, MutableMapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.apply.comparisons import Comparisons
 from gitfleet.model.observations import LiveObjects
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
-
-ShapeCache: TypeAlias = MutableMapping[tuple[str, str, str], str]
-"""Shape digests by (uid, resourceVersion, manifest digest): it can be lost at any time and costs time only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,4 +31,4 @@ class ApplyRequest:
     live: LiveObjects = field(default_factory=dict)
     unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
     known_namespaces: Collection[str] | None = None
-    shapes: ShapeCache | None = field(default=None, compare=False)
+    compared: Comparisons = field(default_factory=Comparisons, compare=False)

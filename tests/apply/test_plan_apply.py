@@ -10,7 +10,7 @@ import pytest
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import DeletePropagation, PlacementKey
-from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
+from gitfleet.apply import ApplyRequest, Comparisons, plan_apply, record_intended, settle_inventory
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
 from gitfleet.model.shapes import shape_digest
@@ -369,13 +369,15 @@ def test_an_entry_leaves_only_when_the_object_is_gone_or_released() -> None:
     assert settle_inventory(inventory, [], [replace(release, placement=OTHER)]) is inventory
 
 
-def test_a_shape_cache_saves_work_and_changes_nothing() -> None:
+def test_what_was_compared_saves_work_and_changes_nothing() -> None:
     there = live(CM)
-    shapes: dict[tuple[str, str, str], str] = {}
+    compared = Comparisons()
     inventory = {CM.key: owned(CM, there)}
-    first = plan(work(CM), live={CM.key: there}, inventory=inventory, shapes=shapes)
+    first = plan(work(CM), live={CM.key: there}, inventory=inventory, compared=compared)
     assert first == plan(work(CM), live={CM.key: there}, inventory=inventory)
-    assert shapes == {("u1", "7", CM.digest): shape_digest(CM.body, there.body)}
+    assert len(compared) == 1
+    assert compared.shape(CM, there) == shape_digest(CM.body, there.body)
+    assert len(compared) == 1, "it was known"
 
 
 def test_keys_are_objects_of_the_model() -> None:

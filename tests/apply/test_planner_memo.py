@@ -11,7 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import DeletePropagation, PlacementKey
-from gitfleet.apply import ApplyRequest, PlansMemo, plan_apply, plan_fleet
+from gitfleet.apply import ApplyRequest, Comparisons, PlansMemo, plan_apply, plan_fleet
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Operation, Update
@@ -79,12 +79,10 @@ def test_clusters_are_remembered_apart_and_the_same_question_has_the_same_answer
     assert all(a is b for a, b in zip(planner.plan("c1", *FIRST), one, strict=True))
 
 
-def reapplied(
-    wanted: Manifest, there: LiveObject, entry: InventoryEntry, shapes: dict[tuple[str, str, str], str]
-) -> Operation:
+def reapplied(wanted: Manifest, there: LiveObject, entry: InventoryEntry, compared: Comparisons) -> Operation:
     """The operation for one manifest of ours."""
     asked = ApplyRequest(
-        cluster="c1", works=(work(wanted),), live={wanted.key: there}, inventory={wanted.key: entry}, shapes=shapes
+        cluster="c1", works=(work(wanted),), live={wanted.key: there}, inventory={wanted.key: entry}, compared=compared
     )
     (operation,) = plan_apply(asked)
     return operation
@@ -102,11 +100,11 @@ def test_a_shape_is_that_of_one_version_of_one_object_and_one_manifest(
     manifest: Manifest, uid: str, version: str
 ) -> None:
     """Each part of the key of the shape cache counts: without it drift would pass for what was applied."""
-    shapes: dict[tuple[str, str, str], str] = {}
-    assert not isinstance(reapplied(OLD, THERE, owned(OLD, THERE), shapes), Update)
+    compared = Comparisons()
+    assert not isinstance(reapplied(OLD, THERE, owned(OLD, THERE), compared), Update)
     drifted = LiveObject(
         OLD.key, {**DRIFTED.body, "metadata": {**DRIFTED.body["metadata"], "uid": uid, "resourceVersion": version}}
     )
     applied = replace(owned(manifest, drifted), shape_digest=shape_digest(OLD.body, THERE.body))
-    assert reapplied(manifest, drifted, applied, shapes) == reapplied(manifest, drifted, applied, {})
-    assert isinstance(reapplied(manifest, drifted, applied, shapes), Update)
+    assert reapplied(manifest, drifted, applied, compared) == reapplied(manifest, drifted, applied, Comparisons())
+    assert isinstance(reapplied(manifest, drifted, applied, compared), Update)
