@@ -35,6 +35,7 @@ def _class_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     if layout.document.identify is not None:
         tree = {"apiVersion": str, "kind": str, "metadata": dict(METADATA), "status": Mapping[str, Any]}
+    tree |= layout.document.tolerated
     for item in layout.fields:
         if item.only is Only.STATE:
             continue

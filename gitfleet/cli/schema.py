@@ -16,9 +16,9 @@ from gitfleet.errors import BadInput
 @options.output("text", "json")
 def schema(kind: str | None, output: str) -> None:
     """Print the JSON Schema of a KIND such as ClusterResourcePlacement, or the list of kinds."""
-    from gitfleet.api.kinds import KINDS
+    from gitfleet.api.kinds import DESCRIBED
 
-    known = sorted(item.name for item in KINDS.values())
+    known = sorted(item.name for item in DESCRIBED)
     if kind is None and output == "json":
         print_json({"apiVersion": "gitfleet.dev/v1alpha1", "kind": "SchemaList", "items": list(known)})
         return
@@ -26,9 +26,7 @@ def schema(kind: str | None, output: str) -> None:
         for name in known:
             show(name)
         return
-    by_name = {
-        word.lower(): item for item in KINDS.values() for word in (item.name, f"{item.name}s", *item.short_names)
-    }
+    by_name = {word.lower(): item for item in DESCRIBED for word in (item.name, f"{item.name}s", *item.short_names)}
     if kind.lower() not in by_name:
         near = get_close_matches(kind.lower(), by_name, n=1)
         meant = f"did you mean {by_name[near[0]].name}? " if near else ""

@@ -195,7 +195,7 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
     kind = KINDS.get((group, name))
     if kind is None:
         return _unknown_kind(group, name, label)
-    made, breaks = _read(kind.declaration, value)
+    made, breaks = read(kind.declaration, value)
     value = without_nulls(value)
     breaks += _top_breaks(kind, value, version)
     identity = _identity_of(value)
@@ -203,10 +203,6 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
         return _Found(label=label, identity=identity, breaks=breaks)
     warnings = list(made.warnings()) if hasattr(made, "warnings") else []
     return _Found(label=label, identity=identity, value=_written(made, value, origin), warnings=warnings)
-
-
-def _read(declaration: Any, value: JsonObject) -> tuple[Any, list[Break]]:
-    return read(declaration, value)
 
 
 def _written(made: Any, value: JsonObject, origin: Origin) -> Any:

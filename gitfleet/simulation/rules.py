@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any
 
 from gitfleet.api.objects import JsonObject, ObjectKey
-
-Delay: TypeAlias = timedelta | Literal["never"]
-"""Time from the last change of an object's spec until it is available."""
-
-DEFAULT_DELAY: Final = timedelta(seconds=5)
-"""What an object takes where no rule matches (contracts.md §5)."""
+from gitfleet.api.scenarios import DEFAULT_DELAY as DEFAULT_DELAY
+from gitfleet.api.scenarios import Delay as Delay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from gitfleet.api import dotted, read
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.scenarios import Entry, Rule, ScenarioFile
 from gitfleet.errors import BadInput
-from gitfleet.formats.yaml_reader import line_of, parse_documents
+from gitfleet.formats.yaml_reader import line_of, lines_of, parse_documents
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
-from gitfleet.simulation.scenario_files import (
-    MAX_BYTES,
-    MAX_FAULTS,
-    Entry,
-    Rule,
-    ScenarioFile,
-    check_document,
-    message_of,
-)
+
+MAX_BYTES: Final = 8 << 20
+"""Largest scenario file read."""
+MAX_FAULTS: Final = 100
+"""Most faults of one file that are reported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,19 +115,16 @@ def read_scenario(content: bytes, *, path: str = "scenario.yaml") -> Scenario:
     if faults:
         raise BadScenario(tuple(faults))
     document = parsed.documents[0]
-    file, errors = check_document(document.value)
+    file, breaks = read(ScenarioFile, document.value)
     if file is None:
+        label = _object_of(document.value)
+        found = breaks[:MAX_FAULTS]
+        lines = lines_of(content, [(document.index, location) for location, _ in found])
         raise BadScenario(
             tuple(
                 sorted(
-                    Fault(
-                        path,
-                        line_of(content, document.index, error["loc"]),
-                        _object_of(document.value),
-                        ".".join(str(step) for step in error["loc"]),
-                        message_of(error),
-                    )
-                    for error in errors[:MAX_FAULTS]
+                    Fault(path, line, label, dotted(location), sentence)
+                    for line, (location, sentence) in zip(lines, found, strict=True)
                 )
             )
         )
@@ -164,7 +159,7 @@ def _rule(rule: Rule) -> ClusterRule:
     return ClusterRule(
         names=rule.names,
         match_labels=rule.match_labels,
-        object=ObjectPattern(**rule.object.model_dump()) if rule.object else ObjectPattern(),
+        object=ObjectPattern(**asdict(rule.object)),
         available=rule.available,
         apply_fails=rule.apply == "fail",
     )
@@ -185,6 +180,6 @@ def _entry(entry: Entry, place: int) -> TimelineEntry:
             at=at, place=place, cluster=entry.cluster.name, reachable=entry.cluster.state == "reachable"
         )
     if entry.mutate:
-        pattern = ObjectPattern(**entry.mutate.object.model_dump())
+        pattern = ObjectPattern(**asdict(entry.mutate.object))
         return Mutate(at=at, place=place, cluster=entry.mutate.cluster, object=pattern, patch=entry.mutate.patch)
     return Crash(at=at, place=place)

@@ -30,7 +30,7 @@ def sound_bodies() -> Iterator[tuple[Kind, Any]]:
             if not isinstance(body, dict) or not isinstance(body.get("apiVersion"), str):
                 continue
             kind = KINDS.get((body["apiVersion"].rpartition("/")[0], str(body.get("kind"))))
-            if kind is not None and read(kind.declaration, body)[0] is not None:
+            if kind is not None and not read(kind.declaration, body)[1]:
                 yield kind, body
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from gitfleet.api.kinds import KINDS
+from gitfleet.api.kinds import DESCRIBED, KINDS, Kind
 
 SCHEMAS = {kind.name: kind.schema() for kind in KINDS.values()}
 
@@ -46,3 +46,19 @@ def test_a_schema_has_the_files_own_field_names() -> None:
     assert schema["properties"]["apiVersion"]["enum"] == [
         f"placement.kubernetes-fleet.io/{version}" for version in ("v1", "v1beta1", "v1alpha1")
     ]
+
+
+SHORT = """crp rp mc cro ro csus sus csur sur careq areq crpe crpdb crb rb crs rs csps sps scenario config"""
+
+
+def test_every_word_names_one_kind_and_every_short_name_is_a_word() -> None:
+    words = [word.lower() for kind in DESCRIBED for word in kind.words]
+    assert len(set(words)) == len(words)
+    assert set(SHORT.split()) <= set(words)
+
+
+@pytest.mark.parametrize("kind", DESCRIBED, ids=lambda kind: kind.name)
+def test_every_kind_has_a_schema_that_is_json(kind: Kind) -> None:
+    schema = kind.schema()
+    assert orjson.loads(orjson.dumps(schema)) == schema
+    assert schema["properties"]["kind"] == {"const": kind.name}

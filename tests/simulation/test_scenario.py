@@ -99,38 +99,41 @@ FAULTS = [
     ("", ":1: a scenario is exactly one YAML document of kind Scenario"),
     (f"{HEAD}spec: {{}}\n---\n{HEAD}spec: {{}}\n", ":1: a scenario is exactly one YAML document of kind Scenario"),
     ("spec: {a: 1", ":1: "),
-    (HEAD, ":1: Scenario: spec: is missing"),
-    (f"{HEAD}metadata: {{name: x}}\n", ":1: Scenario/x: spec: is missing"),
-    ("kind: Scenario\napiVersion: v1\nspec: {}\n", ":2: Scenario: apiVersion: must be 'gitfleet.dev/v1alpha1'"),
-    ("[1]", ":1: Scenario: input should be a valid dictionary"),
-    (f"{HEAD}spec: {{tik: 5s}}", ":3: Scenario: spec.tik: is not a field that scenarios have"),
+    (HEAD, ":1: Scenario: spec: is required; add it"),
+    (f"{HEAD}metadata: {{name: x}}\n", ":1: Scenario/x: spec: is required; add it"),
+    ("kind: Scenario\napiVersion: v1\nspec: {}\n", ":2: Scenario: apiVersion: must be one of 'gitfleet.dev/v1alpha1'"),
+    ("[1]", ":1: Scenario: must be a mapping"),
+    (f"{HEAD}spec: {{tik: 5s}}", ":3: Scenario: spec.tik: is not a known field"),
     (f"{HEAD}spec: {{tick: 5}}", ":3: Scenario: spec.tick: must have a unit; write 5s if seconds are meant"),
     (f"{HEAD}spec: {{tick: 0s}}", ":3: Scenario: spec.tick: must be a duration of more than zero"),
     (f"{HEAD}spec: {{tick: -5s}}", ":3: Scenario: spec.tick: must be a duration such as 30s"),
     (f"{HEAD}spec: {{maxTime: 1d}}", ":3: Scenario: spec.maxTime: must be a duration such as 30s"),
     (f"{HEAD}spec: {{start: 2026-01-01}}", ":3: Scenario: spec.start: must be a time such as"),
-    (f"{HEAD}spec:\n  clusters:\n  - names: [a]\n", ":5: Scenario: spec.clusters.0: a rule needs `available`"),
-    (f"{HEAD}spec:\n  clusters:\n  - apply: ok\n", ":5: Scenario: spec.clusters.0.apply: must be 'fail'"),
-    (f"{HEAD}spec:\n  clusters:\n  - available: soon\n", ":5: Scenario: spec.clusters.0.available: must be a duration"),
-    (f"{HEAD}spec:\n  timeline:\n  - at: 1s\n", ":5: Scenario: spec.timeline.0: needs exactly one of write, remove"),
+    (f"{HEAD}spec:\n  clusters:\n  - names: [a]\n", ":5: Scenario: spec.clusters[0]: needs `available`"),
+    (f"{HEAD}spec:\n  clusters:\n  - apply: ok\n", ":5: Scenario: spec.clusters[0].apply: must be one of 'fail'"),
+    (
+        f"{HEAD}spec:\n  clusters:\n  - available: soon\n",
+        ":5: Scenario: spec.clusters[0].available: must be a duration",
+    ),
+    (f"{HEAD}spec:\n  timeline:\n  - at: 1s\n", ":5: Scenario: spec.timeline[0]: needs exactly one of write, remove"),
     (
         f"{HEAD}spec:\n  timeline:\n  - at: 1s\n    crash: reconciler\n    remove: {{path: a}}\n",
         "write, remove, approve, reject, cluster, crash, mutate, and has remove and crash",
     ),
-    (f"{HEAD}spec:\n  timeline:\n  - crash: reconciler\n", ":5: Scenario: spec.timeline.0.at: is missing"),
-    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, crash: cluster}}\n", "crash: must be 'reconciler'"),
+    (f"{HEAD}spec:\n  timeline:\n  - crash: reconciler\n", ":5: Scenario: spec.timeline[0].at: is required; add it"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, crash: cluster}}\n", "crash: must be one of 'reconciler'"),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: /etc/x}}}}\n", "is not a path inside the config repo"),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: a/../../x}}}}\n", "is not a path inside the config"),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, remove: {{path: .git/config}}}}\n", "is not a path inside the config"),
     (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: '', content: a}}}}\n", "is not the path of a file"),
-    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: a, content: {{b: c}}}}}}\n", "content: input should be"),
+    (f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, write: {{path: a, content: {{b: c}}}}}}\n", "content: must be a string"),
     (
         f"{HEAD}spec:\n  timeline: [{{at: 1s, mutate: {{cluster: c, object: {{kind: A, name: b}}, patch: [{{}}]}}}}]",
         "patch: is not a JSON patch",
     ),
     (
         f"{HEAD}spec:\n  timeline:\n  - {{at: 1s, mutate: {{cluster: c, object: {{name: b}}, patch: []}}}}",
-        "mutate.object.kind: is missing",
+        "mutate.object.kind: is required; add it",
     ),
 ]
 
@@ -148,7 +151,7 @@ def test_all_faults_are_told_in_the_order_of_lines() -> None:
     with pytest.raises(BadScenario) as caught:
         read_scenario(text.encode())
     assert [(fault.line, fault.field) for fault in caught.value.faults] == [
-        (5, "spec.timeline.0.at"),
+        (5, "spec.timeline[0].at"),
         (6, "spec.tick"),
         (7, "spec.start"),
     ]

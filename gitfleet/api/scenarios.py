@@ -1,0 +1,187 @@
+"""Scenario (gitfleet.dev/v1alpha1): what happens to a simulated fleet and how its clusters behave (contracts.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast
+
+import jsonpatch
+import jsonpointer
+
+from gitfleet.api.annotations import Break, Form, OneOf
+from gitfleet.api.fleet import GITFLEET_GROUP
+from gitfleet.api.layout import document
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.values import NonEmpty, Time
+from gitfleet.formats.durations import PATTERN, read_seconds, seconds_text
+
+Delay: TypeAlias = timedelta | Literal["never"]
+"""Time from the last change of an object's spec until it is available."""
+
+DEFAULT_DELAY: Final = timedelta(seconds=5)
+"""What an object takes where no rule matches (contracts.md §5)."""
+
+
+def _file_path(path: object) -> str:
+    """A path below the repo's root, as git has it. ValueError."""
+    if not isinstance(path, str) or not path:
+        raise ValueError("is not the path of a file")
+    parts = PurePosixPath(path).parts
+    if path.startswith("/") or "\\" in path or ".." in parts or (parts and parts[0] == ".git") or path == ".":
+        raise ValueError("is not a path inside the config repo")
+    return str(PurePosixPath(path))
+
+
+def _duration(value: object) -> timedelta:
+    return timedelta(seconds=read_seconds(value, zero=True))
+
+
+def _delay(value: object) -> Delay:
+    return "never" if value == "never" else _duration(value)
+
+
+def _text(delay: Delay) -> str:
+    return delay if isinstance(delay, str) else seconds_text(delay.total_seconds())
+
+
+def _step(value: object) -> timedelta:
+    return timedelta(seconds=read_seconds(value))
+
+
+def _patch(value: object) -> tuple[JsonObject, ...]:
+    try:
+        jsonpatch.JsonPatch(cast(Any, value))  # reads every operation and its pointer
+    except (jsonpatch.InvalidJsonPatch, jsonpointer.JsonPointerException, TypeError, AttributeError) as error:
+        raise ValueError("is not a JSON patch: a list of {op, path, value}") from error
+    return tuple(cast("list[JsonObject]", value))
+
+
+_DURATION: Final[Mapping[str, Any]] = {"type": "string", "pattern": f"^(0|{PATTERN})$"}
+FilePath = Annotated[str, Form(_file_path, {"type": "string", "minLength": 1})]
+Duration = Annotated[timedelta, Form(_duration, _DURATION, _text)]
+Step = Annotated[timedelta, Form(_step, {"type": "string", "pattern": f"^{PATTERN}$"}, _text)]
+Patch = Annotated[tuple[JsonObject, ...], Form(_patch, {"type": "array", "items": {"type": "object"}})]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """`object` of a rule."""
+
+    group: str | None = None
+    kind: NonEmpty | None = None
+    namespace: NonEmpty | None = None
+    name: NonEmpty | None = None
+    image: NonEmpty | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """`object` of a mutate."""
+
+    group: str | None = None
+    kind: NonEmpty
+    namespace: str | None = None
+    name: NonEmpty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One of `clusters`."""
+
+    names: tuple[NonEmpty, ...] | None = None
+    match_labels: Mapping[str, str] | None = None
+    object: Pattern = Pattern()
+    available: Annotated[Delay, Form(_delay, {"anyOf": [{"const": "never"}, _DURATION]}, _text)] = DEFAULT_DELAY
+    apply: Annotated[str, OneOf("fail")] | None = None
+
+    def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
+        """A rule says something."""
+        if "available" not in body and "apply" not in body:
+            yield (), "needs `available` (a duration or never) or `apply: fail`; add one"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A file with its content."""
+
+    path: FilePath
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """A file or folder that goes."""
+
+    path: FilePath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A stage of a run."""
+
+    run: NonEmpty
+    stage: NonEmpty
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A cluster that goes away or comes back."""
+
+    name: NonEmpty
+    state: Annotated[str, OneOf("unreachable", "reachable")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change by hand."""
+
+    cluster: NonEmpty
+    object: Target
+    patch: Patch
+
+
+_VERBS: Final = ("write", "remove", "approve", "reject", "cluster", "crash", "mutate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One of `timeline`: a moment and exactly one thing that happens."""
+
+    at: Duration
+    write: Written | None = None
+    remove: Removed | None = None
+    approve: Gate | None = None
+    reject: Gate | None = None
+    cluster: Switch | None = None
+    crash: Annotated[str, OneOf("reconciler")] | None = None
+    mutate: Change | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """Exactly one thing."""
+        given = [verb for verb in _VERBS if getattr(self, verb) is not None]
+        if len(given) != 1:
+            yield (), f"needs exactly one of {', '.join(_VERBS)}, and has {' and '.join(given) or 'none'}; correct it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioSpec:
+    """When it starts, how long it may last, how often gitfleet reconciles, how clusters behave, what happens."""
+
+    start: Time = datetime(2026, 1, 1, tzinfo=UTC)
+    max_time: Step = timedelta(hours=24)
+    tick: Step = timedelta(seconds=5)
+    clusters: tuple[Rule, ...] = ()
+    timeline: tuple[Entry, ...] = ()
+
+
+@document(tolerated={"metadata": JsonObject})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioFile:
+    """Scenario: a play for a simulated fleet, in one file."""
+
+    api_version: Annotated[str, OneOf(f"{GITFLEET_GROUP}/v1alpha1")]
+    kind: Annotated[str, OneOf("Scenario")]
+    spec: ScenarioSpec
