@@ -12,7 +12,8 @@ from gitfleet.api.annotations import At, Default, Form, Inline
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.layout import document
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, ApplyStrategy, PlacementKey
+from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
+from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.api.values import Time
 
 PREVIOUS_STATE: Final = "kubernetes-fleet.io/previous-binding-state"

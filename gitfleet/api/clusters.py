@@ -13,7 +13,7 @@ from gitfleet.api.annotations import FIRST_OF_LIST, At, Break, Check, Default, I
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Origin
-from gitfleet.api.placements import DeletePropagation
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.api.values import (
     Annotations,
     LabelKey,

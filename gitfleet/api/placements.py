@@ -16,10 +16,10 @@ from gitfleet.api.annotations import Accept, At, Break, Default, Form, Inline, L
 from gitfleet.api.cluster_selectors import ClusterAffinity
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
-from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.objects import Origin
+from gitfleet.api.strategies import RolloutStrategy
 from gitfleet.api.values import (
     Annotations,
-    IntOrPercent,
     LabelKey,
     Labels,
     LabelValue,
@@ -145,115 +145,6 @@ class PlacementPolicy:
         for index, toleration in enumerate(self.tolerations):
             if toleration in self.tolerations[:index]:
                 yield ("tolerations", index), "stands twice; remove one"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RollingUpdate:
-    """The budget of a rolling update; the period is in seconds and counts only for what cannot be tracked."""
-
-    max_unavailable: IntOrPercent = "25%"
-    max_surge: IntOrPercent = "25%"
-    unavailable_period_seconds: Annotated[int, Interval(ge=0)] = 60
-
-
-class ApplyStrategyType(StrEnum):
-    """How a manifest reaches the member; ReportDiff compares and never writes."""
-
-    CLIENT_SIDE_APPLY = "ClientSideApply"
-    SERVER_SIDE_APPLY = "ServerSideApply"
-    REPORT_DIFF = "ReportDiff"
-
-
-class ComparisonOption(StrEnum):
-    """Which fields count as a difference: those the manifest has, or all that the live object has."""
-
-    PARTIAL = "PartialComparison"
-    FULL = "FullComparison"
-
-
-class WhenToApply(StrEnum):
-    """Whether drift on the member is overwritten or stops the apply."""
-
-    ALWAYS = "Always"
-    IF_NOT_DRIFTED = "IfNotDrifted"
-
-
-class WhenToTakeOver(StrEnum):
-    """What becomes of an object that was on the member before gitfleet applied it."""
-
-    ALWAYS = "Always"
-    IF_NO_DIFF = "IfNoDiff"
-    NEVER = "Never"
-
-
-class RolloutStrategyType(StrEnum):
-    """Who moves the bindings: gitfleet by a budget, or a staged update run."""
-
-    ROLLING_UPDATE = "RollingUpdate"
-    EXTERNAL = "External"
-
-
-class DeletePropagation(StrEnum):
-    """What becomes of placed objects when their placement or their cluster goes (decision D15)."""
-
-    DELETE = "Delete"
-    ABANDON = "Abandon"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApplyStrategy:
-    """How objects are applied on a member (kubefleet.md §1, §6)."""
-
-    type: ApplyStrategyType = ApplyStrategyType.CLIENT_SIDE_APPLY
-    comparison_option: ComparisonOption = ComparisonOption.PARTIAL
-    when_to_apply: WhenToApply = WhenToApply.ALWAYS
-    when_to_take_over: WhenToTakeOver = WhenToTakeOver.ALWAYS
-    allow_co_ownership: bool = False
-    force_conflicts: Annotated[bool, At("serverSideApplyConfig", "force")] = False
-
-    def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
-        """Settings of server-side apply only go with it."""
-        if body.get("serverSideApplyConfig") is not None and self.type is not ApplyStrategyType.SERVER_SIDE_APPLY:
-            sentence = "only goes with applyStrategy type ServerSideApply; remove it or change the type"
-            yield ("serverSideApplyConfig",), sentence
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportBackStrategy:
-    """Accepted as KubeFleet declares it; it does nothing there either."""
-
-    type: Annotated[str, OneOf("Disabled", "Mirror")] = "Disabled"
-    destination: Annotated[str, OneOf("OriginalResource", "WorkAPI")] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutStrategy:
-    """Who moves the bindings and how, and how objects are applied and removed."""
-
-    type: RolloutStrategyType = RolloutStrategyType.ROLLING_UPDATE
-    rolling_update: RollingUpdate = RollingUpdate()
-    apply_strategy: ApplyStrategy = ApplyStrategy()
-    delete_propagation_policy: Annotated[DeletePropagation, At("deleteStrategy", "propagationPolicy")] = (
-        DeletePropagation.DELETE
-    )
-    report_back_strategy: ReportBackStrategy | None = None
-
-    def breaks(self) -> Iterator[Break]:
-        """A budget of zero would never let anything move (decision D1)."""
-        if is_zero(self.rolling_update.max_unavailable):
-            sentence = "must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it"
-            yield ("rollingUpdate", "maxUnavailable"), sentence
-
-    def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
-        """External has no budget of its own."""
-        if self.external and body.get("rollingUpdate") is not None:
-            sentence = "does not go with strategy type External, where a staged update run decides; remove it"
-            yield ("rollingUpdate",), sentence
-
-    @property
-    def external(self) -> bool:
-        """Whether only a staged update run may move bindings."""
-        return self.type is RolloutStrategyType.EXTERNAL
 
 
 @document(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey
-from gitfleet.api.placements import ApplyStrategyType, PlacementKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.ledgers import Identity, by_identity
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.model.failures import Failures, Subject
@@ -58,7 +58,7 @@ class Claims:
         if entry.placement in self.request.removing:
             return True
         work = self.works.get(entry.placement)
-        if work is None or work.error is not None or work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
+        if work is None or work.error is not None or work.apply_strategy.type.only_reports:
             return False
         return entry.key.identity not in self.wanted[entry.placement]
 
@@ -93,7 +93,7 @@ def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
     holders: dict[Identity, PlacementKey] = dict(held)
     staying: dict[Identity, PlacementKey] = dict(held)
     for placement, work in works.items():
-        reports_only = work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF
+        reports_only = work.apply_strategy.type.only_reports
         for identity in wanted[placement]:
             staying.setdefault(identity, placement)
             if not reports_only:

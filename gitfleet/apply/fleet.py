@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.apply.ledgers import by_identity, record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply

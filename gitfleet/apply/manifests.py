@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
-from gitfleet.api.placements import ApplyStrategyType, ComparisonOption, WhenToApply, WhenToTakeOver
+from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
@@ -26,7 +28,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if not claims.was_observed(key):
         return _keep(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not looked at")
     live = claims.live(key)
-    if work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
+    if work.apply_strategy.type.only_reports:
         return _report(manifest, work, live, claims)
     holder = claims.holders[key.identity]
     if holder != work.placement:
@@ -65,11 +67,11 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     if entry.applied_digest != manifest.digest:
         return _update(manifest, work, live, claims, f"the manifest of {key} changed")
     same = entry.shape_digest == claims.request.compared.shape(manifest, live)
-    full = strategy.comparison_option is ComparisonOption.FULL
+    full = strategy.comparison_option.counts_every_field
     if same and not full:
         return _keep(manifest, work, live, KeepCode.IN_PLACE, "as applied")
     details = claims.request.compared.differences(manifest, live, full=full)
-    if strategy.when_to_apply is WhenToApply.IF_NOT_DRIFTED and details:
+    if strategy.when_to_apply.stops_at_drift and details:
         return _refuse(manifest, work, live, RefuseCode.FOUND_DRIFTS, f"{key} drifted: {_first(details)}", details)
     if same:
         return _keep(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
@@ -89,12 +91,17 @@ def _take_over(
         owner = f"{owners[0].get('kind')} {owners[0].get('name')}"
         why = f"{key} {found} and is owned by {owner}, and allowCoOwnership is not set"
         return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
-    if strategy.when_to_take_over is WhenToTakeOver.IF_NO_DIFF:
-        full = strategy.comparison_option is ComparisonOption.FULL
-        details = claims.request.compared.differences(manifest, live, full=full)
-        if details:
-            why = f"{key} {found} and differs from its manifest: {_first(details)}"
-            return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
+    match strategy.when_to_take_over:
+        case WhenToTakeOver.ALWAYS:
+            pass
+        case WhenToTakeOver.IF_NO_DIFF:
+            full = strategy.comparison_option.counts_every_field
+            details = claims.request.compared.differences(manifest, live, full=full)
+            if details:
+                why = f"{key} {found} and differs from its manifest: {_first(details)}"
+                return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
+        case _:
+            assert_never(strategy.when_to_take_over)
     return _update(manifest, work, live, claims, f"{key} {found} and is taken over")
 
 
@@ -103,7 +110,7 @@ def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Cla
     if live is None:
         details: DifferenceDetails = (("/", None, "(the whole object)"),)
         return _keep(manifest, work, None, KeepCode.FOUND_DIFF, f"{manifest.key} is not on the cluster", details)
-    full = work.apply_strategy.comparison_option is ComparisonOption.FULL
+    full = work.apply_strategy.comparison_option.counts_every_field
     details = claims.request.compared.differences(manifest, live, full=full)
     if not details:
         return _keep(manifest, work, live, KeepCode.NO_DIFF_FOUND, "no difference found")
@@ -113,7 +120,7 @@ def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Cla
 def _forces(work: Work, live: LiveObject | None) -> bool:
     """Client-side apply never meets conflicts, so its server-side form is forced; KubeFleet's ServerSideApply forces
     only when told to, or while nobody but itself and the time before it own fields."""
-    if work.apply_strategy.type is not ApplyStrategyType.SERVER_SIDE_APPLY or work.apply_strategy.force_conflicts:
+    if not work.apply_strategy.type.minds_conflicts or work.apply_strategy.force_conflicts:
         return True
     if live is None:
         return False
@@ -135,7 +142,7 @@ def _first(details: DifferenceDetails) -> str:
 
 
 def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str) -> Update:
-    locked = work.apply_strategy.when_to_apply is WhenToApply.IF_NOT_DRIFTED
+    locked = work.apply_strategy.when_to_apply.stops_at_drift
     return Update(
         cluster=work.cluster,
         placement=work.placement,

@@ -6,7 +6,7 @@ from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind
-from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind, is_terminating
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
@@ -23,7 +23,8 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if entry.key.identity in claims.staying:
         return _hold(entry, claims)
     request = claims.request
-    if request.removing.get(entry.placement) is DeletePropagation.ABANDON:
+    removal = request.removing.get(entry.placement)
+    if removal is not None and removal.keeps_objects:
         return _release(entry, claims, f"{entry.key} stays on the cluster: the deleteStrategy is Abandon")
     unreadable = request.unreadable.get(entry.key)
     if unreadable is not None:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.model.observations import LiveObjects
 from gitfleet.model.state import Inventory

@@ -12,8 +12,9 @@ from gitfleet.api import dotted, read, read_state
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.api.overrides import ClusterResourceOverride, patch_path_break
-from gitfleet.api.placements import PlacementPolicy, PlacementType, RolloutStrategy, Toleration
+from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration
 from gitfleet.api.staged import DisruptionBudget
+from gitfleet.api.strategies import RolloutStrategy
 from gitfleet.desired.updates import policy_update_break, removed_tolerations
 
 

@@ -105,6 +105,7 @@ class Driver:
 
         BadInput when the remote has no such branch, or two configurations send the watch to each other.
         """
+        watch = self.branches.watch
         for _ in range(_MOST_TURNS):
             watch = self.branches.watch
             if watch not in heads:

@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 _BUSY_PAUSE = 1.0
 _MAX_BACKOFF = 300.0
 _MAX_DOUBLINGS = 10
+_MORE_TRIES = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,10 +68,11 @@ class Runner:
     def once(self) -> ReconcileResult:
         """One reconcile; a lost race is tried again a few times, as somebody else's commit is no reason to do
         nothing."""
-        for _ in range(5):
-            result = self.driver.reconcile()
+        result = self.driver.reconcile()
+        for _ in range(_MORE_TRIES):
             if not result.lost_race:
-                return result
+                break
+            result = self.driver.reconcile()
         return result
 
     def until_settled(self, timeout: float) -> ReconcileResult:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from gitfleet.api.bindings import Binding, PinnedLabels
-from gitfleet.api.placements import ApplyStrategy, PlacementType, RollingUpdate
+from gitfleet.api.placements import PlacementType
+from gitfleet.api.strategies import ApplyStrategy, RollingUpdate
 
 
 class MoveKind(StrEnum):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitfleet.api.objects import Manifest
-from gitfleet.api.placements import ApplyStrategy, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import ApplyStrategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ from typing import Final, TypeVar
 
 from gitfleet.api.bindings import Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
-from gitfleet.api.placements import ApplyStrategyType
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import Operation, Outcome
@@ -78,7 +77,7 @@ def _observed(
     results, known = _planned_only(binding, results)
     if known:
         return binding
-    if work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF:
+    if work.apply_strategy.type.only_reports:
         told = [*before, _diff_reported(results)]
         diffed = _diverged(DiffedObject, results, ("FoundDiff",), binding.diffed, now)
         return _settled(binding, told, now, found=_Found(diffed=diffed))
@@ -174,7 +173,7 @@ def _diff_reported(results: Sequence[ObjectResult]) -> _Told:
 
 def _unreachable(binding: Binding, work: Work, before: Sequence[_Told], now: datetime, error: str) -> Binding:
     generation, told = binding.generation, list(before)
-    reports = work.apply_strategy.type is ApplyStrategyType.REPORT_DIFF
+    reports = work.apply_strategy.type.only_reports
     if not reports and (find_condition(binding.conditions, "Applied", generation=generation) is None):
         message = f"Nothing could be applied: cluster {binding.cluster} does not answer"
         told.append(("Applied", Status.FALSE, "ApplyInProgress", message))

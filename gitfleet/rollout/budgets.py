@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitfleet.api.placements import PlacementType, RollingUpdate
+from gitfleet.api.placements import PlacementType
+from gitfleet.api.strategies import RollingUpdate
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.rolling import RolloutRequest
 

@@ -13,7 +13,8 @@ from typing import Final
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import Inventory, PlacementRecord
 
@@ -97,14 +98,14 @@ def release_left(
         for name, cluster in clusters.items()
         if name in inventory
         and cluster.deleting is not None
-        and (cluster.delete_propagation_policy is DeletePropagation.ABANDON or now - cluster.deleting > FORCED_LEAVE)
+        and (cluster.delete_propagation_policy.keeps_objects or now - cluster.deleting > FORCED_LEAVE)
     }
     return {name: owned for name, owned in inventory.items() if name not in gone} if gone else inventory
 
 
 def next_forced_leave(clusters: Mapping[str, MemberCluster]) -> datetime | None:
     """The first moment at which `release_left` will let a leaving cluster go by the clock alone; None when none."""
-    waiting = (c.deleting for c in clusters.values() if c.delete_propagation_policy is not DeletePropagation.ABANDON)
+    waiting = (c.deleting for c in clusters.values() if not c.delete_propagation_policy.keeps_objects)
     return min((since + FORCED_LEAVE + _CLOCK_STEP for since in waiting if since is not None), default=None)
 
 

@@ -15,6 +15,7 @@ Source: kubefleet.md §2; decisions D4, D5, D27.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import assert_never
 
 from gitfleet.api.placements import PlacementType
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
@@ -95,6 +96,8 @@ def schedule(
                 answer = pick_n(run)
             case PlacementType.PICK_FIXED:
                 answer = pick_fixed(run)
+            case other:
+                assert_never(other)
     except Exception as error:  # a plug-in may be anybody's code: its failure is this placement's answer
         said = failure_of(stages, error)
         if said is None:

@@ -103,6 +103,7 @@ class Play:
 
     def _reconcile(self, reconciler: Reconciler) -> tuple[bool | None, datetime | None]:
         """Tick until nothing changes at this moment: (whether it became quiet, when to wake); None after a crash."""
+        wake_at: datetime | None = None
         for _ in range(_MOST_TICKS_AT_ONCE):
             try:
                 result = reconciler.reconcile()
@@ -111,10 +112,10 @@ class Play:
                 return None, None
             except RetryLater:
                 return False, None
-            self._state = result.state
+            self._state, wake_at = result.state, result.wake_at
             if not result.changed:
-                return True, result.wake_at
-        return False, result.wake_at
+                return True, wake_at
+        return False, wake_at
 
     def _advance(self, until: datetime) -> None:
         """Let time pass in whole ticks: to the first look at or after the moment at which something can happen."""

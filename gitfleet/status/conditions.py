@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
-from gitfleet.api.placements import ApplyStrategyType, PlacementType
+from gitfleet.api.placements import PlacementType
+from gitfleet.api.strategies import ApplyStrategyType
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status.vocabulary import (
     BLOCKED,
@@ -173,10 +174,14 @@ def observed_snapshot(record: PlacementRecord) -> str | None:
 def unmet_count(record: PlacementRecord, chosen: int) -> int:
     """How many clusters are missing that could be named: at most the decisions that were not selected."""
     policy = record.placement.effective_policy
-    wanted = 0
-    if policy.placement_type is PlacementType.PICK_N:
-        wanted = policy.number_of_clusters or 0
-    elif policy.placement_type is PlacementType.PICK_FIXED:
-        wanted = len(policy.cluster_names)
+    match policy.placement_type:
+        case PlacementType.PICK_ALL:
+            wanted = 0
+        case PlacementType.PICK_N:
+            wanted = policy.number_of_clusters or 0
+        case PlacementType.PICK_FIXED:
+            wanted = len(policy.cluster_names)
+        case other:
+            assert_never(other)
     refused = sum(1 for decision in record.decisions if not decision.selected)
     return max(0, min(wanted - chosen, refused))

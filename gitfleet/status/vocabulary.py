@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from gitfleet.api.placements import ApplyStrategyType, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import ApplyStrategyType
 
 SCHEDULED: Final = "Scheduled"
 NO_OVERRIDE: Final = ("NoOverrideSpecified", "No override rules are configured for the selected resources")
@@ -105,7 +106,7 @@ DIFF_STEPS: Final = (ROLLOUT_STARTED, OVERRIDDEN, WORK_SYNCHRONIZED, DIFF_REPORT
 
 def steps_of(type_: ApplyStrategyType) -> tuple[Step, ...]:
     """The condition types that a placement shows, in order; ReportDiff has its own."""
-    return DIFF_STEPS if type_ is ApplyStrategyType.REPORT_DIFF else APPLY_STEPS
+    return DIFF_STEPS if type_.only_reports else APPLY_STEPS
 
 
 def type_of(key: PlacementKey, type_: str) -> str:

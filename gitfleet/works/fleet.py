@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.overrides import OverrideKey
-from gitfleet.api.placements import ApplyStrategy, PlacementKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work

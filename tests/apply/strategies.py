@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gitfleet.api.placements import ApplyStrategy, ApplyStrategyType, ComparisonOption, WhenToApply, WhenToTakeOver
+from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType, ComparisonOption, WhenToApply, WhenToTakeOver
 
 _CHOICES: Final[dict[str, Any]] = {
     "type": ApplyStrategyType,

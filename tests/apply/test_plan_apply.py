@@ -9,7 +9,8 @@ import pytest
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
-from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, Comparisons, plan_apply, record_intended, settle_inventory
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update

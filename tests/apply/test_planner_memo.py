@@ -10,7 +10,8 @@ import pytest
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
-from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, Comparisons, PlansMemo, plan_apply, plan_fleet
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation, LiveObject

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitfleet.api.objects import Manifest
-from gitfleet.api.placements import (
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import (
     ApplyStrategy,
     ApplyStrategyType,
     ComparisonOption,
     DeletePropagation,
-    PlacementKey,
     WhenToApply,
     WhenToTakeOver,
 )

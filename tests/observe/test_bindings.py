@@ -9,7 +9,8 @@ from typing import Any
 from gitfleet.api.bindings import Binding, BindingState, DriftedObject, FailedObject
 from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.objects import Manifest, Origin, key_of
-from gitfleet.api.placements import ApplyStrategy, ApplyStrategyType, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Keep, Operation, Outcome, Refuse, RefuseCode, Update

@@ -8,7 +8,8 @@ from typing import Any
 
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.placements import ApplyStrategy, PlacementKey, PlacementType, RollingUpdate
+from gitfleet.api.placements import PlacementKey, PlacementType
+from gitfleet.api.strategies import ApplyStrategy, RollingUpdate
 from gitfleet.model.rolling import RolloutRequest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

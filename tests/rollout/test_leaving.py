@@ -10,7 +10,8 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
-from gitfleet.api.placements import DeletePropagation, Placement, PlacementKey, RolloutStrategy
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.strategies import DeletePropagation, RolloutStrategy
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.rollout import next_forced_leave, owners_of, release_left, removals, retire_bindings, without_left

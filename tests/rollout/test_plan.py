@@ -8,7 +8,8 @@ from typing import Any
 
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.conditions import Status, find_condition
-from gitfleet.api.placements import ApplyStrategy, ApplyStrategyType, PlacementType
+from gitfleet.api.placements import PlacementType
+from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.model.rolling import Held, Move, MoveKind
 from gitfleet.rollout import STUCK_AFTER, plan_rollout
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable

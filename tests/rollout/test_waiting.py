@@ -10,7 +10,8 @@ import pytest
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.placements import Placement, PlacementKey, RolloutStrategy, RolloutStrategyType
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.rolling import Held, MoveKind
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import give_up, plan_rollout, waiting_for

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.placements import PlacementPolicy, PlacementType, RolloutStrategy, RolloutStrategyType, Toleration
+from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration
 from gitfleet.api.snapshots import DocumentRef
+from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.errors import BadInput
 from gitfleet.snapshots import restore_snapshot
 from tests.snapshots.builders import (

@@ -47,25 +47,27 @@ from gitfleet.api.overrides import (
     override_type,
 )
 from gitfleet.api.placements import (
-    ApplyStrategy,
-    ApplyStrategyType,
-    ComparisonOption,
-    DeletePropagation,
     Placement,
     PlacementKey,
     PlacementPolicy,
     PlacementType,
     ResourceSelector,
-    RollingUpdate,
-    RolloutStrategy,
-    RolloutStrategyType,
     SelectionScope,
     Toleration,
     TopologySpreadConstraint,
+)
+from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+from gitfleet.api.strategies import (
+    ApplyStrategy,
+    ApplyStrategyType,
+    ComparisonOption,
+    DeletePropagation,
+    RollingUpdate,
+    RolloutStrategy,
+    RolloutStrategyType,
     WhenToApply,
     WhenToTakeOver,
 )
-from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 
 names = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)

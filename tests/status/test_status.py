@@ -10,14 +10,8 @@ import pytest
 
 from gitfleet.api.bindings import BindingState, ClusterDecision, DiffedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Status
-from gitfleet.api.placements import (
-    ApplyStrategy,
-    ApplyStrategyType,
-    PlacementKey,
-    PlacementType,
-    RolloutStrategy,
-    RolloutStrategyType,
-)
+from gitfleet.api.placements import PlacementKey, PlacementType
+from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType, RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status import placement_conditions
 from gitfleet.status.vocabulary import EXTERNAL_DIFFERENT, EXTERNAL_NOT_STARTED

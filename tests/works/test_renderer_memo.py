@@ -10,8 +10,9 @@ import pytest
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.overrides import JsonPatch
-from gitfleet.api.placements import ApplyStrategy, Placement
+from gitfleet.api.placements import Placement
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work

@@ -140,19 +140,20 @@ class GitRemote(GitReader):
 
     def _make_and_push(self, change: BranchChange, hold: int) -> str | None:
         """The commit that the branch has now, None when there was nothing to change."""
-        for attempt in (1, 2):
+        first = True
+        while True:
             before, after, commit = self._import(change, hold)
             if after == before or (before is None and after in _EMPTY_TREES):
                 return None
             answer = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
             # Only an empty remote tells so late that its ids are SHA-256.
-            if attempt == 1 and self._connection.speak_the_format_of(answer):
+            if first and self._connection.speak_the_format_of(answer):
+                first = False
                 continue
             fault = judge_push(answer, branch=change.branch, shown=self.shown, mask=self._connection.mask)
             if fault is not None:
                 raise fault
-            break
-        return commit
+            return commit
 
     def _unchanged(self, change: BranchChange) -> str:
         if change.expected is None:

@@ -16,7 +16,8 @@ from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeClient, Ku
 from gitfleet.adapters.kube.wire import Patience
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
-from gitfleet.api.placements import DeletePropagation, PlacementKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, plan_apply, record_intended, settle_inventory
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import Availability

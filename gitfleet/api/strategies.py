@@ -1,0 +1,194 @@
+"""Rollout and apply strategies of a placement: each value says beside itself what it means, so that mypy reports every
+place that a new one touches (kubefleet.md §1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, assert_never
+
+from annotated_types import Interval
+
+from gitfleet.api.annotations import At, Break, OneOf
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.values import (
+    IntOrPercent,
+)
+from gitfleet.formats.int_or_percent import is_zero
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RollingUpdate:
+    """The budget of a rolling update; the period is in seconds and counts only for what cannot be tracked."""
+
+    max_unavailable: IntOrPercent = "25%"
+    max_surge: IntOrPercent = "25%"
+    unavailable_period_seconds: Annotated[int, Interval(ge=0)] = 60
+
+
+class ApplyStrategyType(StrEnum):
+    """How a manifest reaches the member; ReportDiff compares and never writes."""
+
+    CLIENT_SIDE_APPLY = "ClientSideApply"
+    SERVER_SIDE_APPLY = "ServerSideApply"
+    REPORT_DIFF = "ReportDiff"
+
+    @property
+    def only_reports(self) -> bool:
+        """Whether objects are compared and never written."""
+        match self:
+            case ApplyStrategyType.CLIENT_SIDE_APPLY | ApplyStrategyType.SERVER_SIDE_APPLY:
+                return False
+            case ApplyStrategyType.REPORT_DIFF:
+                return True
+            case _:
+                assert_never(self)
+
+    @property
+    def minds_conflicts(self) -> bool:
+        """Whether fields that somebody else owns stop the apply unless it is forced."""
+        match self:
+            case ApplyStrategyType.SERVER_SIDE_APPLY:
+                return True
+            case ApplyStrategyType.CLIENT_SIDE_APPLY | ApplyStrategyType.REPORT_DIFF:
+                return False
+            case _:
+                assert_never(self)
+
+
+class ComparisonOption(StrEnum):
+    """Which fields count as a difference: those the manifest has, or all that the live object has."""
+
+    PARTIAL = "PartialComparison"
+    FULL = "FullComparison"
+
+    @property
+    def counts_every_field(self) -> bool:
+        """Whether a field that only the live object has is a difference."""
+        match self:
+            case ComparisonOption.PARTIAL:
+                return False
+            case ComparisonOption.FULL:
+                return True
+            case _:
+                assert_never(self)
+
+
+class WhenToApply(StrEnum):
+    """Whether drift on the member is overwritten or stops the apply."""
+
+    ALWAYS = "Always"
+    IF_NOT_DRIFTED = "IfNotDrifted"
+
+    @property
+    def stops_at_drift(self) -> bool:
+        """Whether an object that drifted is left as it is."""
+        match self:
+            case WhenToApply.ALWAYS:
+                return False
+            case WhenToApply.IF_NOT_DRIFTED:
+                return True
+            case _:
+                assert_never(self)
+
+
+class WhenToTakeOver(StrEnum):
+    """What becomes of an object that was on the member before gitfleet applied it."""
+
+    ALWAYS = "Always"
+    IF_NO_DIFF = "IfNoDiff"
+    NEVER = "Never"
+
+
+class RolloutStrategyType(StrEnum):
+    """Who moves the bindings: gitfleet by a budget, or a staged update run."""
+
+    ROLLING_UPDATE = "RollingUpdate"
+    EXTERNAL = "External"
+
+    @property
+    def by_runs_alone(self) -> bool:
+        """Whether only a staged update run may move bindings."""
+        match self:
+            case RolloutStrategyType.ROLLING_UPDATE:
+                return False
+            case RolloutStrategyType.EXTERNAL:
+                return True
+            case _:
+                assert_never(self)
+
+
+class DeletePropagation(StrEnum):
+    """What becomes of placed objects when their placement or their cluster goes (decision D15)."""
+
+    DELETE = "Delete"
+    ABANDON = "Abandon"
+
+    @property
+    def keeps_objects(self) -> bool:
+        """Whether objects stay on the cluster when gitfleet lets go of them."""
+        match self:
+            case DeletePropagation.DELETE:
+                return False
+            case DeletePropagation.ABANDON:
+                return True
+            case _:
+                assert_never(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyStrategy:
+    """How objects are applied on a member (kubefleet.md §1, §6)."""
+
+    type: ApplyStrategyType = ApplyStrategyType.CLIENT_SIDE_APPLY
+    comparison_option: ComparisonOption = ComparisonOption.PARTIAL
+    when_to_apply: WhenToApply = WhenToApply.ALWAYS
+    when_to_take_over: WhenToTakeOver = WhenToTakeOver.ALWAYS
+    allow_co_ownership: bool = False
+    force_conflicts: Annotated[bool, At("serverSideApplyConfig", "force")] = False
+
+    def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
+        """Settings of server-side apply only go with it."""
+        if body.get("serverSideApplyConfig") is not None and not self.type.minds_conflicts:
+            sentence = "only goes with applyStrategy type ServerSideApply; remove it or change the type"
+            yield ("serverSideApplyConfig",), sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportBackStrategy:
+    """Accepted as KubeFleet declares it; it does nothing there either."""
+
+    type: Annotated[str, OneOf("Disabled", "Mirror")] = "Disabled"
+    destination: Annotated[str, OneOf("OriginalResource", "WorkAPI")] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutStrategy:
+    """Who moves the bindings and how, and how objects are applied and removed."""
+
+    type: RolloutStrategyType = RolloutStrategyType.ROLLING_UPDATE
+    rolling_update: RollingUpdate = RollingUpdate()
+    apply_strategy: ApplyStrategy = ApplyStrategy()
+    delete_propagation_policy: Annotated[DeletePropagation, At("deleteStrategy", "propagationPolicy")] = (
+        DeletePropagation.DELETE
+    )
+    report_back_strategy: ReportBackStrategy | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """A budget of zero would never let anything move (decision D1)."""
+        if is_zero(self.rolling_update.max_unavailable):
+            sentence = "must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it"
+            yield ("rollingUpdate", "maxUnavailable"), sentence
+
+    def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
+        """External has no budget of its own."""
+        if self.external and body.get("rollingUpdate") is not None:
+            sentence = "does not go with strategy type External, where a staged update run decides; remove it"
+            yield ("rollingUpdate",), sentence
+
+    @property
+    def external(self) -> bool:
+        """Whether only a staged update run may move bindings."""
+        return self.type.by_runs_alone
