@@ -75,7 +75,12 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
     records = {key: one.record for key, one in decided.items()}
     plans = {key: one.plan for key, one in decided.items() if one.plan is not None}
     after = replace(
-        known, observed_commit=wanted.commit, placements=records, overrides=overrides, last_good=wanted.last_good
+        known,
+        observed_commit=wanted.commit,
+        scheduler_plugins=wanted.config.scheduler_plugins,
+        placements=records,
+        overrides=overrides,
+        last_good=wanted.last_good,
     )
     works_after, rendered = works.render_fleet(after, rendered, failures)
     after = replace(after, faults=wanted.faults + faults + status.faults_of(failures, after, wanted))

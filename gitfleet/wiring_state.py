@@ -3,33 +3,79 @@ simulation, and none of their imports."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git_setup import open_repository
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import BadInput
 from gitfleet.loop.state_source import SharedSource, certain_state_head
+from gitfleet.ports.repos import RepoReader
 from gitfleet.settings import Settings
 from gitfleet.state import StateReader
 
+if TYPE_CHECKING:
+    from gitfleet import schedule
 
-def open_state(settings: Settings, at: str | None = None) -> tuple[StateReader, datetime]:
-    """A reader, for any number of threads, of the state branch as it is now or at one of its commits; and this moment.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedState:
+    """The state branch as it is, or was at one of its commits. `now` is the present moment, `watched` the head of the
+    watched branch."""
+
+    reader: StateReader
+    now: datetime
+    watched: str | None
+
+    def profile(self) -> schedule.Profile:
+        """The scheduler's profile that decided this state."""
+        from gitfleet import schedule  # `get` needs none
+
+        plugins = self.reader.head().scheduler_plugins
+        available: Mapping[str, schedule.PluginFactory] = schedule.BUILT_IN
+        if any(plugin.name not in available for plugin in plugins):
+            from gitfleet.wiring import (
+                scheduler_plugins,
+            )  # only a fleet with plug-ins of its own needs what is installed
+
+            available = scheduler_plugins()
+        return schedule.profile_from(plugins, available)[0]
+
+
+def open_state(settings: Settings, at: str | None = None) -> OpenedState:
+    """A reader, for any number of threads, of the state branch as it is now or at one of its commits.
 
     BadInput when there is no state yet, or `at` names no commit of it.
     """
     now, repo = SystemClock().now(), open_repository(settings)
-    heads, names = repo.fetch(), Branches()
-    if at is not None:
+    heads = repo.fetch()
+    watch = settings.watch_branch or Branches().watch
+    if at is None:
+        reader = StateReader(SharedSource(repo), _head(settings, repo, heads, watch))
+    else:
         reader = StateReader(SharedSource(repo), repo.resolve(at))
-        if reader.observed_commit() is None:
+        if reader.head().observed_commit is None:
             raise BadInput(f'"{at}" is no commit of the state branch', hint="`git log gitfleet/state` lists them")
-        return reader, now
-    head = certain_state_head(repo, heads, settings.watch_branch or names.watch, names.state)
+    return OpenedState(reader=reader, now=now, watched=heads.get(watch))
+
+
+def _head(settings: Settings, repo: RepoReader, heads: Mapping[str, str], watch: str) -> str:
+    head = certain_state_head(repo, heads, watch, Branches().state)
     if head is None:
         from gitfleet.wiring import open_workspace  # only a configuration that has to be read whole needs all of it
 
         with open_workspace(settings, clusters="none") as workspace:
-            head = workspace.known_state_head()
-    return StateReader(SharedSource(repo), head), now
+            workspace.commit_of(None)
+            head, name = workspace.state_head(), workspace.driver.branches.state
+        if head is None:
+            raise NoState(
+                f'there is no branch "{name}" yet', hint="`gitfleet run --once` makes it with the first reconcile"
+            )
+    return head
+
+
+class NoState(BadInput):
+    """There is no state branch yet."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
+from gitfleet.api.objects import JsonObject
 from gitfleet.cli import options
+from gitfleet.cli.messages import say
 from gitfleet.cli.output import print_json, print_table, show_wrapped
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
@@ -21,18 +23,26 @@ from gitfleet.settings import Settings
 )
 @click.argument("placement", metavar="PLACEMENT")
 @click.argument("cluster", metavar="[CLUSTER]", required=False)
+@options.at
 @options.rev
 @options.settings(options.in_repo, options.branch, options.cache_dir)
 @options.output("table", "wide", "json")
-def explain(placement: str, cluster: str | None, rev: str | None, settings: Settings, output: str) -> None:
+def explain(
+    placement: str, cluster: str | None, at: str | None, rev: str | None, settings: Settings, output: str
+) -> None:
     """Explain a PLACEMENT (NAME, or NAMESPACE/NAME): a table of all clusters, or one CLUSTER in sentences.
 
-    It reads the commit and the state branch and nothing else: no cluster is observed.
+    It reads what the state branch has recorded and observes no cluster. With --rev, and for what was not reconciled
+    yet, it works out what a reconcile would decide.
     """
-    from gitfleet import wiring
+    if at is not None and rev is not None:
+        raise BadInput("--at and --rev do not go together", hint="--at reads a state, --rev works out a new one")
+    rows = None if rev is not None else _recorded(settings, placement, at)
+    if rows is None:
+        from gitfleet import wiring
 
-    with wiring.open_workspace(settings, clusters="recorded") as workspace:
-        rows = workspace.explain(placement, rev)
+        with wiring.open_workspace(settings, clusters="recorded") as workspace:
+            rows = workspace.explain(placement, rev)
     if cluster is not None:
         names = [row["clusterName"] for row in rows]
         rows = [row for row in rows if row["clusterName"] == cluster]
@@ -51,6 +61,29 @@ def explain(placement: str, cluster: str | None, rev: str | None, settings: Sett
         wide = output == "wide"
         columns = ("CLUSTER", "PICKED", "STATE", "SNAPSHOT", *(("SPREAD", "AFFINITY") if wide else ()), "WHY")
         print_table(columns, [_cells(placement, row, wide) for row in rows])
+
+
+def _recorded(settings: Settings, placement: str, at: str | None) -> list[JsonObject] | None:
+    """The rows as the state branch tells them; None when it does not know the placement yet."""
+    from gitfleet.views.explanation import explanation, no_placement, recorded_plan
+    from gitfleet.wiring_state import NoState, open_state
+
+    try:
+        opened = open_state(settings, at)
+    except NoState:
+        return None
+    reader, head = opened.reader, opened.reader.head()
+    record = next((found for found in reader.records(placement) if str(found.placement.key) == placement), None)
+    if record is None:
+        if at is None:
+            return None
+        raise no_placement(placement, [str(file.placement.key) for file in reader.placements()])
+    now = opened.now if at is None else head.last_changed or opened.now
+    if at is None and opened.watched not in (None, head.observed_commit):
+        watched = settings.watch_branch or "main"
+        say(f"newer commits are not reconciled yet: `--rev {watched}` works out what they lead to")
+    clusters = {cluster.name: cluster for cluster in reader.clusters()}
+    return explanation(record, clusters, opened.profile(), recorded_plan(record, now), now)
 
 
 def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:

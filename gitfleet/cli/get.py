@@ -73,7 +73,7 @@ def _objects(settings: Settings, kind: str, name: str | None, at: str | None) ->
     if plain is not None:
         return _named(kind, name, _written(settings, plain, name, at))
     _check_kind(kind)
-    return _named(kind, name, views.objects_of(kind, open_state(settings, at)[0], name))
+    return _named(kind, name, views.objects_of(kind, open_state(settings, at).reader, name))
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> Table:
@@ -85,8 +85,8 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
     if plain is not None:
         return desired_kinds.table_of(_named(kind, name, _written(settings, plain, name, at)))
     _check_kind(kind)
-    state, now = open_state(settings, at)
-    table = views.table_of(kind, state, name, now=now, wide=wide)
+    opened = open_state(settings, at)
+    table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
     return table
 

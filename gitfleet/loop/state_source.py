@@ -44,7 +44,7 @@ def certain_state_head(repo: RepoReader, heads: Mapping[str, str], watch: str, s
     if head is None or now is None:
         return None
     try:
-        observed = StateReader(repo, head).observed_commit()
+        observed = StateReader(repo, head).head().observed_commit
         if observed is None:
             return None
         return head if observed == now or not _config_changed(repo, observed, now) else None

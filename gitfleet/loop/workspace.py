@@ -6,12 +6,12 @@ Everything here reads; only the runner that it hands out writes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from gitfleet import rollout, schedule, snapshots, works
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet import schedule, snapshots, works
 from gitfleet.api.clusters import MemberCluster, ResourceUsage
+from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_writer import write_documents
@@ -22,11 +22,10 @@ from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation
-from gitfleet.model.scheduling import ClusterVerdict
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
-from gitfleet.status.cluster_states import cluster_state, health_condition
+from gitfleet.views.explanation import explanation, no_placement
 from gitfleet.views.plan_document import plan_document
 
 NOTHING = WhatIf()
@@ -63,17 +62,6 @@ class Workspace:
         if self._heads is None:
             self._heads = self.driver.reader.fetch()
         return self._heads
-
-    def known_state_head(self) -> str:
-        """The head of the state branch. BadInput when there is none yet."""
-        self.commit_of(None)
-        head = self.state_head()
-        if head is None:
-            raise BadInput(
-                f'there is no branch "{self.driver.branches.state}" yet',
-                hint="`gitfleet run --once` makes it with the first reconcile",
-            )
-        return head
 
     def state_file(self, path: str) -> str:
         """One file of the state branch as text, "" when it is not there."""
@@ -119,18 +107,15 @@ class Workspace:
         ]
         return {**document, "unreachable": silent}
 
-    def explain(self, name: str, revision: str | None) -> list[dict[str, Any]]:
+    def explain(self, name: str, revision: str | None) -> list[JsonObject]:
         """Every cluster's story of one placement, chosen ones first. BadInput for a name that is not there."""
         decision = self.decide(revision)
         key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
-        record = decision.after.placements.get(key)
-        if record is None:
-            known = ", ".join(str(k) for k in decision.after.placements) or "none"
-            raise BadInput(f'there is no placement "{name}"', hint=f"placements: {known}")
-        bindings = {binding.cluster: binding for binding in record.bindings}
-        verdicts = self._verdicts(decision, key)
-        rows = [_row(verdict, bindings.get(verdict.cluster), record, decision) for verdict in verdicts]
-        return sorted(rows, key=lambda row: (not row["selected"], row["clusterName"]))
+        after, now = decision.after, decision.inputs.now
+        if key not in after.placements:
+            raise no_placement(name, [str(known) for known in after.placements])
+        profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
+        return explanation(after.placements[key], after.clusters, profile, decision.plans.get(key), now)
 
     def rendered_files(self, revision: str | None) -> dict[str, bytes]:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml."""
@@ -147,13 +132,6 @@ class Workspace:
                     )
                     files[path] = write_documents([manifest.body], sort_keys=False, blocks=True)
         return dict(sorted(files.items()))
-
-    def _verdicts(self, decision: Decision, key: PlacementKey) -> tuple[ClusterVerdict, ...]:
-        """Why every cluster was chosen or not for one placement."""
-        index = schedule.index_fleet(decision.after.clusters.values(), decision.inputs.now)
-        request = schedule.request_for(decision.after.placements[key], decision.inputs.now)
-        profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
-        return schedule.explain(request, index, profile=profile)
 
     def runner(self, listen: Listener) -> Runner:
         """What reconciles; events go to `listen`."""
@@ -196,39 +174,3 @@ def _empty(cluster: MemberCluster, before: FleetState) -> ClusterObservation:
         properties=status.properties,
         resource_usage=status.resource_usage if status.resource_usage != ResourceUsage() else None,
     )
-
-
-def _row(
-    verdict: ClusterVerdict, binding: Binding | None, record: PlacementRecord, decision: Decision
-) -> dict[str, Any]:
-    mine = replace(record, bindings=(binding,)) if binding else replace(record, bindings=())
-    plan = decision.plans.get(record.placement.key)
-    held = [h.reason for h in plan.held if h.cluster == verdict.cluster] if plan else []
-    moves = [m.reason for m in plan.moves if m.cluster == verdict.cluster] if plan else []
-    waiting = held or ([] if moves else list(rollout.waiting_for(mine)))
-    cluster = decision.after.clusters.get(verdict.cluster)
-    state = cluster_state(cluster) if cluster else None
-    health = health_condition(cluster) if cluster and state != "healthy" else None
-    picked = binding is not None and binding.state is not BindingState.UNSCHEDULED and binding.deleting is None
-    return {
-        "clusterName": verdict.cluster,
-        "selected": picked or verdict.selected,
-        "state": str(binding.state) if binding else None,
-        "refusedBy": verdict.refused_by,
-        "reason": verdict.reason,
-        "clusterScore": {
-            "topologySpreadScore": verdict.score.topology_spread,
-            "affinityScore": verdict.score.affinity,
-        }
-        if verdict.score
-        else None,
-        "scoresByPlugin": dict(verdict.scores_by_plugin),
-        "remedy": verdict.remedy,
-        "resourceSnapshot": binding.resource_snapshot if binding else None,
-        "appliedSnapshot": binding.applied_snapshot if binding else None,
-        "waiting": waiting,
-        "next": moves[0] if moves else None,
-        "clusterState": state,
-        "clusterMessage": health.message if health else "",
-        "why": waiting[0] if picked and waiting else verdict.reason,
-    }

@@ -20,7 +20,6 @@ from gitfleet.state.read import (
     HINT,
     BindingsFile,
     FaultsFile,
-    FleetFile,
     InventoryFile,
     ParsedStateFile,
     PlacementFile,
@@ -28,6 +27,7 @@ from gitfleet.state.read import (
     parse_state_file,
     wanted_files,
 )
+from gitfleet.state.shapes.ledgers import FleetHead
 from gitfleet.state.shards import cluster_address, inventory_address, shards
 
 
@@ -43,7 +43,7 @@ class StateFile:
 class _Parts:
     """Everything found, by what it belongs to; each with the path it came from where the layout has to be checked."""
 
-    observed_commit: str | None = None
+    head: FleetHead = FleetHead()
     faults: tuple[Fault, ...] = ()
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     clusters: dict[str, MemberCluster] = field(default_factory=dict)
@@ -72,7 +72,8 @@ def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateF
     placements = {key: _found_in(listing, _record(parts, key)) for key in sorted(parts.placements)}
     inventory = {cluster: _inventory(cluster, parts) for cluster in sorted(parts.inventory)}
     return FleetState(
-        observed_commit=parts.observed_commit,
+        observed_commit=parts.head.observed_commit,
+        scheduler_plugins=parts.head.scheduler_plugins,
         clusters=parts.clusters,
         placements=placements,
         overrides={
@@ -111,8 +112,8 @@ def read_state(files: Mapping[str, StateFile]) -> FleetState:
 
 def _file(parts: _Parts, path: str, file: ParsedStateFile) -> None:
     match file:
-        case FleetFile():
-            parts.observed_commit = file.observed_commit
+        case FleetHead():
+            parts.head = file
         case FaultsFile():
             parts.faults, parts.last_good = file.faults, file.last_good
         case MemberCluster():

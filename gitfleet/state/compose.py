@@ -9,18 +9,18 @@ from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from gitfleet import __version__
+from gitfleet.api import write
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
-from gitfleet.formats.times import time_text
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import binding_line, bindings_bytes
 from gitfleet.state.shapes.clusters import cluster_object
-from gitfleet.state.shapes.ledgers import faults_object, fleet_object, inventory_bytes, inventory_line
+from gitfleet.state.shapes.ledgers import FleetHead, faults_object, inventory_bytes, inventory_line
 from gitfleet.state.shapes.overrides import override_object
 from gitfleet.state.shapes.placements import placement_file_object
 from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapshot_object, resource_snapshot_object
@@ -84,12 +84,16 @@ def compose_state(
     for cluster, had, has in _changed(before.inventory, after.inventory, before.misplaced, paths.inventory_folder):
         _inventory(files, cluster, had or {}, has or {})
     _faults(files, before, after)
-    if not files.any and before.observed_commit == after.observed_commit:
+    same_head = (before.observed_commit, before.scheduler_plugins) == (after.observed_commit, after.scheduler_plugins)
+    if same_head and not files.any:
         return StateChange()
-    last_changed = time_text(now) if now else None
-    files.write[paths.FLEET] = write_documents(
-        [fleet_object(after.observed_commit, version=version, last_changed=last_changed)]
+    head = FleetHead(
+        observed_commit=after.observed_commit,
+        gitfleet_version=version,
+        last_changed=now,
+        scheduler_plugins=after.scheduler_plugins,
     )
+    files.write[paths.FLEET] = write_documents([write(head)])
     return StateChange(
         write=dict(sorted(files.write.items())),
         link=dict(sorted(files.link.items())),

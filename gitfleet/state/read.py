@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from gitfleet.api import Misshapen
+from gitfleet.api import Misshapen, read_state
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Conditions
@@ -26,7 +26,7 @@ from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import read_bindings
 from gitfleet.state.shapes.clusters import read_cluster
-from gitfleet.state.shapes.ledgers import read_faults, read_fleet, read_inventory
+from gitfleet.state.shapes.ledgers import FleetHead, read_faults, read_inventory
 from gitfleet.state.shapes.overrides import read_override
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.state.shapes.snapshots import read_policy_file, read_policy_snapshot, read_resource_snapshot
@@ -36,13 +36,6 @@ HINT: Final = (
     "gitfleet alone writes this branch; bring the file back with `git revert` of the commit that edited it, or ask for "
     "a fresh start by deleting the branch"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class FleetFile:
-    """fleet.yaml"""
-
-    observed_commit: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +83,7 @@ class FaultsFile:
 
 
 ParsedStateFile: TypeAlias = (
-    FleetFile
+    FleetHead
     | PlacementFile
     | MemberCluster
     | ResourceSnapshot
@@ -194,7 +187,7 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
         case "faults":
             return FaultsFile(*read_faults(_only(content)))
         case _:
-            return FleetFile(read_fleet(_only(content)))
+            return read_state(FleetHead, _only(content))
 
 
 def _only(content: bytes) -> JsonObject:

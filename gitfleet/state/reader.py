@@ -16,6 +16,7 @@ from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.assemble import assemble_state
 from gitfleet.state.read import HINT, ParsedStateFile, PlacementFile, is_state_file, parse_state_file
+from gitfleet.state.shapes.ledgers import FleetHead
 from gitfleet.state.shapes.summaries import summary_of
 
 _LARGEST_BYTES: Final = 64 * 1024 * 1024
@@ -50,9 +51,9 @@ class StateReader:
     source: StateSource
     commit: str | None
 
-    def observed_commit(self) -> str | None:
-        """The desired commit that the state was made from."""
-        return self._state(paths.FLEET).observed_commit
+    def head(self) -> FleetHead:
+        """Which desired commit the state was made from, with which scheduler plug-ins, and when."""
+        return next((file for file in self._files(paths.FLEET).values() if isinstance(file, FleetHead)), FleetHead())
 
     def placements(self, name: str | None = None) -> tuple[PlacementFile, ...]:
         """Every placement's spec, conditions and summary, or those of a name (`name` or `namespace/name`), by key."""

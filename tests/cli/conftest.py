@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -100,3 +101,9 @@ def settled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
         assert run(["run", "--until-settled", str(repo)]) == 0
     yield repo
+
+
+@pytest.fixture
+def moving(settled: Path, tmp_path: Path) -> Path:
+    """A copy of the settled repo, for tests that commit to it."""
+    return Path(shutil.copytree(settled, tmp_path / "fleet"))

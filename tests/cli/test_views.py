@@ -205,18 +205,18 @@ def test_the_sentence_that_matters_most() -> None:
     assert explain.why("web", {**row, "selected": False, "clusterMessage": "gone"}) == "picked (gone)"
 
 
-def test_a_past_state_is_read_at_its_commit(gitfleet: Shell, settled: Path) -> None:
-    then = git(settled, "rev-parse", "gitfleet/state").strip()
-    commit(settled, {"placements/monitoring.yaml": None})
-    assert gitfleet("run", "--until-settled", settled).code == 0
+def test_a_past_state_is_read_at_its_commit(gitfleet: Shell, moving: Path) -> None:
+    then = git(moving, "rev-parse", "gitfleet/state").strip()
+    commit(moving, {"placements/monitoring.yaml": None})
+    assert gitfleet("run", "--until-settled", moving).code == 0
 
-    now, before = gitfleet("get", "crp", "-C", settled), gitfleet("get", "crp", "-C", settled, "--at", then[:12])
+    now, before = gitfleet("get", "crp", "-C", moving), gitfleet("get", "crp", "-C", moving, "--at", then[:12])
 
     assert ("monitoring" in now.out, "monitoring" in before.out) == (False, True)
-    assert gitfleet("describe", "crp", "monitoring", "-C", settled, "--at", then).code == 0
-    refused = gitfleet("get", "crp", "-C", settled, "--at", "main")
+    assert gitfleet("describe", "crp", "monitoring", "-C", moving, "--at", then).code == 0
+    refused = gitfleet("get", "crp", "-C", moving, "--at", "main")
     assert refused.err.startswith('error: "main" is no commit of the state branch\n')
-    assert gitfleet("get", "runs", "-C", settled, "--at", then).err.startswith("error: runs stand on the watched")
+    assert gitfleet("get", "runs", "-C", moving, "--at", then).err.startswith("error: runs stand on the watched")
 
 
 def test_tables_for_other_readers(gitfleet: Shell, settled: Path) -> None:
@@ -228,13 +228,35 @@ def test_tables_for_other_readers(gitfleet: Shell, settled: Path) -> None:
     assert page.startswith("<!doctype html>") and "<td>web</td><td>1</td><td>True</td>" in page
 
 
-def test_a_new_commit_that_moves_the_state_branch_is_followed(gitfleet: Shell, settled: Path) -> None:
-    """Commits that leave the FleetConfig alone are no reason to read it; one that changes it is."""
-    commit(settled, {"resources/more.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: more}\n"})
-    assert gitfleet("get", "crp", "-C", settled).code == 0
-    config = (settled / "gitfleet.yaml").read_text().replace("spec:\n", "spec:\n  branches: {state: elsewhere}\n")
-    commit(settled, {"gitfleet.yaml": config})
+def test_explain_tells_what_is_recorded(gitfleet: Shell, moving: Path) -> None:
+    """A newer commit changes nothing before it is reconciled, and `--rev` works out what it leads to."""
+    then = git(moving, "rev-parse", "gitfleet/state").strip()
+    recorded = gitfleet("explain", "web", "-C", moving)
+    placement = (moving / "placements" / "web.yaml").read_text().replace("numberOfClusters: 2", "numberOfClusters: 3")
+    commit(moving, {"placements/web.yaml": placement})
 
-    ended = gitfleet("get", "crp", "-C", settled)
+    still, worked_out = (
+        gitfleet("explain", "web", "-C", moving),
+        gitfleet("explain", "web", "-C", moving, "--rev", "main"),
+    )
+
+    assert (still.out, recorded.err) == (recorded.out, "")
+    assert still.err == "newer commits are not reconciled yet: `--rev main` works out what they lead to\n"
+    assert "eu-north-1   yes" in worked_out.out and worked_out.err == ""
+    assert gitfleet("run", "--until-settled", moving).code == 0
+    assert "eu-north-1   yes" in gitfleet("explain", "web", "-C", moving).out
+    assert gitfleet("explain", "web", "-C", moving, "--at", then).out == recorded.out
+    assert "do not go together" in gitfleet("explain", "web", "-C", moving, "--at", then, "--rev", "main").err
+    assert gitfleet("explain", "new", "-C", moving, "--at", then).err.startswith("error: there is no placement")
+
+
+def test_a_new_commit_that_moves_the_state_branch_is_followed(gitfleet: Shell, moving: Path) -> None:
+    """Commits that leave the FleetConfig alone are no reason to read it; one that changes it is."""
+    commit(moving, {"resources/more.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: more}\n"})
+    assert gitfleet("get", "crp", "-C", moving).code == 0
+    config = (moving / "gitfleet.yaml").read_text().replace("spec:\n", "spec:\n  branches: {state: elsewhere}\n")
+    commit(moving, {"gitfleet.yaml": config})
+
+    ended = gitfleet("get", "crp", "-C", moving)
 
     assert (ended.code, ended.err.splitlines()[0]) == (1, 'error: there is no branch "elsewhere" yet')

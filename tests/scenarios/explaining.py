@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from gitfleet.api.objects import JsonObject
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.runner import Wake
@@ -34,7 +33,7 @@ def open_workspace(
     return Workspace(driver=driver, clock=clock, wake=Wake(), clusters=clusters, watch=lambda wake: lambda: None)
 
 
-def explain(repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock, placement: str) -> list[dict[str, Any]]:
+def explain(repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock, placement: str) -> list[JsonObject]:
     """The rows of `gitfleet explain`."""
     return open_workspace(repo, fleet, clock).explain(placement, None)
 

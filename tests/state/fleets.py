@@ -35,6 +35,7 @@ from gitfleet.api.clusters import (
 )
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
@@ -362,6 +363,7 @@ def fleets(draw: st.DrawFn) -> FleetState:
             for key in owned
         }
     return FleetState(
+        scheduler_plugins=draw(st.sampled_from([(), (ListedPlugin(name="Zones", weight=3, args={"label": "zone"}),)])),
         observed_commit=draw(st.none() | words),
         clusters={name: draw(clusters_of(name)) for name in draw(st.sets(names, max_size=2))},
         placements={key: draw(records(key)) for key in placement_keys},

@@ -58,7 +58,7 @@ def test_everything_can_be_asked_for() -> None:
     assert reader.clusters() == tuple(fleet().clusters.values())
     assert reader.clusters("eu-2") == (fleet().clusters["eu-2"],)
     assert reader.inventory("eu-1") == fleet().inventory["eu-1"]
-    assert reader.observed_commit() == fleet().observed_commit
+    assert reader.head().observed_commit == fleet().observed_commit
     assert reader.fleet().faults == fleet().faults
     assert reader.text("fleet.yaml").startswith("apiVersion: ")
     assert (reader.text("nothing.yaml"), reader.placements("nope"), reader.clusters("../x")) == ("", (), ())
@@ -68,7 +68,7 @@ def test_a_branch_without_a_commit_is_empty() -> None:
     reader = StateReader(TreeSource({}), None)
 
     assert reader.whole() == FleetState()
-    assert (reader.placements(), reader.clusters(), reader.observed_commit()) == ((), (), None)
+    assert (reader.placements(), reader.clusters(), reader.head().observed_commit) == ((), (), None)
 
 
 def test_a_placement_of_an_earlier_version_gets_its_summary_from_its_bindings() -> None:

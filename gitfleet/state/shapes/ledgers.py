@@ -9,9 +9,11 @@ from typing import Annotated, Any, Final
 from gitfleet.api import Misshapen, read_state, write
 from gitfleet.api.annotations import At, Inline
 from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.values import Time
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
 
@@ -21,11 +23,12 @@ API_VERSION: Final = "gitfleet.dev/v1alpha1"
 @document("status", identify=lambda _: (API_VERSION, "FleetState"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetHead:
-    """fleet.yaml: what the branch belongs to and when it was last written."""
+    """fleet.yaml: what the branch belongs to, when it was last written, and the scheduler's plug-ins that decided."""
 
     observed_commit: str | None = None
     gitfleet_version: str = ""
-    last_changed: str | None = None
+    last_changed: Time | None = None
+    scheduler_plugins: tuple[ListedPlugin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,16 +47,6 @@ class FaultList:
 
     faults: Annotated[tuple[Fault, ...], At("items")] = ()
     held: Annotated[tuple[Held, ...], At("lastGood")] = ()
-
-
-def fleet_object(observed_commit: str | None, *, version: str, last_changed: str | None) -> JsonObject:
-    """The content of fleet.yaml."""
-    return write(FleetHead(observed_commit=observed_commit, gitfleet_version=version, last_changed=last_changed))
-
-
-def read_fleet(source: Mapping[str, Any]) -> str | None:
-    """The observed commit."""
-    return read_state(FleetHead, source).observed_commit
 
 
 def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGood, ...]]) -> JsonObject:

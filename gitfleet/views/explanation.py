@@ -1,0 +1,94 @@
+"""`explain`: why each cluster was picked, refused, updated or waits, from one placement's record and the clusters.
+
+The record suffices: what the scheduler's plug-ins say of a cluster that is not picked, and what the rollout waits for,
+follow from the recorded bindings and clusters by the deciding functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from gitfleet import rollout, schedule
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.objects import JsonObject
+from gitfleet.errors import BadInput
+from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.scheduling import ClusterVerdict
+from gitfleet.model.state import PlacementRecord
+from gitfleet.status.cluster_states import cluster_state, health_condition
+
+Clusters = Mapping[str, MemberCluster]
+
+
+def recorded_plan(record: PlacementRecord, now: datetime) -> RolloutPlan | None:
+    """What the rolling update would do with the bindings as they stand, with the overrides that they have; None where
+    a staged run decides."""
+    if record.placement.strategy.external:
+        return None
+    pinned = {
+        binding.cluster: (binding.cluster_resource_overrides, binding.resource_overrides) for binding in record.bindings
+    }
+    return rollout.plan_rollout(rollout.request_for(record, pinned, now))
+
+
+def explanation(
+    record: PlacementRecord, clusters: Clusters, profile: schedule.Profile, plan: RolloutPlan | None, now: datetime
+) -> list[JsonObject]:
+    """A row for every cluster, those picked first (the `clusters` of `explain -o json`)."""
+    bindings = {binding.cluster: binding for binding in record.bindings}
+    index = schedule.index_fleet(clusters.values(), now)
+    verdicts = schedule.explain(schedule.request_for(record, now), index, profile=profile)
+    held = {held.cluster: held.reason for held in plan.held} if plan else {}
+    moves = {move.cluster: move.reason for move in plan.moves} if plan else {}
+    rows = [
+        {
+            **_scheduled(verdict, clusters.get(verdict.cluster)),
+            **_rolled_out(record, bindings.get(verdict.cluster), held.get(verdict.cluster), moves.get(verdict.cluster)),
+        }
+        for verdict in verdicts
+    ]
+    return sorted(rows, key=lambda row: (not row["selected"], row["clusterName"]))
+
+
+def no_placement(name: str, known: list[str]) -> BadInput:
+    """The error for a placement that is not there."""
+    return BadInput(f'there is no placement "{name}"', hint=f"placements: {', '.join(known) or 'none'}")
+
+
+def _scheduled(verdict: ClusterVerdict, cluster: MemberCluster | None) -> JsonObject:
+    state = cluster_state(cluster) if cluster else None
+    health = health_condition(cluster) if cluster and state != "healthy" else None
+    score = verdict.score
+    return {
+        "clusterName": verdict.cluster,
+        "selected": verdict.selected,
+        "refusedBy": verdict.refused_by,
+        "reason": verdict.reason,
+        "clusterScore": score and {"topologySpreadScore": score.topology_spread, "affinityScore": score.affinity},
+        "scoresByPlugin": dict(verdict.scores_by_plugin),
+        "remedy": verdict.remedy,
+        "clusterState": state,
+        "clusterMessage": health.message if health else "",
+        "why": verdict.reason,
+    }
+
+
+def _rolled_out(record: PlacementRecord, binding: Binding | None, held: str | None, move: str | None) -> JsonObject:
+    if binding is None:
+        nothing = dict.fromkeys(("state", "resourceSnapshot", "appliedSnapshot", "next"))
+        return {**nothing, "waiting": []}
+    mine = replace(record, bindings=(binding,))
+    waiting = [held] if held else [] if move else list(rollout.waiting_for(mine))
+    picked = binding.state is not BindingState.UNSCHEDULED and binding.deleting is None
+    return {
+        "state": str(binding.state),
+        "resourceSnapshot": binding.resource_snapshot,
+        "appliedSnapshot": binding.applied_snapshot,
+        "waiting": waiting,
+        "next": move,
+        **({"selected": True} if picked else {}),
+        **({"why": waiting[0]} if picked and waiting else {}),
+    }
