@@ -2,6 +2,7 @@
 
     decide            accept -> observe -> snapshots -> schedule -> rollout -> works
     plan_operations   apply, once the objects of new works were looked at
+    withhold          nothing is done for what could not be published
     settle            what came of it -> observe -> status
 
 Everything here is pure: the same inputs give the same decision, and the memo only saves work. Each placement, override,
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeVar
 
 from gitfleet import apply, desired, observe, placing, rollout, schedule, snapshots, status, works
 from gitfleet.api.placements import Placement, PlacementKey
@@ -22,6 +24,8 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import FleetState, PlacementRecord, keep
 
+K = TypeVar("K")
+V = TypeVar("V")
 Plugins = Mapping[str, schedule.PluginFactory]
 
 
@@ -148,6 +152,30 @@ def plan_operations(
     return decided, operations, replace(memo, plans=plans)
 
 
+def withhold(
+    decision: Decision, operations: tuple[Operation, ...], published: FleetState, failures: tuple[Failure, ...]
+) -> tuple[Decision, tuple[Operation, ...]]:
+    """The decision as it was `published`, and the operations behind it: what could not be written as intent, for a
+    placement or a cluster, is not done there."""
+    if published is decision.after:
+        return decision, operations
+    placements = _differing(decision.after.placements, published.placements)
+    clusters = _differing(decision.after.clusters, published.clusters)
+    clusters |= _differing(decision.after.inventory, published.inventory)
+    works = {
+        name: tuple(work for work in found if work.placement not in placements)
+        for name, found in decision.works.items()
+        if name not in clusters
+    }
+    kept = tuple(o for o in operations if o.placement not in placements and o.cluster not in clusters)
+    held = replace(decision, after=published, works=works, failures=decision.failures + failures)
+    return held, kept
+
+
+def _differing(one: Mapping[K, V], other: Mapping[K, V]) -> set[K]:
+    return {key for key in {*one, *other} if one.get(key) is not other.get(key)}
+
+
 def settle(
     decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime
 ) -> tuple[FleetState, tuple[Failure, ...]]:
@@ -158,7 +186,7 @@ def settle(
     inventory = rollout.release_left(settled, after.clusters, now)
     left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
     seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes))
-    owners = rollout.owners_of(after.placements.values(), inventory)
+    owners = rollout.owners_of(after.placements, inventory, failures)
     records: dict[PlacementKey, PlacementRecord] = {}
     for key, old in after.placements.items():
         record = failures.contain(
@@ -166,6 +194,6 @@ def settle(
         )
         if record is not None:
             records[key] = record
-    clusters = rollout.without_left(after.clusters, records.values(), inventory)
+    clusters = rollout.without_left(after.clusters, records, inventory, failures)
     state = replace(after, placements=records, inventory=inventory, clusters=clusters, left_behind=left_behind)
     return status.with_unsettled(state, after, failures, now), failures.found

@@ -57,6 +57,15 @@ class ReconcileResult:
     lost_race: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The head of the state branch, what it holds, and what could not be written there."""
+
+    head: str | None
+    state: FleetState
+    failures: tuple[Failure, ...] = ()
+
+
 @dataclass(slots=True, kw_only=True)
 class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
@@ -159,32 +168,33 @@ class Driver:
         decision, operations = self.observe_unseen(decided)
         self.checkpoint("decided")
         try:
-            head = self.publish(inputs.before, decision.after, heads.get(self.branches.state), inputs.desired, "intent")
-            pushed = self.clock.now() if head != heads.get(self.branches.state) else None
+            state_head = heads.get(self.branches.state)
+            intent = self.publish(inputs.before, decision.after, state_head, inputs.desired, "intent")
+            head = intent.head
+            decision, operations = reconcile.withhold(decision, operations, intent.state, intent.failures)
+            pushed = self.clock.now() if head != state_head else None
             self.checkpoint("intent published")
             self._still_ours(head, operations, pushed)
             self._emit(self._events, inputs.before, decision.after)
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
             self._emit(status.events_of_outcomes, outcomes, decision.after)
-            after, failures = reconcile.settle(decision, operations, outcomes, self.clock.now())
+            settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now())
             self._report(failures)
-            reported = self.publish(decision.after, after, head, inputs.desired, "report")
+            report = self.publish(decision.after, settled, head, inputs.desired, "report")
+            after = report.state
             self.checkpoint("reported")
         except LostRace:
             self._known = None
             return _lost(inputs, heads.get(self.branches.state))
         self._emit(self._events, decision.after, after)
-        changed = reported != heads.get(self.branches.state)
-        rolling = (
-            sentence
-            for key, record in after.placements.items()
-            for sentence in rollout.waiting_for(record, decision.plans.get(key))
-        )
-        waiting = (*(f"{failure.subject}: {failure.sentence}" for failure in (*decision.failures, *failures)), *rolling)
+        changed = report.head != state_head
+        failed = Failures((*decision.failures, *failures, *report.failures))
+        waiting = _waiting(after, decision, failed)
+        self._report(failed.found)
         result = ReconcileResult(
             commit=inputs.desired.commit,
-            state_head=reported,
+            state_head=report.head,
             state=after,
             changed=changed,
             settled=not changed and not waiting and decision.wake_at is None and all(o.ok for o in outcomes),
@@ -241,14 +251,24 @@ class Driver:
 
     def publish(
         self, before: FleetState, after: FleetState, head: str | None, wanted: Desired, phase: str
-    ) -> str | None:
-        """Push `after` to the state branch if its head is still the one that was read; the new head."""
-        now = self.clock.now()
-        change = compose_state(before, after, now=now, version=self.version)
+    ) -> Published:
+        """Push `after` to the state branch if its head is still the one that was read. What cannot be written stays as
+        it was, and an intent says so in a fault."""
+        now, failures = self.clock.now(), Failures()
+        change = compose_state(before, after, now=now, version=self.version, failures=failures)
+        if failures.found and phase == "intent":
+            faults = (*after.faults, *status.faults_of(failures, FleetState(), wanted))
+            change = compose_state(
+                before, replace(after, faults=faults), now=now, version=self.version, failures=failures
+            )
+        after = change.state
         if change.empty:
             self._known = (head, after)
-            return head
-        events = status.emit_events(before, after)
+            self._report(failures.found)
+            return Published(head, after, failures.found)
+        events = status.emit_events(before, after, failures)
+        readme = failures.contain(Subject("File", README_FILE), None, views.readme_text, after, now=now)
+        self._report(failures.found)
         subject, body = status.commit_message(events)
         commit = BranchChange(
             branch=self.branches.state,
@@ -257,14 +277,14 @@ class Driver:
             body=body,
             trailers=(("Gitfleet-Commit", wanted.commit), ("Gitfleet-Phase", phase)),
             when=now,
-            write={**change.write, README_FILE: views.readme_text(after, now=now).encode()},
+            write={**change.write, **({README_FILE: readme.encode()} if readme is not None else {})},
             link={path: TreeEntry("100644", blob) for path, blob in change.link.items()},
             remove=change.remove,
         )
         new_head = self.writer.commit(commit)
         self._known, self._published = (new_head, after), (before, after, events)
         self.listen(Event(type="commit", fields={"branch": self.branches.state, "subject": subject}))
-        return new_head
+        return Published(new_head, after, failures.found)
 
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side."""
@@ -292,7 +312,10 @@ class Driver:
         known, self._published = self._published, None
         if known is not None and known[0] is before and known[1] is after:
             return known[2]
-        return status.emit_events(before, after)
+        failures = Failures()
+        events = status.emit_events(before, after, failures)
+        self._report(failures.found)
+        return events
 
     def _emit(self, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
         """Tell the events; a timeline that cannot be told holds nothing up."""
@@ -312,6 +335,15 @@ class Driver:
                 self._reported.add(failure.id)
                 log.error("%s", failure.report)
                 self.save_report(failure)
+
+
+def _waiting(state: FleetState, decision: Decision, failures: Failures) -> tuple[str, ...]:
+    """What failed, and what each placement waits for, in a sentence each."""
+    rolling: list[str] = []
+    for key, record in state.placements.items():
+        plan = decision.plans.get(key)
+        rolling += failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
+    return (*(f"{failure.subject}: {failure.sentence}" for failure in failures.found), *rolling)
 
 
 def _no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:

@@ -94,7 +94,9 @@ class Failures:
     __slots__ = ("_found",)
 
     def __init__(self, found: Iterable[Failure] = ()) -> None:
-        self._found = {failure.subject: [failure] for failure in found}
+        self._found: dict[Subject, list[Failure]] = {}
+        for failure in found:
+            self.note(failure)
 
     def contain(self, subject: Subject, kept: T, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """What `call` returns; `kept`, and the failure noted, when it fails."""

@@ -6,7 +6,7 @@ deleteOptions say what becomes of its objects, and it is forgotten once nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -109,10 +109,18 @@ def next_forced_leave(clusters: Mapping[str, MemberCluster]) -> datetime | None:
     return min((since + FORCED_LEAVE + _CLOCK_STEP for since in waiting if since is not None), default=None)
 
 
-def owners_of(records: Iterable[PlacementRecord], inventory: Mapping[str, Inventory]) -> Owners:
-    """Who owns anything on the clusters that some binding gives up."""
-    given_up = {b.cluster for record in records for b in record.bindings if b.deleting is not None}
+def owners_of(records: Records, inventory: Mapping[str, Inventory], failures: Failures) -> Owners:
+    """Who owns anything on the clusters that some binding gives up; a record that cannot be read gives nothing up."""
+    given_up = {
+        name
+        for key, record in records.items()
+        for name in failures.contain(Subject.of_placement(key), (), _given_up, record)
+    }
     return {name: frozenset(e.placement for e in inventory.get(name, {}).values()) for name in given_up}
+
+
+def _given_up(record: PlacementRecord) -> Sequence[str]:
+    return [binding.cluster for binding in record.bindings if binding.deleting is not None]
 
 
 def retire_bindings(bindings: tuple[Binding, ...], owners: Owners) -> tuple[Binding, ...]:
@@ -120,15 +128,22 @@ def retire_bindings(bindings: tuple[Binding, ...], owners: Owners) -> tuple[Bind
     stay. An inventory entry leaves only when the server says NotFound, so a binding on a silent cluster waits."""
     if not owners:
         return bindings
-    kept = tuple(b for b in bindings if b.deleting is None or b.placement in owners.get(b.cluster, ()))
+    kept = tuple(
+        b for b in bindings if b.deleting is None or b.cluster not in owners or b.placement in owners[b.cluster]
+    )
     return bindings if len(kept) == len(bindings) else kept
 
 
 def without_left(
-    clusters: Mapping[str, MemberCluster], records: Iterable[PlacementRecord], inventory: Mapping[str, Inventory]
+    clusters: Mapping[str, MemberCluster], records: Records, inventory: Mapping[str, Inventory], failures: Failures
 ) -> dict[str, MemberCluster]:
-    """The clusters without those that were leaving and on which no binding and no owned object is left."""
+    """The clusters without those that were leaving and on which no binding and no owned object is left. All stay
+    while a record cannot be read, as its bindings may be anywhere."""
     leaving = {name for name, cluster in clusters.items() if cluster.deleting is not None and not inventory.get(name)}
-    if leaving:
-        leaving.difference_update(binding.cluster for record in records for binding in record.bindings)
+    for key, record in records.items() if leaving else ():
+        leaving.difference_update(failures.contain(Subject.of_placement(key), leaving, _clusters_of, record))
     return {name: cluster for name, cluster in clusters.items() if name not in leaving}
+
+
+def _clusters_of(record: PlacementRecord) -> set[str]:
+    return {binding.cluster for binding in record.bindings}

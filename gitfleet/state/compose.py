@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from gitfleet import __version__
 from gitfleet.api import write
 from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.errors import GiveUp
 from gitfleet.formats.yaml_writer import write_documents
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import binding_line, bindings_bytes
@@ -27,6 +31,7 @@ from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapsh
 from gitfleet.state.shards import cluster_address, inventory_address, shards
 
 Entry = TypeVar("Entry")
+P = ParamSpec("P")
 K = TypeVar("K", bound=object)
 V = TypeVar("V")
 
@@ -34,8 +39,10 @@ V = TypeVar("V")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateChange:
     """What to write: `remove` names files and whole folders, to be dropped before `write` (path: bytes) and `link`
-    (path: id of a blob that the repository has) are done. README.md is the caller's."""
+    (path: id of a blob that the repository has) are done. README.md is the caller's. `state` is what the branch holds
+    then."""
 
+    state: FleetState
     write: Mapping[str, bytes] = field(default_factory=dict)
     link: Mapping[str, str] = field(default_factory=dict)
     remove: tuple[str, ...] = ()
@@ -62,31 +69,40 @@ class _Files:
     def any(self) -> bool:
         return bool(self.write or self.link or self.remove)
 
+    def add(self, more: _Files) -> None:
+        """Do what the other ones do, too."""
+        self.write.update(more.write)
+        self.link.update(more.link)
+        self.remove.extend(more.remove)
+
 
 def compose_state(
-    before: FleetState, after: FleetState, *, now: datetime | None = None, version: str = __version__
+    before: FleetState,
+    after: FleetState,
+    *,
+    now: datetime | None = None,
+    version: str = __version__,
+    failures: Failures | None = None,
 ) -> StateChange:
     """The change of the state branch that leads from `before`, which it holds, to `after`; empty when they say the
     same and every file of `before` lies where it belongs.
 
     Values that are the same object in both cost nothing, equal ones next to nothing. The same arguments give the same
-    bytes. `now` is shown as the time of the last change. Raises BadInput for a name that can be no file of the
-    branch.
+    bytes. `now` is shown as the time of the last change. With `failures`, a placement, override or cluster that cannot
+    be written keeps the files that it has, and is noted there; without, BadInput is raised for a name that can be no
+    file of the branch.
     """
     if before is after and not before.misplaced:
-        return StateChange()
-    files = _Files(misplaced=before.misplaced)
-    _clusters(files, before, after)
-    for key, old, new in _changed(before.placements, after.placements, before.misplaced, paths.bindings_folder):
-        _placement(files, key, old, new)
-    for override_key, olds, news in changed(before.overrides, after.overrides):
-        _overrides(files, override_key, olds or (), news or ())
-    for cluster, had, has in _changed(before.inventory, after.inventory, before.misplaced, paths.inventory_folder):
-        _inventory(files, cluster, had or {}, has or {})
-    _faults(files, before, after)
+        return StateChange(state=after)
+    files, noted = _Files(misplaced=before.misplaced), Failures()
+    written = _Change(files, before, after, noted).write_all()
+    if failures is None and noted.found:
+        raise noted.found[0].cause or GiveUp(noted.found[0].sentence)
+    if failures is not None:
+        failures.note_all(noted)
     same_head = (before.observed_commit, before.scheduler_plugins) == (after.observed_commit, after.scheduler_plugins)
     if same_head and not files.any:
-        return StateChange()
+        return StateChange(state=written)
     head = FleetHead(
         observed_commit=after.observed_commit,
         gitfleet_version=version,
@@ -95,10 +111,87 @@ def compose_state(
     )
     files.write[paths.FLEET] = write_documents([write(head)])
     return StateChange(
+        state=written,
         write=dict(sorted(files.write.items())),
         link=dict(sorted(files.link.items())),
         remove=tuple(sorted(files.remove)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What is to be written, each placement, override and cluster by itself."""
+
+    files: _Files
+    before: FleetState
+    after: FleetState
+    failures: Failures
+
+    def write_all(self) -> FleetState:
+        """Write what changed; the state that the branch holds then: `after`, but for what could not be written."""
+        before, after, misplaced = self.before, self.after, self.before.misplaced
+        clusters = changed(before.clusters, after.clusters)
+        written = replace(
+            after,
+            clusters=self._written(before.clusters, after.clusters, _of_cluster, clusters, _cluster),
+            overrides=self._written(
+                before.overrides, after.overrides, _of_override, changed(before.overrides, after.overrides), _overrides
+            ),
+        )
+        inventory = _changed(before.inventory, after.inventory, misplaced, paths.inventory_folder)
+        placements = _changed(before.placements, after.placements, misplaced, paths.bindings_folder)
+        unwritten = _references(after) - _references(written)
+        written = replace(
+            written,
+            inventory=self._written(before.inventory, after.inventory, _of_cluster, inventory, _inventory),
+            placements=self._written(
+                before.placements,
+                after.placements,
+                Subject.of_placement,
+                placements,
+                partial(_placement, unwritten=unwritten),
+            ),
+        )
+        if not self._contained(Subject("Faults", "fleet"), _faults, before, after):
+            written = replace(written, faults=before.faults, last_good=before.last_good)
+        return written if self.failures.found else after
+
+    def _written(
+        self,
+        before: Mapping[K, V],
+        after: Mapping[K, V],
+        subject_of: Callable[[K], Subject],
+        changes: Iterable[tuple[K, V | None, V | None]],
+        write: Callable[[_Files, K, V | None, V | None], None],
+    ) -> Mapping[K, V]:
+        """Write what changed; `after`, in which what could not be written is as `before`."""
+        failed = {key for key, old, new in changes if not self._contained(subject_of(key), write, key, old, new)}
+        if not failed:
+            return after
+        kept = {key: value for key, value in before.items() if key in failed}
+        return {**{key: value for key, value in after.items() if key not in failed}, **kept}
+
+    def _contained(
+        self, subject: Subject, write: Callable[Concatenate[_Files, P], None], *args: P.args, **named: P.kwargs
+    ) -> bool:
+        """Whether it could be written; nothing of it is written where it could not."""
+        part = _Files(misplaced=self.files.misplaced)
+        if self.failures.contain(subject, "failed", write, part, *args, **named) is not None:
+            return False
+        self.files.add(part)
+        return True
+
+
+def _of_cluster(name: str) -> Subject:
+    return Subject("MemberCluster", name)
+
+
+def _of_override(key: OverrideKey) -> Subject:
+    return Subject(key.kind, str(key))
+
+
+def _references(state: FleetState) -> frozenset[str]:
+    return frozenset(snapshot.reference for found in state.overrides.values() for snapshot in found)
 
 
 def _changed(
@@ -113,22 +206,33 @@ def _changed(
             yield key, before.get(key), after.get(key)
 
 
-def _clusters(files: _Files, before: FleetState, after: FleetState) -> None:
-    for name, old, new in changed(before.clusters, after.clusters):
-        path = paths.cluster_path(name)
-        if new is None:
-            files.remove.append(path)
-        elif new != old:
-            files.put(path, cluster_object(old) if old else None, cluster_object(new))
+def _cluster(files: _Files, name: str, old: MemberCluster | None, new: MemberCluster | None) -> None:
+    path = paths.cluster_path(name)
+    if new is None:
+        files.remove.append(path)
+    elif new != old:
+        files.put(path, cluster_object(old) if old else None, cluster_object(new))
 
 
-def _placement(files: _Files, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord | None) -> None:
+def _placement(
+    files: _Files,
+    key: PlacementKey,
+    old: PlacementRecord | None,
+    new: PlacementRecord | None,
+    *,
+    unwritten: frozenset[str],
+) -> None:
+    """`unwritten` are references of override snapshots that the branch will not have."""
     if new is None:
         if old is not None:
             _drop_placement(files, key, old)
         return
     if len({binding.cluster for binding in new.bindings}) != len(new.bindings):
         raise ValueError(f"{key} was given two bindings to one cluster")
+    if unwritten:
+        named = {r for b in new.bindings for r in (*b.cluster_resource_overrides, *b.resource_overrides)}
+        if missing := sorted(named & unwritten):
+            raise GiveUp(f"the override snapshot {missing[0]}, which it names, could not be written")
     files.put(paths.placement_path(key), placement_file_object(old) if old else None, placement_file_object(new))
     _resource_snapshots(files, key, old.resource_snapshots if old else (), new.resource_snapshots)
     _policy_snapshots(files, key, old, new)
@@ -248,14 +352,17 @@ def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonO
 
 
 def _overrides(
-    files: _Files, key: OverrideKey, olds: tuple[OverrideSnapshot, ...], news: tuple[OverrideSnapshot, ...]
+    files: _Files,
+    key: OverrideKey,
+    olds: tuple[OverrideSnapshot, ...] | None,
+    news: tuple[OverrideSnapshot, ...] | None,
 ) -> None:
     before, after = (
         {
             paths.override_path(key, snapshot.index): override_object(snapshot, latest=snapshot is every[-1])
             for snapshot in every
         }
-        for every in (olds, news)
+        for every in (olds or (), news or ())
     )
     files.remove.extend(path for path in before if path not in after)
     for path, wanted in after.items():
@@ -263,14 +370,14 @@ def _overrides(
             files.write[path] = write_documents([wanted])
 
 
-def _inventory(files: _Files, cluster: str, old: Inventory, new: Inventory) -> None:
+def _inventory(files: _Files, cluster: str, old: Inventory | None, new: Inventory | None) -> None:
     kind = _Shards(
         folder=paths.inventory_folder(cluster),
         address=inventory_address,
         order=lambda entry: (entry.placement, entry.key),
         render=lambda entries: inventory_bytes(cluster, map(inventory_line, entries)),
     )
-    _rewrite(files, kind, old.values(), new.values())
+    _rewrite(files, kind, (old or {}).values(), (new or {}).values())
 
 
 def _faults(files: _Files, before: FleetState, after: FleetState) -> None:

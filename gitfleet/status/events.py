@@ -9,8 +9,8 @@ stay on the cluster), `cluster` (a cluster joined, leaves, left, where so many `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, ParamSpec
 
 from gitfleet.api.bindings import Binding, BindingState, is_available
 from gitfleet.api.clusters import MemberCluster
@@ -18,17 +18,32 @@ from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import Event
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
 
+P = ParamSpec("P")
 _FAILING: Final = ("Overridden", "WorkSynchronized", "Applied")
 
 
-def emit_events(before: FleetState, after: FleetState) -> tuple[Event, ...]:
+def emit_events(before: FleetState, after: FleetState, failures: Failures | None = None) -> tuple[Event, ...]:
     """The events that lead from one state to the other: the fleet's first, then each placement's by name, its
-    clusters by name. Equal states give none; records that are the same object cost nothing."""
-    return (*_fleet_events(before, after), *_placement_events(before, after))
+    clusters by name. Equal states give none; records that are the same object cost nothing. A placement or cluster of
+    which none can be told is noted in `failures`."""
+    noted = failures or Failures()
+    events = [*_fleet_events(before, after)]
+    for name, cluster, joined in changed(before.clusters, after.clusters):
+        subject = Subject("MemberCluster", name)
+        events += noted.contain(subject, (), _told, _cluster_events, name, cluster, joined, after)
+    for key, old, new in changed(before.placements, after.placements):
+        subject = Subject.of_placement(key)
+        events += noted.contain(subject, (), _told, _placement_events, key, old, new, after)
+    return tuple(events)
+
+
+def _told(events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> Sequence[Event]:
+    return tuple(events_of(*args, **named))
 
 
 def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
@@ -51,11 +66,15 @@ def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
                 )
         if before.faults and not after.faults:
             yield Event(type="faultsCleared")
-    for name, old, new in changed(before.clusters, after.clusters):
-        phase = _cluster_phase(old, new)
-        if phase is not None:
-            stay = sum(after.left_behind.get(name, {}).values()) if new is None else 0
-            yield Event(type="cluster", cluster=name, fields={"state": phase, **({"objects": stay} if stay else {})})
+
+
+def _cluster_events(
+    name: str, old: MemberCluster | None, new: MemberCluster | None, after: FleetState
+) -> Iterator[Event]:
+    phase = _cluster_phase(old, new)
+    if phase is not None:
+        stay = sum(after.left_behind.get(name, {}).values()) if new is None else 0
+        yield Event(type="cluster", cluster=name, fields={"state": phase, **({"objects": stay} if stay else {})})
 
 
 def _cluster_phase(old: MemberCluster | None, new: MemberCluster | None) -> str | None:
@@ -65,18 +84,19 @@ def _cluster_phase(old: MemberCluster | None, new: MemberCluster | None) -> str 
     return state if old is None or cluster_state(old) != state else None
 
 
-def _placement_events(before: FleetState, after: FleetState) -> Iterator[Event]:
-    for key, old, new in changed(before.placements, after.placements):
-        name = str(key)
-        if old is None:
-            yield Event(type="placement", placement=name, fields={"state": "accepted"})
-        if new is not None:
-            yield from _snapshot_events(name, old, new)
-        yield from _bindings_events(key, old, new, after.left_behind)
-        if new is None:
-            yield Event(type="placement", placement=name, fields={"state": "removed"})
-        else:
-            yield from _condition_events(key, old, new)
+def _placement_events(
+    key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord | None, after: FleetState
+) -> Iterator[Event]:
+    name = str(key)
+    if old is None:
+        yield Event(type="placement", placement=name, fields={"state": "accepted"})
+    if new is not None:
+        yield from _snapshot_events(name, old, new)
+    yield from _bindings_events(key, old, new, after.left_behind)
+    if new is None:
+        yield Event(type="placement", placement=name, fields={"state": "removed"})
+    else:
+        yield from _condition_events(key, old, new)
 
 
 def _snapshot_events(name: str, old: PlacementRecord | None, new: PlacementRecord) -> Iterator[Event]:

@@ -7,7 +7,6 @@ ResourceEnvelope. A snapshot keeps them whole; on the way to a cluster they are 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from gitfleet.api.objects import Manifest, key_of
@@ -19,6 +18,10 @@ MAX_ENTRY_BYTES: Final = 1024 * 1024
 """Largest text of a ConfigMap that is read as an envelope."""
 _ANNOTATION: Final = "kubernetes-fleet.io/envelope-configmap"
 _KINDS: Final = frozenset({"ClusterResourceEnvelope", "ResourceEnvelope"})
+
+
+EnvelopeTexts = dict[str, tuple[Any, ...]]
+"""The documents of texts that were parsed in this pass, for the many clusters that get the same envelope."""
 
 
 class EnvelopeError(ValueError):
@@ -34,10 +37,11 @@ def is_envelope(manifest: Manifest) -> bool:
     return key.kind in _KINDS and key.group == PLACEMENT_GROUP
 
 
-def unwrap(envelope: Manifest) -> tuple[Manifest, ...]:
-    """The objects inside, in the order of their entries' names; EnvelopeError when one of them cannot be placed."""
+def unwrap(envelope: Manifest, texts: EnvelopeTexts) -> tuple[Manifest, ...]:
+    """The objects inside, in the order of their entries' names; EnvelopeError when one of them cannot be placed. What
+    is parsed is added to `texts`."""
     inner: list[Manifest] = []
-    for entry, body in _entries(envelope):
+    for entry, body in _entries(envelope, texts):
         if not isinstance(body, Mapping):
             raise EnvelopeError(f"{envelope.key.kind} {_place(envelope)} cannot be unwrapped: {entry} is not an object")
         key = key_of(body)
@@ -50,14 +54,14 @@ def unwrap(envelope: Manifest) -> tuple[Manifest, ...]:
     return tuple(inner)
 
 
-def _entries(envelope: Manifest) -> Iterator[tuple[str, Any]]:
+def _entries(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, Any]]:
     data = envelope.body.get("data") or {}
     for entry in sorted(data):
         if envelope.key.kind != "ConfigMap":
             yield entry, data[entry]
             continue
         try:
-            documents = _documents(str(data[entry]))
+            documents = _documents(str(data[entry]), texts)
         except UnreadableText as error:
             raise EnvelopeError(
                 f"{envelope.key.kind} {_place(envelope)} cannot be unwrapped: {entry}: {error}"
@@ -66,10 +70,11 @@ def _entries(envelope: Manifest) -> Iterator[tuple[str, Any]]:
             yield entry, document
 
 
-@lru_cache(maxsize=256)
-def _documents(text: str) -> tuple[Any, ...]:
-    """A text's documents, for the many clusters that get the same envelope; nobody changes them. UnreadableText."""
-    return tuple(read_documents(text.encode(), Profile.KUBERNETES, max_bytes=MAX_ENTRY_BYTES))
+def _documents(text: str, texts: EnvelopeTexts) -> tuple[Any, ...]:
+    """A text's documents; nobody changes them. UnreadableText."""
+    if text not in texts:
+        texts[text] = tuple(read_documents(text.encode(), Profile.KUBERNETES, max_bytes=MAX_ENTRY_BYTES))
+    return texts[text]
 
 
 def _check_scope(envelope: Manifest, entry: str, namespace: str) -> None:

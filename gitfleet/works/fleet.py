@@ -15,6 +15,7 @@ from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides
+from gitfleet.works.envelopes import EnvelopeTexts
 from gitfleet.works.matching import overrides_by_cluster
 from gitfleet.works.pinned import as_rolled_out, pinned_labels
 from gitfleet.works.render import empty_work, render_work
@@ -58,6 +59,7 @@ def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tupl
     """
     overrides = CompiledOverrides(s for found in state.overrides.values() for s in found)
     same_fleet = memo.clusters == state.clusters and memo.overrides == state.overrides
+    texts: EnvelopeTexts = {}
     placements: dict[PlacementKey, Rendered] = {}
     works: dict[str, list[Work]] = {}
     for key, record in state.placements.items():
@@ -68,7 +70,7 @@ def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tupl
         else:
             subject, before = Subject.of_placement(key), known.works if known is not None else {}
             mine = Failures()
-            rendered = mine.contain(subject, [], _works_of, record, state.clusters, overrides, before, mine)
+            rendered = mine.contain(subject, [], _works_of, record, state.clusters, (overrides, texts), before, mine)
             if mine.found:
                 failures.note_all(mine)
             else:
@@ -83,10 +85,11 @@ def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tupl
 def _works_of(
     record: PlacementRecord,
     clusters: Mapping[str, MemberCluster],
-    overrides: CompiledOverrides,
+    shared: tuple[CompiledOverrides, EnvelopeTexts],
     memo: Mapping[str, tuple[MadeOf, Work]],
     failures: Failures,
 ) -> list[tuple[MadeOf, Work]]:
+    overrides, texts = shared
     named = {snapshot.name: snapshot for snapshot in record.resource_snapshots}
     works: list[tuple[MadeOf, Work]] = []
     for binding in record.bindings:
@@ -104,6 +107,7 @@ def _works_of(
                 snapshot,
                 overrides,
                 as_rolled_out(cluster, binding),
+                texts,
             )
             if isinstance(work, Failure):
                 failures.note(work)

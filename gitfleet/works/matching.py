@@ -131,7 +131,7 @@ def _targets(snapshot: ResourceSnapshot) -> set[Target]:
     for manifest in snapshot.manifests or ():
         if is_envelope(manifest):
             try:
-                found.update(target for inner in unwrap(manifest) for target in targets_at(inner.key))
+                found.update(target for inner in unwrap(manifest, {}) for target in targets_at(inner.key))
             except EnvelopeError:
                 # An override may be what mends the envelope; if not, rendering reports it.
                 continue

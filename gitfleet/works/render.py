@@ -12,7 +12,7 @@ from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides, OverrideFailed, OverridesOfCluster
-from gitfleet.works.envelopes import EnvelopeError, is_envelope, unwrap
+from gitfleet.works.envelopes import EnvelopeError, EnvelopeTexts, is_envelope, unwrap
 
 
 def render_work(
@@ -20,12 +20,13 @@ def render_work(
     snapshot: ResourceSnapshot,
     overrides: CompiledOverrides,
     cluster: MemberCluster,
+    texts: EnvelopeTexts | None = None,
 ) -> Work:
     """What `cluster` is to have of the snapshot, in the snapshot's order, by the overrides that the binding names.
 
     The snapshot must be loaded. Never raises for what people wrote: an override or an envelope that cannot be used
     becomes the work's `error` (Overridden=False OverriddenFailed), and then nothing of the work is to be synced.
-    Manifests that nothing patches are the snapshot's.
+    Manifests that nothing patches are the snapshot's. `texts` are envelopes' texts that were parsed already.
     """
     references = (*binding.cluster_resource_overrides, *binding.resource_overrides)
     work = empty_work(binding, snapshot)
@@ -36,7 +37,7 @@ def render_work(
         return replace(work, manifests=snapshot.manifests)
     try:
         concerned = OverridesOfCluster(map(overrides.get, references), cluster)
-        manifests = tuple(_rendered(snapshot.manifests, concerned))
+        manifests = tuple(_rendered(snapshot.manifests, concerned, {} if texts is None else texts))
         if enveloped:
             _refuse_twins(manifests)
     except (OverrideFailed, EnvelopeError) as error:
@@ -57,7 +58,7 @@ def empty_work(binding: Binding, snapshot: ResourceSnapshot) -> Work:
     )
 
 
-def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster) -> Iterator[Manifest]:
+def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster, texts: EnvelopeTexts) -> Iterator[Manifest]:
     for manifest in manifests:
         changed = _overridden(manifest, overrides)
         if changed is None:
@@ -65,7 +66,7 @@ def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster) -> I
         if not is_envelope(changed):
             yield changed
             continue
-        for inner in unwrap(changed):
+        for inner in unwrap(changed, texts):
             placed = _overridden(inner, overrides)
             if placed is not None:
                 yield placed

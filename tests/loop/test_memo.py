@@ -9,6 +9,7 @@ import pytest
 from gitfleet import placing, reconcile, status
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.events import Event
+from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from tests.builders import config_map, deployment, member_cluster, namespace, pick_fixed, pick_n, placement
 from tests.properties.histories import History
@@ -91,9 +92,9 @@ def test_an_empty_memo_gives_the_same_decisions_in_any_history(seed: int, monkey
 def test_the_events_of_a_commit_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     world, emit, asked = fleet(), status.emit_events, list[tuple[FleetState, FleetState]]()
 
-    def counted(before: FleetState, after: FleetState) -> tuple[Event, ...]:
+    def counted(before: FleetState, after: FleetState, failures: Failures) -> tuple[Event, ...]:
         asked.append((before, after))
-        return emit(before, after)
+        return emit(before, after, failures)
 
     monkeypatch.setattr(status, "emit_events", counted)
     world.commit(config_map("bank", "a", {"k": "2"}))

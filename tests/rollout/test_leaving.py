@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
@@ -78,8 +79,8 @@ def test_each_placement_is_read_once_whatever_the_number_of_clusters() -> None:
     records = {WEB: replace(record(), bindings=Counted(of(WEB, name) for name in names))}
     Counted.reads = 0
     removals(clusters, records, {name: owned(WEB) for name in names}, Failures())
-    without_left(clusters, records.values(), {})
-    owners_of(records.values(), {})
+    without_left(clusters, records, {}, Failures())
+    owners_of(records, {}, Failures())
     assert Counted.reads == 3
 
 
@@ -101,8 +102,32 @@ def test_a_given_up_binding_and_a_leaving_cluster_wait_for_what_they_own() -> No
     records = {WEB: record(of(WEB, "c1", given_up=True))}
     inventory = {"c1": owned(WEB)}
     bindings = records[WEB].bindings
-    assert retire_bindings(bindings, owners_of(records.values(), inventory)) is bindings
-    assert retire_bindings(bindings, owners_of(records.values(), {"c1": owned(OTHER)})) == ()
-    assert set(without_left({"c1": leaving}, records.values(), {})) == {"c1"}
-    assert set(without_left({"c1": leaving}, (), inventory)) == {"c1"}
-    assert without_left({"c1": leaving}, (), {}) == {}
+    assert retire_bindings(bindings, owners_of(records, inventory, Failures())) is bindings
+    assert retire_bindings(bindings, owners_of(records, {"c1": owned(OTHER)}, Failures())) == ()
+    assert set(without_left({"c1": leaving}, records, {}, Failures())) == {"c1"}
+    assert set(without_left({"c1": leaving}, {}, inventory, Failures())) == {"c1"}
+    assert without_left({"c1": leaving}, {}, {}, Failures()) == {}
+
+
+class Unreadable(PlacementRecord):
+    """A record whose bindings nobody can read."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "bindings":
+            raise ZeroDivisionError
+        return super().__getattribute__(name)
+
+
+def test_a_record_that_cannot_be_read_gives_nothing_up_and_lets_no_cluster_go() -> None:
+    leaving = {"c1": MemberCluster(name="c1", deleting=NOW)}
+    given_up = record(of(OTHER, "c1", given_up=True))
+    records = {WEB: Unreadable(placement=record().placement), OTHER: given_up}
+    failures = Failures()
+    owners = owners_of(records, {"c1": owned(OTHER)}, failures)
+    assert owners == {"c1": {OTHER}}
+    assert without_left(leaving, {WEB: records[WEB]}, {}, failures) == leaving
+    assert {str(failure.subject) for failure in failures.found} == {"ClusterResourcePlacement web"}
+    elsewhere = (of(WEB, "c2", given_up=True),)
+    assert retire_bindings(elsewhere, owners) is elsewhere, "nobody asked who owns what on c2"

@@ -4,19 +4,23 @@ step of deciding and performing, changes nothing for the others; it is said, sav
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
 
+from gitfleet.api.clusters import PropertyValue
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.loop.driver import Driver
+from gitfleet.loop.fanout import Fanout
 from gitfleet.model.failures import Failure
+from gitfleet.model.observations import ClusterObservation
 from tests import builders
 from tests.scenarios.world import World, end_of
 
+Answer = TypeVar("Answer")
 BAD, GOOD = "bad", "good"
 CLUSTERS: Final = ("c1", "c2", "c3")
 
@@ -135,6 +139,11 @@ def is_override(*args: Any) -> bool:
     return bool(found.key.name == "few")
 
 
+def is_written(*args: Any) -> bool:
+    """The second argument is the placement `bad`, the cluster `c1` or the override."""
+    return args[1] in (PlacementKey("", BAD), "c1") or getattr(args[1], "name", None) == "few"
+
+
 def always(*_: Any) -> bool:
     """What is only ever called for `bad`."""
     return True
@@ -163,10 +172,13 @@ PLACEMENTS: Final = [
     ("gitfleet.works.matching", "_read_overrides", is_override),
     ("gitfleet.snapshots.index", "is_propagated", is_object),
     ("gitfleet.apply.plan", "operation_for", is_object),
-    ("gitfleet.apply.plan", "prune", is_object),
     ("gitfleet.apply.ledgers", "_settle_one", is_object),
     ("gitfleet.observe.results", "availability_of", is_object),
     ("gitfleet.apply.claims", "defined_kind", is_widget),
+    ("gitfleet.state.compose", "_placement", is_written),
+    ("gitfleet.state.compose", "_overrides", is_written),
+    ("gitfleet.status.events", "_placement_events", is_placement),
+    ("gitfleet.rollout", "waiting_for", is_placement),
 ]
 """Steps that raise for something of the placement `bad`."""
 ON_A_CLUSTER: Final = [
@@ -176,6 +188,8 @@ ON_A_CLUSTER: Final = [
     ("gitfleet.apply.fleet", "record_intended", operations_on_c1),
     ("gitfleet.apply.fleet", "settle_inventory", operations_on_c1),
     ("gitfleet.schedule.fleet", "standing_of", is_cluster),
+    ("gitfleet.state.compose", "_cluster", is_written),
+    ("gitfleet.state.compose", "_inventory", is_written),
 ]
 """Steps that raise for the cluster `c1`."""
 
@@ -267,6 +281,70 @@ def test_what_fails_for_one_cluster_changes_nothing_on_the_others(
 ) -> None:
     clean, expected = play(None)
     poison = poisoned(monkeypatch, module, name, hits)
+    run, found = play(poison)
+    assert of_other_clusters(found) == of_other_clusters(expected)
+    heals(run, poison, clean)
+
+
+def test_an_object_whose_removal_cannot_be_judged_stays_and_the_others_are_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    poison = poisoned(monkeypatch, "gitfleet.apply.plan", "prune", lambda entry, _: entry.key.name == "retired")
+    run, retired = Run(), builders.config_map(BAD, "retired", {"k": "1"})
+    run.world.commit(*fleet("app:1"), retired)
+    run.world.settle()
+    poison.armed = True
+    run.world.commit(*fleet("app:2"), remove=[retired])
+    run.world.rest()
+    assert poison.raised and run.reports
+    assert all(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
+    poison.armed = False
+    run.world.advance(seconds=30)
+    run.world.settle()
+    assert not any(run.world.live(name, "ConfigMap", "retired", BAD) for name in CLUSTERS)
+
+
+class Hostile(str):
+    """A text of which nothing can be asked."""
+
+    __slots__ = ()
+    armed = False
+
+    def __eq__(self, other: object) -> bool:
+        return self._ask(str.__eq__(self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return self._ask(str.__ne__(self, other))
+
+    def __lt__(self, other: str) -> bool:
+        return self._ask(str.__lt__(self, other))
+
+    def __hash__(self) -> int:
+        return self._ask(str.__hash__(self))
+
+    def __str__(self) -> str:
+        return self._ask(str.__str__(self))
+
+    def _ask(self, answer: Answer) -> Answer:
+        if Hostile.armed:
+            raise ZeroDivisionError("hunter2")
+        return answer
+
+
+def test_a_property_of_which_nothing_can_be_asked_is_one_clusters_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    clean, expected = play(None)
+    observe = Fanout.observe
+    poison = Poison(observe, always)
+
+    def observed(fanout: Fanout, *args: Any, **named: Any) -> dict[str, ClusterObservation]:
+        answers, Hostile.armed = observe(fanout, *args, **named), poison.armed
+        if poison.armed and "c1" in answers:
+            poison.raised += 1
+            value = PropertyValue(Hostile("7"), None)
+            answers["c1"] = replace(answers["c1"], properties={**answers["c1"].properties, "x.example/y": value})
+        return answers
+
+    monkeypatch.setattr(Fanout, "observe", observed)
     run, found = play(poison)
     assert of_other_clusters(found) == of_other_clusters(expected)
     heals(run, poison, clean)

@@ -9,7 +9,7 @@ import pytest
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.formats.yaml_reader import Profile, read_documents
-from gitfleet.works import overrides_for
+from gitfleet.works import envelopes, overrides_for
 from gitfleet.works.envelopes import MAX_ENTRY_BYTES
 from tests.works.builders import EAST, NAMESPACE, SETTINGS, WEB, bodies, obj, override, render, rule, snapshot
 
@@ -115,3 +115,18 @@ def test_overrides_of_the_envelope_itself_come_first() -> None:
     mend = override("ro", wrapped, rule(JsonPatch("replace", "/data/x", QUOTA)), ns="web")
     assert overrides_for(WEB, snapshot(wrapped), [mend], EAST) == ((), ("web/ro-0",))
     assert [str(m.key) for m in render((wrapped,), [mend]).manifests] == ["ResourceQuota/web/quota"]
+
+
+def test_a_text_is_parsed_once_for_all_clusters_of_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    def counted(text: bytes, *args: Any, **named: Any) -> Any:
+        asked.append(text)
+        return read_documents(text, *args, **named)
+
+    monkeypatch.setattr(envelopes, "read_documents", counted)
+    texts: envelopes.EnvelopeTexts = {}
+    first, second = (envelopes.unwrap(config(b=QUOTA), texts) for _ in range(2))
+    assert first == second and len(asked) == 1
+    envelopes.unwrap(config(b=QUOTA), {})
+    assert len(asked) == 2, "nothing is remembered beyond what the caller holds"
