@@ -6,7 +6,6 @@ hold a placement. Skew is the largest count less the smallest. Source: kubefleet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,12 +34,6 @@ class Effect(NamedTuple):
     skew_change: int
 
 
-def special_counts(counts: Iterable[int]) -> SpecialCounts:
-    """Of all domains' counts; at least one."""
-    ordered = sorted(counts)
-    return SpecialCounts(ordered[0], ordered[min(1, len(ordered) - 1)], ordered[-1])
-
-
 def effect_of(count: int, special: SpecialCounts, max_skew: int) -> Effect:
     """What one more placement in a domain with `count` does.
 
@@ -55,15 +48,6 @@ def effect_of(count: int, special: SpecialCounts, max_skew: int) -> Effect:
     else:
         change = 1 if count == special.largest else 0
     return Effect(skew + change > max_skew, change)
-
-
-def count_domains(domains: Mapping[str, str], holders: Iterable[str]) -> dict[str, int]:
-    """Placements by domain: `domains` tells each cluster's domain, `holders` are the clusters that hold a placement."""
-    counts = dict.fromkeys(domains.values(), 0)
-    for cluster in holders:
-        if cluster in domains:
-            counts[domains[cluster]] += 1
-    return counts
 
 
 def is_hard(constraint: TopologySpreadConstraint) -> bool:

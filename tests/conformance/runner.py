@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import yaml
-
+from gitfleet.formats.canonical_json import parse_json
+from gitfleet.formats.yaml_reader import Profile, read_documents
 from tests.conformance import areas
 
 Case = dict[str, Any]
@@ -49,14 +48,14 @@ def vector_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 def read_cases(path: Path) -> Iterator[tuple[str, Case]]:
     """(area, case) pairs of one file; a `fuzz_` prefix of the file's name does not belong to the area's name."""
-    text = path.read_text(encoding="utf-8")
+    content = path.read_bytes()
     area = path.stem.removeprefix("fuzz_")
     if path.suffix == ".jsonl":
-        for line in text.splitlines():
+        for line in content.splitlines():
             if line.strip():
-                yield area, json.loads(line)
+                yield area, parse_json(line)
         return
-    document = yaml.load(text, Loader=yaml.CSafeLoader)
+    (document,) = cast("list[dict[str, Any]]", read_documents(content, Profile.KUBERNETES))
     for case in document["vectors"]:
         yield document.get("area", area), case
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.runner import known_areas, read_cases, run, vector_files
+from tests.conformance.texts import OWN, expected_text, text_difference
 
 ROOT = Path(__file__).resolve().parents[2]
 VECTORS = ROOT / "tests" / "vectors"
+OWN_CASES = Path(__file__).parent / "cases"
 LATER = {"backoff", "disruption_budget", "eviction", "staged_run"}
 """Areas of packages that belong to later issues; the day one is known, it leaves this list."""
-FILES = sorted(vector_files([VECTORS]))
+FILES = sorted(vector_files([VECTORS, OWN_CASES]))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -41,3 +44,28 @@ def test_an_unknown_area_fails(tmp_path: Path) -> None:
     (tmp_path / "nobody.yaml").write_text("area: nobody\nvectors: [{id: x, in: {}, out: {}}]\n")
     (result,) = run([tmp_path])
     assert result.difference is not None
+
+
+def texts() -> list[str]:
+    """What KubeFleet says in the cases whose texts are compared with gitfleet's sentences."""
+    cases = [case for path in FILES for area, case in read_cases(path) if area in ("validation", "overrides", "taints")]
+    found = [case["out"].get("error") or case["out"].get("reason") for case in cases]
+    return [text for text in found if isinstance(text, str)]
+
+
+def test_no_text_of_a_case_is_left_uncompared() -> None:
+    assert [text for text in texts() if expected_text(text) is None] == []
+
+
+def test_every_difference_from_kubefleets_texts_is_met_by_a_case() -> None:
+    found = texts()
+    patterns = [pattern for rows in OWN.values() for pattern in rows]
+    assert [pattern for pattern in patterns if not any(re.search(pattern, text) for text in found)] == []
+
+
+def test_another_sentence_is_a_difference() -> None:
+    theirs = "cluster names must be unique for policy type PickFixed"
+    assert text_difference(theirs, ["clusterNames[1]: names a cluster that is already in the list; remove it"]) is None
+    assert text_difference(theirs, ["clusterNames[1]: is not the name of a cluster"])
+    assert text_difference("some text that no case here has", ["any sentence"]) is None
+    assert text_difference("some text that no case here has", [])

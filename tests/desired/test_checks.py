@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gitfleet.desired.checks import (
+from tests.desired.checks import (
     check_disruption_budget,
     check_override_policy,
     check_patch_path,
     check_policy,
-    check_policy_type_update,
+    check_policy_update,
     check_strategy,
     check_taints,
     check_tolerations_update,
@@ -202,11 +202,14 @@ def test_tolerations_may_only_be_added() -> None:
     exists, equal = {"key": "a", "operator": "Exists"}, {"key": "a", "value": "b"}
     assert check_tolerations_update([exists], [equal, exists]) == []
     assert check_tolerations_update([equal], [{**equal, "operator": "Equal", "effect": ""}]) == []
-    assert len(check_tolerations_update([exists, equal], [])) == 2
+    (sentence,) = check_tolerations_update([exists, equal], [exists])
+    assert sentence.startswith("spec.policy.tolerations: may only gain items, and one is changed or gone")
 
 
 def test_a_policy_type_does_not_change() -> None:
-    assert check_policy_type_update(None, {"placementType": "PickAll"}) == []
-    assert check_policy_type_update({"placementType": "PickAll"}, None) == []
-    assert len(check_policy_type_update({"placementType": "PickN"}, None)) == 1
-    assert len(check_policy_type_update(None, {"placementType": "PickFixed"})) == 1
+    assert check_policy_update(None, {"placementType": "PickAll"}) == []
+    assert check_policy_update({"placementType": "PickAll"}, None) == []
+    (sentence,) = check_policy_update({"placementType": "PickN", "numberOfClusters": 1}, None)
+    assert sentence.startswith("spec.policy: cannot be removed, since it was PickN")
+    (sentence,) = check_policy_update(None, {"placementType": "PickFixed"})
+    assert sentence.startswith("spec.policy.placementType: cannot change from PickAll to PickFixed")

@@ -5,54 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gitfleet.formats.kinds import wave_of
-
-KINDS = [
-    "Namespace",
-    "PriorityClass",
-    "NetworkPolicy",
-    "ResourceQuota",
-    "LimitRange",
-    "PodSecurityPolicy",
-    "PodDisruptionBudget",
-    "ServiceAccount",
-    "Secret",
-    "ConfigMap",
-    "StorageClass",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "CustomResourceDefinition",
-    "IngressClass",
-    "ClusterRole",
-    "Role",
-    "ClusterRoleBinding",
-    "RoleBinding",
-    "Service",
-    "DaemonSet",
-    "Pod",
-    "ReplicationController",
-    "ReplicaSet",
-    "Deployment",
-    "HorizontalPodAutoscaler",
-    "StatefulSet",
-    "Job",
-    "CronJob",
-    "Ingress",
-    "APIService",
-    "ValidatingWebhookConfiguration",
-    "MutatingWebhookConfiguration",
-    "CSIDriver",
-    "CSINode",
-    "CSIStorageCapacity",
-    "Endpoints",
-    "EndpointSlice",
-    "ControllerRevision",
-    "Event",
-    "Lease",
-    "RuntimeClass",
-    "Node",
-]
-"""Names of kinds for resource names; a resource that is none of these keeps its name and is of no known kind."""
+from gitfleet.formats.kinds import BUILT_IN_KINDS, wave_of
 
 
 def plural(kind: str) -> str:
@@ -63,7 +16,8 @@ def plural(kind: str) -> str:
     return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
-KIND_OF = {plural(kind): kind for kind in KINDS}
+KIND_OF = {plural(kind): kind for _, kind in BUILT_IN_KINDS}
+"""Kinds by resource name; a resource that is none of these keeps its name and is of no known kind."""
 
 
 def run_waves(case: dict[str, Any]) -> str | None:

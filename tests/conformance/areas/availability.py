@@ -1,20 +1,43 @@
-"""Vectors of availability: a live object and its verdict."""
+"""Vectors of availability: a live object, its verdict, and what a binding's Available condition then says."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gitfleet.observe import availability_of
+from gitfleet.api.conditions import find_condition
+from gitfleet.api.objects import key_of
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Keep
+from gitfleet.model.works import Work
+from gitfleet.observe import availability_of, observe_binding
+from tests.conformance.documents import GENERATION, NOW, PLACEMENT, binding_of, difference, manifest_of, named
+
+CONDITIONS = {
+    "available": ("True", "AllWorkAreAvailable"),
+    "not-yet-available": ("False", "NotAllWorkAreAvailable"),
+    "not-trackable": ("True", "WorkNotTrackable"),
+}
+"""Status and reason of Available by verdict (docs/reference/kubefleet.md, Work conditions and Binding conditions)."""
 
 
 def run_availability(case: dict[str, Any]) -> str | None:
-    """One live object; the plural resource name of the case is implied by the object's kind."""
-    got = availability_of(case["in"]["object"])
-    expected = case["out"]["result"]
-    if got.availability.value == expected:
-        return None
-    return f"expected {expected}, got {got.availability.value}: {got.reason}"
+    """One live object, found as it was applied; its plural resource name is implied by its kind."""
+    body, expected = case["in"]["object"], case["out"]["result"]
+    verdict = availability_of(body)
+    if verdict.availability.value != expected:
+        return f"expected {expected}, got {verdict.availability.value}: {verdict.reason}"
+    wanted = manifest_of(named(body))
+    found = LiveObject(key_of(wanted.body), wanted.body)
+    keep = Keep(cluster="c", placement=PLACEMENT, key=wanted.key, reason="", live=found, manifest=wanted)
+    work = Work(placement=PLACEMENT, cluster="c", generation=GENERATION, snapshot="p-0-snapshot", manifests=(wanted,))
+    binding = observe_binding(binding_of({"snapshot": "p-0-snapshot"}, policy="p-0"), work, [keep], [], NOW)
+    told = find_condition(binding.conditions, "Available", generation=GENERATION)
+    if told is None:
+        return "the binding has no Available condition"
+    if expected != "available" and verdict.reason not in told.message:
+        return f"the message {told.message!r} does not say that {verdict.reason}"
+    return difference(CONDITIONS[expected], (told.status.value, told.reason))
 
 
 AREAS: Mapping[str, Callable[[dict[str, Any]], str | None]] = {"availability": run_availability}

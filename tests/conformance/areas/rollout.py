@@ -1,80 +1,122 @@
-"""Vectors of the rolling update: rollout_arithmetic, rollout_plan, rollout_readiness."""
+"""Vectors of the rolling update: rollout_arithmetic, rollout_plan, rollout_readiness.
+
+A case of rollout_plan may have `overrides`, each a list of versions (the policies of one override, oldest first; null:
+the override is gone): then the bindings are held against what the latest versions say of their clusters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
-from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.placements import PlacementKey, PlacementType
-from gitfleet.api.strategies import ApplyStrategy, RollingUpdate
-from gitfleet.model.rolling import MoveKind, RolloutRequest
-from gitfleet.rollout import Counts, budget, has_failed, is_diff_reported, is_ready, plan_rollout
+from gitfleet.api.bindings import Binding
+from gitfleet.api.overrides import Override, OverrideKey
+from gitfleet.api.placements import Placement
+from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.strategies import RollingUpdate
+from gitfleet.model.rolling import MoveKind
+from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout import Counts, budget, has_failed, is_diff_reported, is_ready, plan_rollout, request_for
+from gitfleet.snapshots import current_overrides, take_override_snapshots
+from gitfleet.works import overrides_by_cluster
+from tests.conformance.documents import (
+    NOW,
+    PLACEMENT,
+    binding_of,
+    cluster_of,
+    difference,
+    manifest_of,
+    override_document,
+    override_of,
+    placement_of,
+)
 
-NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-GENERATION = 5
 VERBS = {MoveKind.BIND: "bind", MoveKind.UPDATE: "update", MoveKind.REMOVE: "delete"}
-
-
-def condition(case: Mapping[str, Any]) -> Condition:
-    """A vector's condition, of the present generation unless it is stale."""
-    return Condition(
-        type=case["type"],
-        status=Status(case["status"]),
-        reason=case["reason"],
-        last_transition_time=NOW - timedelta(seconds=case.get("age_seconds", 3600)),
-        observed_generation=GENERATION - 1 if case.get("stale") else GENERATION,
-    )
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}
+CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "web"}}
 
 
 def binding(case: Mapping[str, Any]) -> Binding:
     """A vector's binding."""
-    return Binding(
-        placement=PlacementKey("", "p"),
-        cluster=case.get("cluster", "c"),
-        state=BindingState(case.get("state", "Bound")),
-        policy_snapshot="p-0",
-        resource_snapshot=case.get("snapshot"),
-        cluster_resource_overrides=tuple(case.get("clusterResourceOverrides", ())),
-        resource_overrides=tuple(case.get("resourceOverrides", ())),
-        generation=GENERATION,
-        conditions=tuple(condition(c) for c in case.get("conditions", ())),
-        deleting=NOW if case.get("deleting") else None,
-    )
+    return binding_of(case, policy="p-0")
 
 
-def rolling(case: Mapping[str, Any]) -> RollingUpdate:
+def placement(given: Mapping[str, Any]) -> Placement:
+    """The placement with a vector's limits."""
+    limits = {name: _number(given[name]) for name in ("maxUnavailable", "maxSurge")}
+    if "unavailablePeriodSeconds" in given:
+        limits["unavailablePeriodSeconds"] = given["unavailablePeriodSeconds"]
+    policy = {name: given[name] for name in ("placementType", "numberOfClusters", "clusterNames") if name in given}
+    return placement_of(policy or None, {"type": "RollingUpdate", "rollingUpdate": limits})
+
+
+def _number(given: int | str) -> int | str:
+    """Cases put some numbers in quotes, which no file may do: KubeFleet's webhook takes "2" for a bad percentage."""
+    return int(given) if isinstance(given, str) and given.isdigit() else given
+
+
+def rolling(given: Mapping[str, Any]) -> RollingUpdate:
     """A vector's limits."""
-    return RollingUpdate(
-        max_unavailable=case["maxUnavailable"],
-        max_surge=case["maxSurge"],
-        unavailable_period_seconds=case.get("unavailablePeriodSeconds", 60),
+    return placement(given).strategy.rolling_update
+
+
+def snapshots_of(given: Mapping[str, Any]) -> tuple[tuple[ResourceSnapshot, ...], dict[str, str]]:
+    """The snapshots that a case names, the latest last, and their names here by those in the case."""
+    named = {b.get("snapshot"): None for b in given["bindings"]} | {given["latest"]: None}
+    named.pop(given["latest"])
+    told = [*filter(None, named), *([given["latest"]] if given["latest"] else [])]
+    manifests = (manifest_of(NAMESPACE), manifest_of(CONFIG_MAP))
+    taken = tuple(
+        ResourceSnapshot(
+            placement=PLACEMENT,
+            index=index,
+            hash=name,
+            commit="",
+            created=NOW,
+            documents=tuple(DocumentRef(m.origin.path, "", 0, m.key) for m in manifests),
+            manifests=manifests,
+        )
+        for index, name in enumerate(told)
     )
+    names = dict(zip(told, (snapshot.name for snapshot in taken), strict=True))
+    return taken if given["latest"] else (), names
 
 
-def difference(expected: Any, got: Any) -> str | None:
-    """None when equal, else both."""
-    return None if expected == got else f"expected {expected!r}, got {got!r}"
+def override_snapshots(given: Sequence[Mapping[str, Any]]) -> tuple[OverrideSnapshot, ...]:
+    """The latest snapshots of overrides, each taken version by version."""
+    known: dict[OverrideKey, tuple[OverrideSnapshot, ...]] = {}
+    wanted: dict[OverrideKey, Override] = {}
+    for case in given:
+        for policy in case["versions"]:
+            namespace = case.get("namespace", "")
+            if policy is None:
+                wanted.pop(OverrideKey(namespace, case["name"]))
+                continue
+            target = case.get("target") or (CONFIG_MAP if namespace else NAMESPACE)
+            override = override_of(override_document(case["name"], namespace, policy, target, case.get("placement")))
+            wanted[override.key] = override
+            known |= take_override_snapshots({override.key: override}, known)
+    return current_overrides(wanted, known)
 
 
 def run_plan(case: dict[str, Any]) -> str | None:
     """op plan."""
-    given, bindings = case["in"], tuple(binding(b) for b in case["in"]["bindings"])
-    plan = plan_rollout(
-        RolloutRequest(
-            placement_type=PlacementType(given["placementType"]),
-            number_of_clusters=given.get("numberOfClusters"),
-            cluster_names=tuple(given.get("clusterNames", ())),
-            rolling_update=rolling(given),
-            apply_strategy=ApplyStrategy(),
-            bindings=bindings,
-            latest_snapshot=given["latest"] or None,
-            overrides={b.cluster: (b.cluster_resource_overrides, b.resource_overrides) for b in bindings},
-            now=NOW,
-        )
+    given = case["in"]
+    resources, names = snapshots_of(given)
+    bindings = tuple(
+        binding({**b, "snapshot": names[b["snapshot"]]} if b.get("snapshot") else b) for b in given["bindings"]
     )
+    if "overrides" in given:
+        clusters = [cluster_of({"name": b.cluster, "labels": given["labels"].get(b.cluster)}) for b in bindings]
+        current = override_snapshots(given["overrides"])
+        overrides = overrides_by_cluster(PLACEMENT, resources[-1], current, clusters)
+    else:
+        overrides = {b.cluster: (b.cluster_resource_overrides, b.resource_overrides) for b in bindings}
+    record = PlacementRecord(placement=placement(given), resource_snapshots=resources, bindings=bindings)
+    # A case gives its bindings in listing order.
+    plan = plan_rollout(replace(request_for(record, overrides, NOW), bindings=bindings))
     got: dict[str, Any] = {
         "need_roll": plan.need_roll,
         "roll": [f"{VERBS[m.kind]} {m.cluster}" for m in plan.moves],
@@ -83,7 +125,11 @@ def run_plan(case: dict[str, Any]) -> str | None:
     }
     if "wait_seconds" in case["out"]:
         got["wait_seconds"] = 0 if plan.wait is None else plan.wait.total_seconds()
-    return difference(case["out"], got)
+    reasons = {move.cluster: move.reason for move in plan.moves} | {held.cluster: held.reason for held in plan.held}
+    if "reasons" in case["out"]:
+        got["reasons"] = reasons
+    silent = [cluster for cluster, reason in reasons.items() if not reason]
+    return difference(case["out"], got) or (f"no reason for {silent}" if silent else None)
 
 
 def run_budget(case: dict[str, Any]) -> str | None:

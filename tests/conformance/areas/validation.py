@@ -1,21 +1,29 @@
-"""validation: admission checks (KubeFleet pkg/utils/validator) on the desired package's own checks."""
+"""validation: each case is a commit (or two, one after the other) that `read_desired` reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gitfleet.desired import checks
+from tests.conformance.texts import text_difference
+from tests.desired import checks
 
 Case = dict[str, Any]
 
 
-def _budget(given: Mapping[str, Any]) -> Any:
+def _budget(given: Mapping[str, Any]) -> list[str]:
     rest = {name: value for name, value in given.items() if name != "placementType"}
     return checks.check_disruption_budget(given["placementType"], rest)
 
 
-OPS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+def _counted(policy: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Cases about the type may leave out the number that PickN needs."""
+    if policy is None or policy.get("placementType") != "PickN":
+        return policy
+    return {"numberOfClusters": 1, **policy}
+
+
+OPS: Mapping[str, Callable[[Mapping[str, Any]], list[str]]] = {
     "policy": lambda given: checks.check_policy(given["policy"]),
     "strategy": lambda given: checks.check_strategy(given["strategy"]),
     "patch_path": lambda given: checks.check_patch_path(given["path"]),
@@ -23,16 +31,19 @@ OPS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "cluster_taints": lambda given: checks.check_taints(given["taints"]),
     "disruption_budget": _budget,
     "tolerations_update": lambda given: checks.check_tolerations_update(given["old"], given["new"]),
-    "policy_type_update": lambda given: checks.check_policy_type_update(given["oldPolicy"], given["newPolicy"]),
+    "policy_type_update": lambda given: checks.check_policy_update(
+        _counted(given["oldPolicy"]), _counted(given["newPolicy"])
+    ),
 }
 
 
 def validation(case: Case) -> str | None:
-    """Valid or not, and rejected or not, exactly; texts are the seed's affair."""
-    found = list(OPS[case["op"]](case["in"]))
-    wanted = case["out"]
+    """Valid or not exactly, and with the sentence for it."""
+    found, wanted = OPS[case["op"]](case["in"]), case["out"]
     refused = not wanted["valid"] if "valid" in wanted else wanted["rejected"]
-    return None if bool(found) == refused else f"wanted refused={refused}, found {found}"
+    if bool(found) != refused:
+        return f"wanted refused={refused}, found {found}"
+    return text_difference(wanted["error"], found) if "error" in wanted else None
 
 
 AREAS = {"validation": validation}
