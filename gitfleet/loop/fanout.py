@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import GitfleetError, Stopped
-from gitfleet.model.failures import INTERNAL_ERROR, Failure, Subject, attempt
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 from gitfleet.ports.clusters import ClusterDirectory
 
 log = logging.getLogger(__name__)
@@ -56,14 +56,14 @@ class Fanout:
         def act(name: str) -> Sequence[Outcome]:
             return self.directory.client(clusters[name]).perform(operations[name])
 
-        def failed(name: str, why: str, code: str) -> Sequence[Outcome]:
+        def failed(name: str, why: str, code: OutcomeCode) -> Sequence[Outcome]:
             return [Outcome(operation=o, ok=False, code=code, message=why) for o in operations[name]]
 
         observations = self._all(sorted(name for name in operations if operations[name]), act, failed)
         return tuple(outcome for name in sorted(observations) for outcome in observations[name])
 
     def _all(
-        self, names: Sequence[str], call: Callable[[str], _Answer], failed: Callable[[str, str, str], _Answer]
+        self, names: Sequence[str], call: Callable[[str], _Answer], failed: Callable[[str, str, OutcomeCode], _Answer]
     ) -> dict[str, _Answer]:
         if self.executor is None:
             return {name: self._here(name, call, failed) for name in names}
@@ -73,14 +73,16 @@ class Fanout:
             # A call that outlived its reconcile may still be changing the cluster: nobody else may use its client
             # meanwhile.
             if name in self._busy and not self._busy[name].done():
-                observations[name] = failed(name, f"{name} is still busy with an earlier call", "Unreachable")
+                observations[name] = failed(name, f"{name} is still busy with an earlier call", OutcomeCode.UNREACHABLE)
             else:
                 futures[name] = self._busy[name] = self.executor.submit(call, name)
         self._await(futures.values())
         for name, future in futures.items():
             if not future.done():
                 future.cancel()
-                observations[name] = failed(name, f"{name} did not answer within {self.patience:g} s", "Unreachable")
+                observations[name] = failed(
+                    name, f"{name} did not answer within {self.patience:g} s", OutcomeCode.UNREACHABLE
+                )
                 continue
             observations[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
         return observations
@@ -93,11 +95,13 @@ class Fanout:
             pending = wait(pending, timeout=min(_GLANCE, left)).not_done
             left -= _GLANCE
 
-    def _here(self, name: str, call: Callable[[str], _Answer], failed: Callable[[str, str, str], _Answer]) -> _Answer:
+    def _here(
+        self, name: str, call: Callable[[str], _Answer], failed: Callable[[str, str, OutcomeCode], _Answer]
+    ) -> _Answer:
         answer = attempt(Subject("MemberCluster", name), call, name)
         if not isinstance(answer, Failure):
             return answer
         if isinstance(answer.cause, GitfleetError):
-            return failed(name, str(answer.cause), "Unreachable")
+            return failed(name, str(answer.cause), OutcomeCode.UNREACHABLE)
         log.error("%s", answer.report)
-        return failed(name, f"{name}: {answer.sentence}", INTERNAL_ERROR)
+        return failed(name, f"{name}: {answer.sentence}", OutcomeCode.INTERNAL_ERROR)

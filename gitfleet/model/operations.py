@@ -40,6 +40,27 @@ class RefuseCode(StrEnum):
     INTERNAL_ERROR = "InternalError"
 
 
+class OutcomeCode(StrEnum):
+    """What came of an operation, in one word: done (`APPLIED`, `DELETED`, `DELETING`, `NOT_FOUND` of a delete), refused
+    by the API server, or not asked of it."""
+
+    APPLIED = "Applied"
+    DELETED = "Deleted"
+    DELETING = "Deleting"
+    NOT_FOUND = "NotFound"
+    CONFLICT = "Conflict"
+    INVALID = "Invalid"
+    FORBIDDEN = "Forbidden"
+    UNAUTHORIZED = "Unauthorized"
+    TOO_MANY_REQUESTS = "TooManyRequests"
+    SERVER_ERROR = "ServerError"
+    UNREACHABLE = "Unreachable"
+    NEEDS_NAMESPACE = "NeedsNamespace"
+    NEEDS_CRD = "NeedsCRD"
+    OTHER_VERSION = "OtherVersion"
+    INTERNAL_ERROR = "InternalError"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
     """Apply an object that is not there. `wave` orders operations on one cluster; `needs` are objects that must
@@ -142,14 +163,12 @@ class Outcome:
     """What came of one operation.
 
     `live` is the object as the server answered (None after a delete that is complete, or on failure). `retry` tells
-    whether trying again without a change can help. `code` is a reason in one word (Applied, Deleted, NotFound,
-    Conflict,
-    Invalid, Forbidden, Unreachable, NeedsNamespace, ...); `message` one sentence, no secret.
+    whether trying again without a change can help. `message` is one sentence, without any secret.
     """
 
     operation: Operation
     ok: bool
-    code: str
+    code: OutcomeCode
     message: str = ""
     live: LiveObject | None = None
     retry: bool = True

@@ -1,7 +1,7 @@
 """observe: live objects = availability, drift, cluster health; one verdict vocabulary.
 
     availability_of(body) -> Verdict                     one live object
-    observe_binding(binding, work, ...) -> Binding       what the operations and outcomes of one look mean for it
+    observe_binding(binding, ClusterSeen(...), now)      what the operations and outcomes of one look mean for it
     observe_bindings(record, Seen.of(...), now)          the same for all bindings of a placement
     observe_cluster(cluster, answer, now) -> MemberCluster     what one look means for the member itself
 
@@ -10,8 +10,16 @@ Source: kubefleet.md §6, §9; decisions D2, D3, D6, D23, D24.
 """
 
 from gitfleet.observe.availability import availability_of
-from gitfleet.observe.bindings import observe_binding
+from gitfleet.observe.bindings import ClusterSeen, observe_binding
 from gitfleet.observe.clusters import observe_cluster
 from gitfleet.observe.fleet import Seen, observe_bindings, observe_clusters
 
-__all__ = ["Seen", "availability_of", "observe_binding", "observe_bindings", "observe_cluster", "observe_clusters"]
+__all__ = [
+    "ClusterSeen",
+    "Seen",
+    "availability_of",
+    "observe_binding",
+    "observe_bindings",
+    "observe_cluster",
+    "observe_clusters",
+]

@@ -15,9 +15,9 @@ from gitfleet.api.bindings import Binding, DiffedObject, DivergedObject, Drifted
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
-from gitfleet.model.operations import Operation, Outcome
+from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
 from gitfleet.model.works import Work
-from gitfleet.observe.results import ObjectResult, Standing, results_of
+from gitfleet.observe.results import ObjectResult, ResultCode, Standing, results_of
 
 MOST_OBJECTS: Final = 100
 """KubeFleet's limit on failed, drifted and diffed objects of one cluster."""
@@ -38,28 +38,34 @@ class _Found:
     diffed: tuple[DiffedObject, ...] = ()
 
 
-def observe_binding(
-    binding: Binding,
-    work: Work | None,
-    operations: Iterable[Operation],
-    outcomes: Iterable[Outcome],
-    now: datetime,
-    *,
-    unreachable: str | None = None,
-    failures: Failures | None = None,
-) -> Binding:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSeen:
+    """What was planned and done for one binding, which `operations` and `outcomes` of the whole cluster say as well.
+
+    `work` is None where nothing was rolled out yet, or is being removed; `unreachable` says why the cluster does not
+    answer, None when it does.
+    """
+
+    work: Work | None
+    operations: Iterable[Operation] = ()
+    outcomes: Iterable[Outcome] = ()
+    unreachable: str | None = None
+
+
+def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures: Failures | None = None) -> Binding:
     """The binding after one look and what was done in it; the very same value when nothing changed.
 
-    `operations` and `outcomes` may be those of the whole cluster. Applied is True only when every object of the work is
+    Applied is True only when every object of the work is
     in place, Available only by objects read at or after their apply (decision D24). A condition keeps its transition
-    time while its status and the binding's generation stay the same. `unreachable` says why the cluster does
-    not answer: it keeps its conditions, but Available becomes Unknown, so that it never counts as ready. A binding
-    without a work (nothing rolled out yet, or being removed) stays as it is.
+    time while its status and the binding's generation stay the same. Where the cluster does not answer, it keeps its
+    conditions, but Available becomes Unknown, so that it never counts as ready. Without a work nothing changes.
     """
+    work = seen.work
     if work is None:
         return binding
-    results = results_of(work, operations, outcomes, failures or Failures()) if unreachable is None else None
-    after = _observed(binding, work, results, now, unreachable or "")
+    answered = seen.unreachable is None
+    results = results_of(work, seen.operations, seen.outcomes, failures or Failures()) if answered else None
+    after = _observed(binding, work, results, now, seen.unreachable or "")
     return binding if after == binding else after
 
 
@@ -79,7 +85,7 @@ def _observed(
         return binding
     if work.apply_strategy.type.only_reports:
         told = [*before, _diff_reported(results)]
-        diffed = _diverged(DiffedObject, results, ("FoundDiff",), binding.diffed, now)
+        diffed = _diverged(DiffedObject, results, (KeepCode.FOUND_DIFF,), binding.diffed, now)
         return _settled(binding, told, now, found=_Found(diffed=diffed))
     applied = _applied(results)
     told = [*before, applied]
@@ -92,8 +98,10 @@ def _observed(
         applied_snapshot=work.snapshot if applied[1] is Status.TRUE else None,
         found=_Found(
             failed=_failed(results),
-            drifted=_diverged(DriftedObject, results, ("FoundDrifts", "InPlace"), binding.drifted, now),
-            diffed=_diverged(DiffedObject, results, ("FailedToTakeOver",), binding.diffed, now),
+            drifted=_diverged(
+                DriftedObject, results, (RefuseCode.FOUND_DRIFTS, KeepCode.IN_PLACE), binding.drifted, now
+            ),
+            diffed=_diverged(DiffedObject, results, (RefuseCode.FAILED_TO_TAKE_OVER,), binding.diffed, now),
         ),
     )
 
@@ -237,7 +245,7 @@ def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
     found: list[FailedObject] = []
     for r in results:
         if r.standing in (Standing.FAILED, Standing.RETRYING):
-            found.append(FailedObject(key=r.key, condition="Applied", reason=r.code, message=r.message))
+            found.append(FailedObject(key=r.key, condition="Applied", reason=r.code or "", message=r.message))
         elif r.verdict is not None and r.verdict.availability is Availability.NOT_YET:
             found.append(
                 FailedObject(key=r.key, condition="Available", reason="NotYetAvailable", message=r.verdict.reason)
@@ -248,7 +256,7 @@ def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
 def _diverged(
     made: type[_Diverged],
     results: Sequence[ObjectResult],
-    codes: Sequence[str],
+    codes: Sequence[ResultCode],
     before: Sequence[_Diverged],
     now: datetime,
 ) -> tuple[_Diverged, ...]:

@@ -15,7 +15,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.observe.bindings import observe_binding
+from gitfleet.observe.bindings import ClusterSeen, observe_binding
 from gitfleet.observe.clusters import observe_cluster, read_cluster
 
 
@@ -118,12 +118,14 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
                 binding,
                 observe_binding,
                 binding,
-                works.get(cluster),
-                plans.get(cluster, ()),
-                done.get(cluster, ()),
+                ClusterSeen(
+                    work=works.get(cluster),
+                    operations=plans.get(cluster, ()),
+                    outcomes=done.get(cluster, ()),
+                    unreachable=None if answer.reachable else answer.error,
+                ),
                 now,
-                unreachable=None if answer.reachable else answer.error,
-                failures=failures,
+                failures,
             )
         )
     same = all(a is b for a, b in zip(new, record.bindings, strict=True))

@@ -5,17 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeAlias
 
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import Availability, LiveObject, Verdict
-from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Outcome, Refuse, Update
+from gitfleet.model.operations import (
+    Create,
+    Delete,
+    DifferenceDetails,
+    Keep,
+    KeepCode,
+    Operation,
+    Outcome,
+    OutcomeCode,
+    Refuse,
+    RefuseCode,
+    Release,
+    Update,
+)
 from gitfleet.model.works import Work
 from gitfleet.observe.availability import availability_of, is_custom
 from gitfleet.observe.customs import tells_generation
 from gitfleet.observe.fields import not_yet
 
 _Identity = tuple[str, str, str, str]
+ResultCode: TypeAlias = KeepCode | RefuseCode | OutcomeCode
 
 
 class Standing(Enum):
@@ -30,11 +45,12 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectResult:
-    """One object of a work. `live` is what the server showed at or after its apply, None when it is not in place."""
+    """One object of a work. `code` is None while it is PENDING. `live` is what the server showed at or after its apply,
+    None when it is not in place."""
 
     key: ObjectKey
     standing: Standing
-    code: str
+    code: ResultCode | None
     message: str
     live: LiveObject | None = None
     verdict: Verdict | None = None
@@ -141,10 +157,10 @@ def _of_operation(manifest: Manifest, operation: Operation | None, failures: Fai
             return ObjectResult(
                 key=key,
                 standing=Standing.PENDING,
-                code="Pending",
+                code=None,
                 message="it is being applied",
                 live=operation.live,
                 verdict=_judged(_as_found, operation.live, operation.cluster, failures),
             )
-        case _:
-            return ObjectResult(key=key, standing=Standing.PENDING, code="Pending", message="it is being applied")
+        case Create() | Delete() | Release() | None:
+            return ObjectResult(key=key, standing=Standing.PENDING, code=None, message="it is being applied")

@@ -10,7 +10,7 @@ from typing import Any
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
 
 
 def manifest(body: dict[str, Any]) -> Manifest:
@@ -65,13 +65,13 @@ class ModelCluster:
         for operation in operations:
             if isinstance(operation, Create | Update):
                 live = self.put(dict(operation.manifest.body), manager="gitfleet")
-                outcomes.append(Outcome(operation=operation, ok=True, code="Applied", live=live))
+                outcomes.append(Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live))
             elif isinstance(operation, Delete):
                 there = self.objects.get(operation.key)
                 assert there is None or there["metadata"]["uid"] == operation.uid, "another object was deleted"
                 self.objects.pop(operation.key, None)
                 self.deleted.append((operation.key, operation.uid))
-                outcomes.append(Outcome(operation=operation, ok=True, code="NotFound"))
+                outcomes.append(Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND))
         return tuple(outcomes)
 
 

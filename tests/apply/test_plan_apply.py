@@ -13,7 +13,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, Comparisons, plan_apply, record_intended, settle_inventory
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Refuse, Release, Update
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, OutcomeCode, Refuse, Release, Update
 from gitfleet.model.shapes import shape_digest
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, manifest, namespace
@@ -174,7 +174,7 @@ def test_an_object_is_handed_over_by_a_placement_that_leaves() -> None:
     (update,) = got
     assert isinstance(update, Update) and "handed over by ClusterResourcePlacement other" in update.reason
     assert record_intended(inventory, got) is inventory
-    settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code="Applied", live=there)])
+    settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)])
     assert settled[CM.key].placement == WEB
 
 
@@ -321,7 +321,7 @@ def test_another_version_of_a_kind_is_the_same_object() -> None:
     inventory = {old.key: owned(old, live(old))}
     (update,) = plan(work(new), live={new.key: there, old.key: live(old)}, inventory=inventory)
     assert isinstance(update, Update)
-    settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code="Applied", live=there)])
+    settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)])
     assert list(settled) == [new.key]
 
 
@@ -359,9 +359,9 @@ def test_an_entry_leaves_only_when_the_object_is_gone_or_released() -> None:
     there = live(CM)
     inventory = {CM.key: owned(CM, there)}
     (delete,) = plan(work(), live={CM.key: there}, inventory=inventory)
-    pending = Outcome(operation=delete, ok=True, code="Deleting", live=there)
-    failed = Outcome(operation=delete, ok=False, code="Forbidden", message="no")
-    gone = Outcome(operation=delete, ok=True, code="NotFound")
+    pending = Outcome(operation=delete, ok=True, code=OutcomeCode.DELETING, live=there)
+    failed = Outcome(operation=delete, ok=False, code=OutcomeCode.FORBIDDEN, message="no")
+    gone = Outcome(operation=delete, ok=True, code=OutcomeCode.NOT_FOUND)
     assert settle_inventory(inventory, [pending]) is inventory
     assert settle_inventory(inventory, [failed]) is inventory
     assert settle_inventory(inventory, [gone]) == {}

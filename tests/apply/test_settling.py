@@ -10,7 +10,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import record_intended, settle_inventory
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Release, Update
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Release, Update
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned
 
@@ -45,7 +45,9 @@ def test_a_deletion_takes_the_entry_of_that_very_object_alone(
     operation: Delete, ok: bool, still_there: LiveObject | None, entry: InventoryEntry, stays: bool
 ) -> None:
     before = {CM.key: entry}
-    after = settle_inventory(before, [Outcome(operation=operation, ok=ok, code="", live=still_there)], [operation])
+    after = settle_inventory(
+        before, [Outcome(operation=operation, ok=ok, code=OutcomeCode.APPLIED, live=still_there)], [operation]
+    )
     assert after == (before if stays else {})
     assert (after is before) == stays
 
@@ -60,8 +62,12 @@ def test_nothing_is_learnt_from_what_failed_or_from_an_answer_without_the_object
     before = {CM.key: replace(ENTRY, applied_digest="old")}
     update = Update(cluster="c1", placement=WEB, manifest=CM, live=THERE, wave=1, reason="")
     for ok, found in ((False, THERE), (True, None)):
-        assert settle_inventory(before, [Outcome(operation=update, ok=ok, code="", live=found)]) is before
-    assert settle_inventory(before, [Outcome(operation=update, ok=True, code="", live=THERE)]) == {CM.key: ENTRY}
+        assert (
+            settle_inventory(before, [Outcome(operation=update, ok=ok, code=OutcomeCode.APPLIED, live=found)]) is before
+        )
+    assert settle_inventory(before, [Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=THERE)]) == {
+        CM.key: ENTRY
+    }
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import ClusterUnreachable, MissingPart, Stopped
 from gitfleet.loop.fanout import Fanout
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 from tests.builders import config_map, manifest_of
 
 KEY = key_of(config_map("shop", "a"))
@@ -39,7 +39,7 @@ class Client:
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         self._act()
-        return [Outcome(operation=operation, ok=True, code="Applied") for operation in operations]
+        return [Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED) for operation in operations]
 
     def close(self) -> None:
         """Nothing to let go."""

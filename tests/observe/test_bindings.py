@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,9 +14,9 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Keep, Operation, Outcome, Refuse, RefuseCode, Update
+from gitfleet.model.operations import Create, Keep, Operation, Outcome, OutcomeCode, Refuse, RefuseCode, Update
 from gitfleet.model.works import Work
-from gitfleet.observe import observe_binding
+from gitfleet.observe import ClusterSeen, observe_binding
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 T1, T2 = T0 + timedelta(seconds=5), T0 + timedelta(seconds=10)
@@ -72,10 +73,22 @@ def create(wanted: Manifest) -> Create:
     return Create(cluster="c1", placement=WEB, manifest=wanted, wave=1, reason="absent")
 
 
-def came(operation: Create | Update, ok: bool = True, code: str = "Applied", **more: Any) -> Outcome:
+def came(operation: Create | Update, ok: bool = True, code: OutcomeCode = OutcomeCode.APPLIED, **more: Any) -> Outcome:
     if ok:
         more = {"live": live(operation.manifest), **more}
     return Outcome(operation=operation, ok=ok, code=code, **more)
+
+
+def observed(
+    before: Binding,
+    wanted: Work | None,
+    operations: Sequence[Operation],
+    outcomes: Sequence[Outcome],
+    now: datetime,
+    unreachable: str | None = None,
+) -> Binding:
+    seen = ClusterSeen(work=wanted, operations=operations, outcomes=outcomes, unreachable=unreachable)
+    return observe_binding(before, seen, now)
 
 
 def told(b: Binding) -> list[tuple[str, str, str]]:
@@ -92,21 +105,21 @@ AVAILABLE = {"observedGeneration": 1, "updatedReplicas": 2, "availableReplicas":
 
 
 def test_all_in_place_and_available() -> None:
-    got = observe_binding(binding(), work(CM, DEPLOYMENT), [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T1)
+    got = observed(binding(), work(CM, DEPLOYMENT), [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T1)
     assert told(got) == [
         *BEFORE,
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "True", "AllWorkAreAvailable"),
     ]
     assert (got.applied_snapshot, got.failed) == ("web-1-snapshot", ())
-    again = observe_binding(got, work(CM, DEPLOYMENT), [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T2)
+    again = observed(got, work(CM, DEPLOYMENT), [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T2)
     assert again == got
 
 
 def test_applied_now_and_judged_by_the_servers_answer() -> None:
     operations: list[Operation] = [create(CM), create(DEPLOYMENT)]
     outcomes = [came(create(CM)), came(create(DEPLOYMENT))]
-    got = observe_binding(binding(), work(CM, DEPLOYMENT), operations, outcomes, T1)
+    got = observed(binding(), work(CM, DEPLOYMENT), operations, outcomes, T1)
     assert told(got)[3:] == [
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "False", "NotAllWorkAreAvailable"),
@@ -126,19 +139,19 @@ def test_applied_now_and_judged_by_the_servers_answer() -> None:
 
 
 def test_an_operation_without_outcome_is_in_progress() -> None:
-    got = observe_binding(binding(applied_snapshot="web-0-snapshot"), work(CM), [create(CM)], [], T1)
+    got = observed(binding(applied_snapshot="web-0-snapshot"), work(CM), [create(CM)], [], T1)
     assert told(got) == [*BEFORE, ("Applied", "False", "ApplyInProgress")]
     assert got.applied_snapshot == "web-0-snapshot"
     assert got.conditions[-1].message == "1 of 1 work objects are being applied"
 
 
 def test_what_another_try_can_help_is_progress_and_what_only_people_can_help_is_failure() -> None:
-    flaky = came(create(CM), ok=False, code="Unreachable", message="timed out")
-    got = observe_binding(binding(), work(CM), [create(CM)], [flaky], T1)
+    flaky = came(create(CM), ok=False, code=OutcomeCode.UNREACHABLE, message="timed out")
+    got = observed(binding(), work(CM), [create(CM)], [flaky], T1)
     assert told(got)[3:] == [("Applied", "False", "NotAllWorkHaveBeenApplied")]
     assert got.conditions[-1].message == "ConfigMap/ns/cm is not applied: timed out"
-    invalid = came(create(CM), ok=False, code="Invalid", message="no such field", retry=False)
-    got = observe_binding(binding(), work(CM), [create(CM)], [invalid], T1)
+    invalid = came(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
+    got = observed(binding(), work(CM), [create(CM)], [invalid], T1)
     assert told(got)[3:] == [("Applied", "False", "ApplyFailed")]
     assert got.failed == (FailedObject(key=CM.key, condition="Applied", reason="Invalid", message="no such field"),)
 
@@ -153,43 +166,43 @@ def test_drifted_and_diffed_objects_keep_when_they_were_first_seen() -> None:
         reason="drifted",
         details=details,
     )
-    got = observe_binding(binding(), work(CM), [refused], [], T1)
+    got = observed(binding(), work(CM), [refused], [], T1)
     assert got.drifted == (DriftedObject(key=CM.key, details=details, observed=T1, first_observed=T1),)
-    assert observe_binding(got, work(CM), [refused], [], T2) == got
+    assert observed(got, work(CM), [refused], [], T2) == got
     more = replace(refused, details=(*details, ("/data/b", None, "2")))
-    later = observe_binding(got, work(CM), [more], [], T2)
+    later = observed(got, work(CM), [more], [], T2)
     assert [(d.observed, d.first_observed) for d in later.drifted] == [(T2, T1)]
-    diffed = observe_binding(binding(), work(CM), [replace(refused, code=RefuseCode.FAILED_TO_TAKE_OVER)], [], T1)
+    diffed = observed(binding(), work(CM), [replace(refused, code=RefuseCode.FAILED_TO_TAKE_OVER)], [], T1)
     assert (len(diffed.diffed), diffed.drifted) == (1, ())
 
 
 def test_a_new_generation_starts_anew() -> None:
-    old = observe_binding(binding(), work(CM), [kept(CM)], [], T0)
+    old = observed(binding(), work(CM), [kept(CM)], [], T0)
     new = replace(old, generation=4, resource_snapshot="web-2-snapshot")
-    got = observe_binding(new, work(CM, generation=4, snapshot="web-2-snapshot"), [kept(CM)], [], T2)
+    got = observed(new, work(CM, generation=4, snapshot="web-2-snapshot"), [kept(CM)], [], T2)
     assert {c.type: c.last_transition_time for c in got.conditions if c.observed_generation == 4} == dict.fromkeys(
         ("Overridden", "WorkSynchronized", "Applied", "Available"), T2
     )
-    pending = observe_binding(new, work(CM, generation=4, snapshot="web-2-snapshot"), [create(CM)], [], T2)
+    pending = observed(new, work(CM, generation=4, snapshot="web-2-snapshot"), [create(CM)], [], T2)
     assert find_condition(pending.conditions, "Available") is None
 
 
 def test_a_work_of_another_snapshot_is_not_synchronized() -> None:
-    got = observe_binding(binding(), work(CM, snapshot="web-0-snapshot"), [kept(CM)], [], T1)
+    got = observed(binding(), work(CM, snapshot="web-0-snapshot"), [kept(CM)], [], T1)
     assert told(got)[-1] == ("WorkSynchronized", "False", "WorkNotSynchronizedYet")
 
 
 def test_overrides_that_fail_end_the_story() -> None:
-    got = observe_binding(binding(), work(error="no such path: /spec/x"), [], [], T1)
+    got = observed(binding(), work(error="no such path: /spec/x"), [], [], T1)
     assert told(got) == [BEFORE[0], ("Overridden", "False", "OverriddenFailed")]
     assert "no such path: /spec/x" in got.conditions[-1].message
-    got = observe_binding(binding(), work(CM, overridden=True), [kept(CM)], [], T1)
+    got = observed(binding(), work(CM, overridden=True), [kept(CM)], [], T1)
     assert told(got)[1] == ("Overridden", "True", "OverriddenSucceeded")
 
 
 def test_what_cannot_be_tracked_is_available_with_its_own_reason() -> None:
     ingress = manifest("networking.k8s.io/v1/Ingress", "web")
-    got = observe_binding(binding(), work(CM, ingress), [kept(CM), kept(ingress)], [], T1)
+    got = observed(binding(), work(CM, ingress), [kept(CM), kept(ingress)], [], T1)
     assert told(got)[-1] == ("Available", "True", "WorkNotTrackable")
     assert got.conditions[-1].message.startswith("The availability of work object web-work is not trackable: Ingress/")
 
@@ -198,15 +211,15 @@ def test_a_custom_object_without_generations_waits_for_the_next_look() -> None:
     custom = manifest("example.com/v1/Foo", "x")
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
     outcome = came(create(custom), live=live(custom, ready))
-    got = observe_binding(binding(), work(custom), [create(custom)], [outcome], T1)
+    got = observed(binding(), work(custom), [create(custom)], [outcome], T1)
     assert told(got)[-1] == ("Available", "False", "NotAllWorkAreAvailable")
-    got = observe_binding(binding(), work(custom), [kept(custom, ready)], [], T1)
+    got = observed(binding(), work(custom), [kept(custom, ready)], [], T1)
     assert told(got)[-1] == ("Available", "True", "AllWorkAreAvailable")
 
 
 def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
-    well = observe_binding(binding(), work(CM), [kept(CM)], [], T0)
-    got = observe_binding(well, work(CM), [], [], T1, unreachable="connection refused")
+    well = observed(binding(), work(CM), [kept(CM)], [], T0)
+    got = observed(well, work(CM), [], [], T1, unreachable="connection refused")
     assert told(got) == [
         *BEFORE,
         ("Applied", "True", "AllWorkHaveBeenApplied"),
@@ -214,11 +227,11 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     ]
     assert got.conditions[-1].message == "Cluster c1 does not answer: connection refused"
     assert got.conditions[-1].last_transition_time == T1
-    same = observe_binding(got, work(CM), [], [], T2, unreachable="timed out")
+    same = observed(got, work(CM), [], [], T2, unreachable="timed out")
     assert same is got
-    back = observe_binding(got, work(CM), [kept(CM)], [], T2)
+    back = observed(got, work(CM), [kept(CM)], [], T2)
     assert told(back)[-1] == ("Available", "True", "AllWorkAreAvailable")
-    never = observe_binding(binding(), work(CM), [], [], T1, unreachable="x")
+    never = observed(binding(), work(CM), [], [], T1, unreachable="x")
     assert told(never)[3:] == [("Applied", "False", "ApplyInProgress"), ("Available", "Unknown", "ClusterUnreachable")]
 
 
@@ -226,22 +239,22 @@ def test_report_diff() -> None:
     strategy = ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
     found = kept(CM, code="FoundDiff", details=(("/data/a", "9", "1"),), reason="differs")
     same = kept(DEPLOYMENT, code="NoDiffFound")
-    got = observe_binding(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, same], [], T1)
+    got = observed(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, same], [], T1)
     assert told(got)[3:] == [("DiffReported", "True", "AllWorkHaveDiffReported")]
     assert (len(got.diffed), got.applied_snapshot) == (1, None)
     unread = kept(DEPLOYMENT, code="Unreadable", reason="forbidden", live=None)
-    got = observe_binding(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, unread], [], T1)
+    got = observed(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, unread], [], T1)
     assert told(got)[3:] == [("DiffReported", "False", "NotAllWorkHaveDiffReported")]
-    gone = observe_binding(got, work(CM, apply_strategy=strategy), [], [], T2, unreachable="x")
+    gone = observed(got, work(CM, apply_strategy=strategy), [], [], T2, unreachable="x")
     assert told(gone)[3:] == [("DiffReported", "Unknown", "ClusterUnreachable")]
 
 
 def test_without_a_work_nothing_is_told_and_lists_are_cut() -> None:
     b = binding()
-    assert observe_binding(b, None, [], [], T1) is b
+    assert observed(b, None, [], [], T1) is b
     many = [manifest(name=f"cm-{n}") for n in range(150)]
-    outcomes = [came(create(m), ok=False, code="Invalid", message="x", retry=False) for m in many]
-    got = observe_binding(b, work(*many), [], outcomes, T1)
+    outcomes = [came(create(m), ok=False, code=OutcomeCode.INVALID, message="x", retry=False) for m in many]
+    got = observed(b, work(*many), [], outcomes, T1)
     assert len(got.failed) == 100
     assert got.conditions[-1].message == "ConfigMap/ns/cm-0 is not applied: x (and 149 more)"
 
@@ -252,17 +265,17 @@ def update(wanted: Manifest, status: dict[str, Any] | None = None) -> Update:
 
 def test_a_plan_alone_is_no_news() -> None:
     """A look before the deed: what failed stays failed, what was in place is judged as it was found."""
-    invalid = came(create(CM), ok=False, code="Invalid", message="no such field", retry=False)
-    failed = observe_binding(binding(), work(CM), [create(CM)], [invalid], T1)
-    assert observe_binding(failed, work(CM), [create(CM)], [], T2) is failed
-    well = observe_binding(binding(), work(DEPLOYMENT), [kept(DEPLOYMENT, AVAILABLE)], [], T1)
-    assert observe_binding(well, work(DEPLOYMENT), [update(DEPLOYMENT, AVAILABLE)], [], T2) is well
-    broken = observe_binding(well, work(DEPLOYMENT), [update(DEPLOYMENT)], [], T2)
+    invalid = came(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
+    failed = observed(binding(), work(CM), [create(CM)], [invalid], T1)
+    assert observed(failed, work(CM), [create(CM)], [], T2) is failed
+    well = observed(binding(), work(DEPLOYMENT), [kept(DEPLOYMENT, AVAILABLE)], [], T1)
+    assert observed(well, work(DEPLOYMENT), [update(DEPLOYMENT, AVAILABLE)], [], T2) is well
+    broken = observed(well, work(DEPLOYMENT), [update(DEPLOYMENT)], [], T2)
     assert told(broken)[3:] == [
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "False", "NotAllWorkAreAvailable"),
     ]
-    gone = observe_binding(well, work(DEPLOYMENT), [create(DEPLOYMENT)], [], T2)
+    gone = observed(well, work(DEPLOYMENT), [create(DEPLOYMENT)], [], T2)
     assert told(gone)[3:] == [("Applied", "False", "ApplyInProgress")]
     not_observed = kept(DEPLOYMENT, code="NotObserved", reason="was not looked at", live=None)
-    assert observe_binding(well, work(DEPLOYMENT), [not_observed], [], T2) is well
+    assert observed(well, work(DEPLOYMENT), [not_observed], [], T2) is well

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import Event
-from gitfleet.model.operations import Create, Delete, Keep, Outcome
+from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, events_of_outcomes, sentence
 from tests.state.builders import COMMIT, CONFIG, binding, cluster, fault, manifest, record, small_fleet, through
@@ -137,10 +137,10 @@ def test_outcomes_tell_what_was_applied() -> None:
     elsewhere = Delete(cluster="z", placement=PlacementKey("", "gone"), key=CONFIG, uid="u", wave=0, reason="")
     keep = Keep(cluster="a", placement=WEB, key=CONFIG, reason="")
     outcomes = [
-        Outcome(operation=create, ok=True, code="Applied"),
-        Outcome(operation=create, ok=False, code="Invalid"),
-        Outcome(operation=elsewhere, ok=True, code="Deleted"),
-        Outcome(operation=keep, ok=True, code="Kept"),
+        Outcome(operation=create, ok=True, code=OutcomeCode.APPLIED),
+        Outcome(operation=create, ok=False, code=OutcomeCode.INVALID),
+        Outcome(operation=elsewhere, ok=True, code=OutcomeCode.DELETED),
+        Outcome(operation=keep, ok=True, code=OutcomeCode.APPLIED),
     ]
 
     reference = {"group": "", "version": "v1", "kind": "ConfigMap", "namespace": "web", "name": "settings"}
@@ -183,7 +183,7 @@ def test_the_bindings_of_a_placement_are_read_once_for_all_its_outcomes() -> Non
     state = FleetState(placements={WEB: replace(record("web", latest=1), bindings=bound)})
     CountedBindings.read = 0
     create = Create(cluster="", placement=WEB, manifest=manifest(CONFIG), wave=0, reason="")
-    outcomes = [Outcome(operation=replace(create, cluster=name), ok=True, code="Applied") for name in names]
+    outcomes = [Outcome(operation=replace(create, cluster=name), ok=True, code=OutcomeCode.APPLIED) for name in names]
 
     events = events_of_outcomes(outcomes, state)
 

@@ -9,13 +9,14 @@ from gitfleet.adapters.kube.wire import TYPED_PATCH
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.masking import masked
 from gitfleet.model.http import Response
+from gitfleet.model.operations import OutcomeCode
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """`code` is a reason in one word, `retry` whether the same call may succeed later without a change."""
 
-    code: str
+    code: OutcomeCode
     message: str
     retry: bool
 
@@ -29,32 +30,32 @@ def refusal_of(answer: Response, what: str, secrets: Iterable[str] = ()) -> Refu
     return Refusal(code, message, retry)
 
 
-def _judge(http_status: int, reason: str, told: str, status: JsonObject) -> tuple[str, bool]:
+def _judge(http_status: int, reason: str, told: str, status: JsonObject) -> tuple[OutcomeCode, bool]:
     match http_status:
         case 401:
-            return "Unauthorized", True
+            return OutcomeCode.UNAUTHORIZED, True
         case 403:
             # Both pass by themselves; missing rights do not.
-            return "Forbidden", "being terminated" in told or "exceeded quota" in told
+            return OutcomeCode.FORBIDDEN, "being terminated" in told or "exceeded quota" in told
         case 404:
             about_namespace = "namespaces" in told and (status.get("details") or {}).get("kind") == "namespaces"
-            return ("NeedsNamespace" if about_namespace else "NotFound"), True
+            return (OutcomeCode.NEEDS_NAMESPACE if about_namespace else OutcomeCode.NOT_FOUND), True
         case 409:
             causes = (status.get("details") or {}).get("causes") or ()
             ours_to_solve = any(isinstance(c, Mapping) and c.get("reason") == "FieldManagerConflict" for c in causes)
-            return "Conflict", not ours_to_solve
+            return OutcomeCode.CONFLICT, not ours_to_solve
         case 422 if "metadata.uid" in told:
             # The object was deleted and created again between the observation and the write: the next observation sees
             # the new one.
-            return "Conflict", True
+            return OutcomeCode.CONFLICT, True
         case 429:
-            return "TooManyRequests", True
+            return OutcomeCode.TOO_MANY_REQUESTS, True
         case 500 if TYPED_PATCH in told or reason == "Invalid":
-            return "Invalid", False
+            return OutcomeCode.INVALID, False
         case code if code >= 500:
-            return "ServerError", True
+            return OutcomeCode.SERVER_ERROR, True
         case _:
-            return "Invalid", False
+            return OutcomeCode.INVALID, False
 
 
 def _status(answer: Response) -> JsonObject:

@@ -15,9 +15,9 @@ from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.masking import secrets_in
-from gitfleet.model.failures import INTERNAL_ERROR, Failure, Subject, attempt
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 from gitfleet.model.shapes import FIELD_MANAGER
 
 Write = Create | Update | Delete
@@ -64,30 +64,30 @@ class Performer:
         if not isinstance(outcome, Failure):
             return outcome
         log.error("%s", outcome.report)
-        return Outcome(operation=operation, ok=False, code=INTERNAL_ERROR, message=outcome.sentence)
+        return Outcome(operation=operation, ok=False, code=OutcomeCode.INTERNAL_ERROR, message=outcome.sentence)
 
     def _perform(self, operation: Write) -> Outcome:
         try:
             segment(operation.key.name)  # without a name the path would be the whole collection's
             return self._delete(operation) if isinstance(operation, Delete) else self._apply(operation)
         except BadInput as error:
-            return Outcome(operation=operation, ok=False, code="Invalid", message=str(error), retry=False)
+            return Outcome(operation=operation, ok=False, code=OutcomeCode.INVALID, message=str(error), retry=False)
         except GitfleetError as error:
-            code = "ServerError" if isinstance(error, DiscoveryRefused) else "Unreachable"
+            code = OutcomeCode.SERVER_ERROR if isinstance(error, DiscoveryRefused) else OutcomeCode.UNREACHABLE
             return Outcome(operation=operation, ok=False, code=code, message=str(error))
 
     def _apply(self, operation: Create | Update) -> Outcome:
         for need in operation.needs:
             missing = self._missing(need)
             if missing is not None:
-                code = "NeedsNamespace" if need.kind == "Namespace" else "NeedsCRD"
+                code = OutcomeCode.NEEDS_NAMESPACE if need.kind == "Namespace" else OutcomeCode.NEEDS_CRD
                 return Outcome(operation=operation, ok=False, code=code, message=f"{operation.key} needs {missing}")
         resource = self._discovery.find(operation.key)
         if isinstance(resource, Absence):
             resource = self._discovery.find(operation.key, refresh=True)
         if isinstance(resource, Absence):
             why = f'{operation.key}: the cluster has no kind "{operation.key.kind}" in {operation.key.api_version}'
-            return Outcome(operation=operation, ok=False, code="NeedsCRD", message=why)
+            return Outcome(operation=operation, ok=False, code=OutcomeCode.NEEDS_CRD, message=why)
         query = {
             "fieldManager": FIELD_MANAGER,
             "force": "true" if operation.force else "false",
@@ -97,7 +97,7 @@ class Performer:
         answer = self._wire.send("PATCH", path, query, body=_body_of(operation), headers={"Content-Type": APPLY_PATCH})
         if answer.ok:
             live = LiveObject(operation.key, answer.json())
-            return Outcome(operation=operation, ok=True, code="Applied", live=live)
+            return Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live)
         refusal = refusal_of(answer, str(operation.key), secrets_in(operation.manifest.body))
         return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
 
@@ -107,9 +107,9 @@ class Performer:
             resource = self._discovery.find(operation.key, refresh=True)
         if resource is Absence.OTHER_VERSION:
             why = f"{operation.key}: the cluster has {operation.key.kind} in other versions only"
-            return Outcome(operation=operation, ok=False, code="OtherVersion", message=why)
+            return Outcome(operation=operation, ok=False, code=OutcomeCode.OTHER_VERSION, message=why)
         if not isinstance(resource, Resource):
-            return Outcome(operation=operation, ok=True, code="NotFound", message=f"{operation.key} is gone")
+            return Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=f"{operation.key} is gone")
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -119,7 +119,7 @@ class Performer:
         path = resource.path(operation.key.namespace, operation.key.name)
         answer = self._wire.send("DELETE", path, body=options)
         if answer.status == 404:
-            return Outcome(operation=operation, ok=True, code="NotFound", message=f"{operation.key} is gone")
+            return Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=f"{operation.key} is gone")
         if not answer.ok:
             refusal = refusal_of(answer, str(operation.key))
             return Outcome(
@@ -127,9 +127,9 @@ class Performer:
             )
         body = answer.json()
         if body.get("kind") == "Status":
-            return Outcome(operation=operation, ok=True, code="Deleted")
+            return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETED)
         # The object itself comes back while finalizers hold it: it is gone only when an observation does not find it.
-        return Outcome(operation=operation, ok=True, code="Deleting", live=LiveObject(operation.key, body))
+        return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETING, live=LiveObject(operation.key, body))
 
     def _missing(self, need: ObjectKey) -> str | None:
         """Why a needed object is not there; None when it is. Each is asked for once."""
