@@ -18,8 +18,8 @@ class Classes:
 
     targeted: list[int] = field(default_factory=list)
     ready: set[int] = field(default_factory=set)
-    can_be_ready: list[int] = field(default_factory=list)
-    leaving: list[int] = field(default_factory=list)
+    can_be_ready: int = 0
+    leaving: int = 0
     failed_updates: list[int] = field(default_factory=list)
     unfinished_updates: list[int] = field(default_factory=list)
     updates: list[int] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Classes:
     @property
     def counts(self) -> Counts:
         """The numbers that the budget needs."""
-        return Counts(ready=len(self.ready), leaving=len(self.leaving), can_be_ready=len(self.can_be_ready))
+        return Counts(ready=len(self.ready), leaving=self.leaving, can_be_ready=self.can_be_ready)
 
     @property
     def need_roll(self) -> bool:
@@ -97,7 +97,7 @@ def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Bindin
     if readiness.ready and binding.cluster not in request.disturbed:
         out.ready.add(position)
         if binding.deleting is not None:
-            out.leaving.append(position)
+            out.leaving += 1
     else:
         out.all_ready = False
         patience = in_progress(binding, request.now)
@@ -106,4 +106,4 @@ def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Bindin
         out.clocks += [clock for clock in (readiness.wait, patience) if clock is not None]
     failed = has_failed(binding, request.now, trying=binding.cluster in request.disturbed)
     if not is_diff_reported(binding) and not failed:
-        out.can_be_ready.append(position)
+        out.can_be_ready += 1

@@ -36,7 +36,7 @@ def unfinished_update(binding: Binding, change: str) -> str:
 def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str], what: str) -> str:
     """Why no (further) cluster is taken down for an update or a removal; `first` are those that are taken down now."""
     limit = _limit("maxUnavailable", request.rolling_update.max_unavailable, limits.max_unavailable)
-    available = len(classes.ready) - len(classes.leaving)
+    available = len(classes.ready) - classes.leaving
     state = f"{available} of {limits.target} clusters {_are(available)} available"
     must = f"at least {limits.floor} must stay so"
     if first:
@@ -54,7 +54,7 @@ def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, fi
 def held_bind(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str]) -> str:
     """Why no (further) cluster is bound; `first` are those that are bound now."""
     limit = _limit("maxSurge", request.rolling_update.max_surge, limits.max_surge)
-    held, most = len(classes.can_be_ready), limits.target + limits.max_surge
+    held, most = classes.can_be_ready, limits.target + limits.max_surge
     state = f"{held} {'cluster has' if held == 1 else 'clusters have'} the resources and at most {most} may"
     if first:
         return f"{state}: {limit} lets {names(first)} go first"

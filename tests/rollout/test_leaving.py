@@ -56,6 +56,17 @@ def test_nothing_is_given_up_for_a_placement_or_on_a_cluster_that_nobody_knows()
     assert removals({"c1": MemberCluster(name="c1")}, {}, {"c1": owned(WEB), "c2": owned(WEB)}, Failures()) == {}
 
 
+def test_the_binding_of_one_placement_protects_only_its_own_objects() -> None:
+    """Whichever of the two comes first in the inventory."""
+    clusters, records = {"c1": MemberCluster(name="c1")}, {WEB: record(of(WEB, "c1")), OTHER: record(key=OTHER)}
+    for both in (owned(WEB, OTHER), owned(OTHER, WEB)):
+        assert removals(clusters, records, {"c1": both}, Failures()) == {"c1": {OTHER: DELETE}}
+
+
+def test_what_stands_on_a_cluster_that_is_gone_is_nobodys_to_remove() -> None:
+    assert removals({}, {WEB: record()}, {"c1": owned(WEB)}, Failures()) == {}
+
+
 def test_a_leaving_cluster_decides_for_all_of_its_placements() -> None:
     leaving = MemberCluster(name="c1", deleting=NOW, delete_propagation_policy=DELETE)
     records = {WEB: record(of(WEB, "c1", given_up=True), delete=ABANDON)}
@@ -94,6 +105,7 @@ def test_an_abandoning_cluster_takes_its_objects_along_at_once_and_a_deleting_on
     due = next_forced_leave(clusters)
     assert due is not None and due == NOW + FORCED_LEAVE + timedelta.resolution
     assert set(release_left(inventory, clusters, due)) == {"c3"}
+    assert next_forced_leave({"c1": gone, "c3": stays}) is None, "what is abandoned waits for no clock"
     assert release_left(inventory, {"c3": stays}, due) is inventory and next_forced_leave({"c3": stays}) is None
 
 
@@ -131,3 +143,12 @@ def test_a_record_that_cannot_be_read_gives_nothing_up_and_lets_no_cluster_go() 
     assert {str(failure.subject) for failure in failures.found} == {"ClusterResourcePlacement web"}
     elsewhere = (of(WEB, "c2", given_up=True),)
     assert retire_bindings(elsewhere, owners) is elsewhere, "nobody asked who owns what on c2"
+
+
+def test_who_owns_something_is_said_only_of_clusters_that_somebody_gives_up() -> None:
+    records = {WEB: record(of(WEB, "c1", given_up=True), of(WEB, "c2"), of(WEB, "c3", given_up=True))}
+    bindings = records[WEB].bindings
+    owners = owners_of(records, {"c1": owned(WEB, OTHER), "c2": owned(WEB)}, Failures())
+    assert owners == {"c1": frozenset({WEB, OTHER}), "c3": frozenset()}
+    assert retire_bindings(bindings, owners) == bindings[:2]
+    assert retire_bindings(bindings, {}) is bindings

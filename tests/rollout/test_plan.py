@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from gitfleet.api.bindings import BindingState
-from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType
 from gitfleet.model.rolling import Held, Move, MoveKind
@@ -36,7 +38,14 @@ def test_the_first_rollout_binds_all_at_once() -> None:
     )
     started = find_condition(first.conditions, "RolloutStarted", generation=2)
     assert started is not None
-    assert (started.status, started.reason, started.last_transition_time) == (Status.TRUE, "RolloutStarted", NOW)
+    assert started == Condition(
+        type="RolloutStarted",
+        status=Status.TRUE,
+        reason="RolloutStarted",
+        message="Detected the new changes on the resources and started the rollout process",
+        last_transition_time=NOW,
+        observed_generation=2,
+    )
     assert (plan.held, plan.wait, plan.need_roll) == ((), None, True)
 
 
@@ -50,7 +59,14 @@ def test_a_bad_release_reaches_one_cluster_and_says_why_the_others_wait() -> Non
     )
     waiting = find_condition(step.bindings[1].conditions, "RolloutStarted", generation=1)
     assert waiting is not None
-    assert (waiting.status, waiting.reason) == (Status.FALSE, "RolloutNotStartedYet")
+    assert waiting == Condition(
+        type="RolloutStarted",
+        status=Status.FALSE,
+        reason="RolloutNotStartedYet",
+        message="The rollout strategy holds the latest resources back for now",
+        last_transition_time=NOW,
+        observed_generation=1,
+    )
     assert step.bindings[0].conditions[0] == available()  # kept; it no longer counts, being of generation 1
     stuck = plan_rollout(request(step.bindings, max_unavailable=1))
     assert stuck.moves == ()
@@ -137,6 +153,7 @@ def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
         (MoveKind.BIND, "east-1"),
         (MoveKind.BIND, "east-2"),
     ]
+    assert plan.moves[0] == Move(cluster="west-1", kind=MoveKind.REMOVE, reason="the cluster is no longer picked")
     assert plan.bindings[2] == replace(bindings[2], deleting=NOW)
     assert plan.bindings[3] == bindings[3]
     again = plan_rollout(request(plan.bindings, **limits))
@@ -171,6 +188,7 @@ def test_a_cluster_is_cleared_before_it_is_bound_anew() -> None:
     leaving = bound("a", state=BindingState.UNSCHEDULED, deleting=NOW)
     plan = plan_rollout(request([leaving, scheduled("a")]))
     assert plan.moves == ()
+    assert [h.kind for h in plan.held] == [MoveKind.BIND]
     assert [h.reason for h in plan.held] == ["what an earlier placement left on the cluster is still being removed"]
 
 
@@ -184,3 +202,54 @@ def test_a_long_list_of_names_is_cut() -> None:
     bindings = [bound(f"c{n}", snapshot="s-1") for n in range(9)] + [bound("late", available())]
     plan = plan_rollout(request(bindings, max_unavailable=1))
     assert plan.held[0].reason.endswith("until c0, c1, c2 and 6 more are available")
+
+
+def test_what_is_held_says_which_others_go_first() -> None:
+    """One removal and one bind are allowed: the second of each waits for the first."""
+    gone = [bound(name, available(), state=BindingState.UNSCHEDULED) for name in ("west-1", "west-2")]
+    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 2}
+    plan = plan_rollout(
+        request([scheduled("east-1"), scheduled("east-2"), *gone], max_unavailable=1, max_surge=1, **limits)
+    )
+    assert [(h.kind, h.cluster, h.reason) for h in plan.held] == [
+        (
+            MoveKind.REMOVE,
+            "west-2",
+            "2 of 2 clusters are available and at least 1 must stay so: maxUnavailable 1 lets west-1 go first",
+        ),
+        (
+            MoveKind.BIND,
+            "east-2",
+            "2 clusters have the resources and at most 3 may: maxSurge 1 lets east-1 go first",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "bound_now"), [(frozenset[str](), ["new"]), (frozenset({"old"}), [])], ids=["failed", "is tried"]
+)
+def test_a_cluster_on_which_something_is_being_applied_counts_for_the_surge(
+    disturbed: frozenset[str], bound_now: list[str]
+) -> None:
+    """An ApplyInProgress that is too old is no failure while the apply is tried: the cluster may have the resources."""
+    old = bound("old", condition("Applied", Status.FALSE, "ApplyInProgress", age=9999), snapshot="s-1")
+    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 1, "max_surge": 0}
+    plan = plan_rollout(request([old, scheduled("new")], disturbed=disturbed, **limits))
+    assert [m.cluster for m in plan.moves] == bound_now
+
+
+def test_the_clock_is_the_first_moment_at_which_a_binding_counts_for_something_else() -> None:
+    """An excuse that ends after 290 s, another after 200 s, and one that can be counted on after 50 s."""
+    stuck = STUCK_AFTER.total_seconds()
+    young, older = (bound(name, unavailable(age=stuck - left)) for name, left in (("a", 290), ("b", 200)))
+    untracked = bound("c", condition("Available", Status.TRUE, "NotAllWorkAreAvailabilityTrackable", age=10))
+    for bindings, seconds in (
+        ([young], 290),
+        ([young, older], 200),
+        ([older, young], 200),
+        ([young, untracked], 50),
+        ([untracked, older], 50),
+    ):
+        assert plan_rollout(request(bindings, max_unavailable=0)).clock == timedelta(seconds=seconds)
+    assert plan_rollout(request([young], latest="s-0")).clock is None, "nothing would move"
+    assert plan_rollout(request([bound("a", available())])).clock is None, "nothing ends by itself"

@@ -1,0 +1,57 @@
+"""What an object needs before it can be: its namespace, and the definition of its kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.api.objects import GroupKind
+from gitfleet.apply.claims import defined_kind
+from gitfleet.model.operations import Create
+from tests.apply.model_cluster import manifest, namespace
+from tests.apply.test_plan_apply import CRD, CUSTOM, live, plan, work
+
+
+@pytest.mark.parametrize(
+    ("more", "needed"),
+    [
+        ({}, True),
+        ({"status": None}, True),
+        ({"status": {"conditions": None}}, True),
+        ({"status": {"conditions": [{"type": "Established", "status": "False"}]}}, True),
+        ({"status": {"conditions": [{"type": "NamesAccepted", "status": "True"}]}}, True),
+        ({"status": {"conditions": [{}, {"type": "Established", "status": "True"}]}}, False),
+    ],
+)
+def test_a_definition_is_needed_until_it_is_established(more: dict[str, Any], needed: bool) -> None:
+    crd, custom = manifest(CRD), manifest(CUSTOM)
+    (_, create) = plan(work(crd, custom), live={crd.key: live(crd, **more), custom.key: None})
+    assert isinstance(create, Create)
+    assert create.needs == ((crd.key,) if needed else ())
+
+
+def test_a_definition_or_a_namespace_that_is_being_deleted_is_needed_however_it_looks() -> None:
+    crd, custom, ns = manifest(CRD), manifest(CUSTOM), namespace()
+    gone: dict[str, Any] = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    established: dict[str, Any] = {"status": {"conditions": [{"type": "Established", "status": "True"}]}}
+    there = {crd.key: live(crd, **gone, **established), ns.key: live(ns, **gone), custom.key: None}
+    needs = [o.needs for o in plan(work(crd, custom, ns), live=there) if isinstance(o, Create)]
+    assert needs == [(ns.key, crd.key)]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (CRD, GroupKind("example.com", "Foo")),
+        ({**CRD, "spec": None}, GroupKind("", "")),
+        ({**CRD, "spec": {"names": None}}, GroupKind("", "")),
+        ({**CRD, "spec": {"group": "example.com"}}, GroupKind("example.com", "")),
+        ({**CRD, "kind": "Foo"}, None),
+        ({**CRD, "apiVersion": "example.com/v1"}, None),
+        ({"kind": "CustomResourceDefinition"}, None),
+        ({}, None),
+    ],
+)
+def test_the_kind_that_a_definition_defines(body: dict[str, Any], kind: GroupKind | None) -> None:
+    assert defined_kind(body) == kind

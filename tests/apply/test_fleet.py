@@ -1,0 +1,257 @@
+"""Every cluster at once: who is planned for, what two looks say together, what is recorded, and what stays behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import DeletePropagation
+from gitfleet.apply import (
+    disturbed_by,
+    left_behind,
+    merge_observations,
+    plan_fleet,
+    record_all_intended,
+    settle_all,
+)
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Release, Update
+from gitfleet.model.state import FleetState, Inventory
+from tests.apply.model_cluster import config_map
+from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
+
+A, B = config_map("a", a="1"), config_map("b", a="1")
+THERE = live(A, "u1")
+ENTRY = owned(A, THERE)
+HERE = {"c1": MemberCluster(name="c1"), "c2": MemberCluster(name="c2")}
+
+
+def seen(cluster: str, *, reachable: bool = True, **parts: Any) -> ClusterObservation:
+    """What one cluster answered."""
+    return ClusterObservation(cluster=cluster, reachable=reachable, **parts)
+
+
+def create(cluster: str, placement: PlacementKey = WEB) -> Create:
+    """Making A on a cluster."""
+    return Create(cluster=cluster, placement=placement, manifest=A, wave=1, reason="")
+
+
+def update(cluster: str, placement: PlacementKey = WEB) -> Update:
+    """Applying A over what is there."""
+    return Update(cluster=cluster, placement=placement, manifest=A, live=THERE, wave=1, reason="")
+
+
+def delete(cluster: str, key: Any = A.key) -> Delete:
+    """Deleting an object."""
+    return Delete(cluster=cluster, placement=WEB, key=key, uid="u1", wave=1, reason="")
+
+
+def test_only_what_is_written_disturbs_and_each_placement_for_itself() -> None:
+    operations: list[Operation] = [
+        create("c1"),
+        update("c2"),
+        update("c1", OTHER),
+        delete("c3"),
+        Keep(cluster="c4", placement=WEB, key=A.key, reason=""),
+    ]
+    assert disturbed_by(operations) == {WEB: frozenset({"c1", "c2"}), OTHER: frozenset({"c1"})}
+
+
+@pytest.mark.parametrize(
+    ("known", "answer", "owned_there", "planned"),
+    [
+        (True, seen("c1", live={A.key: None}), False, ["Create"]),
+        (False, seen("c1", live={A.key: None}), False, []),
+        (True, seen("c1", reachable=False, live={A.key: None}), False, []),
+        (False, seen("c1", reachable=False, live={A.key: None}), True, []),
+        (True, seen("c1", live={A.key: THERE}), True, ["Keep"]),
+    ],
+    ids=["answers", "unknown", "silent", "unknown and silent", "in place"],
+)
+def test_what_is_planned_for_a_cluster(
+    known: bool, answer: ClusterObservation, owned_there: bool, planned: list[str]
+) -> None:
+    state = FleetState(clusters=HERE if known else {}, inventory={"c1": {A.key: ENTRY}} if owned_there else {})
+    operations, memo = plan_fleet(state, {"c1": (work(A),)}, {"c1": answer}, {}, {}, Failures())
+    assert [type(o).__name__ for o in operations] == planned
+    assert set(memo) == ({"c1"} if planned else set())
+
+
+def test_a_cluster_with_neither_works_nor_inventory_is_passed_over_and_the_next_is_planned() -> None:
+    """What is owned is planned for without a work; by cluster name."""
+    state = FleetState(clusters=HERE, inventory={"c2": {A.key: ENTRY}})
+    answers = {name: seen(name, live={A.key: THERE}) for name in ("c2", "c1")}
+    removing = {"c2": {WEB: DeletePropagation.DELETE}}
+    operations, memo = plan_fleet(state, {}, answers, removing, {}, Failures())
+    assert [(type(o), o.cluster) for o in operations] == [(Delete, "c2")]
+    assert set(memo) == {"c2"}
+
+
+def test_what_goes_wrong_on_one_cluster_is_noted_and_the_others_are_planned() -> None:
+    broken: Any = object()
+    state = FleetState(clusters=HERE, inventory={"c1": broken})
+    failures = Failures()
+    answers = {name: seen(name, live={A.key: None}) for name in HERE}
+    operations, memo = plan_fleet(state, dict.fromkeys(HERE, (work(A),)), answers, {}, {}, failures)
+    assert [o.key for o in operations] == [A.key]
+    assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
+    assert set(memo) == {"c2"}, "an answer in which something failed is not remembered"
+
+
+def test_shapes_are_carried_on_and_given_up_when_they_are_too_many() -> None:
+    state = FleetState(clusters=HERE, inventory={"c1": {A.key: ENTRY}})
+
+    def next_shapes(memo: Mapping[str, Any]) -> Any:
+        answer = seen("c1", live={A.key: THERE, B.key: None})
+        return plan_fleet(state, {"c1": (work(A),)}, {"c1": answer}, {}, memo, Failures())[1]
+
+    memo = next_shapes({})
+    (known,) = memo["c1"].request.shapes
+    memo["c1"].request.shapes["older", "1", "x"] = "digest"
+    carried = next_shapes(memo)["c1"].request.shapes
+    assert set(carried) == {known, ("older", "1", "x")}
+    carried.update({("older", str(n), "x"): "digest" for n in range(7)})
+    memo["c1"].request.shapes.update(carried)
+    assert len(memo["c1"].request.shapes) == 8
+    assert set(next_shapes(memo)["c1"].request.shapes) == {known}, "four for each live object, and no more"
+
+
+FIRST = seen("c1", live={A.key: None}, unreadable={A.key: "403"}, namespaces={"ns": "u"})
+
+
+@pytest.mark.parametrize(
+    ("first", "closer", "merged"),
+    [
+        ({"c1": FIRST}, {}, {"c1": FIRST}),
+        ({}, {"c1": FIRST}, {"c1": FIRST}),
+        ({"c1": FIRST}, {"c1": seen("c1", reachable=False)}, {"c1": seen("c1", reachable=False)}),
+        (
+            {"c1": FIRST},
+            {"c1": seen("c1", live={B.key: None}, unreadable={B.key: "500"})},
+            {
+                "c1": replace(
+                    FIRST,
+                    live={A.key: None, B.key: None},
+                    unreadable={A.key: "403", B.key: "500"},
+                    namespaces={"ns": "u"},
+                )
+            },
+        ),
+        ({"c1": FIRST}, {"c1": seen("c1", live={A.key: THERE})}, {"c1": replace(FIRST, live={A.key: THERE})}),
+    ],
+    ids=["not looked at again", "new", "silent since", "more", "newer"],
+)
+def test_two_looks_of_one_reconcile(
+    first: dict[str, ClusterObservation], closer: dict[str, ClusterObservation], merged: dict[str, ClusterObservation]
+) -> None:
+    assert merge_observations(first, closer) == merged
+
+
+def test_after_a_silent_cluster_the_next_is_merged_too() -> None:
+    closer = {"c1": seen("c1", reachable=False), "c2": seen("c2", live={B.key: None})}
+    merged = merge_observations({"c1": FIRST, "c2": seen("c2", live={A.key: None})}, closer)
+    assert merged["c2"].live == {A.key: None, B.key: None}
+
+
+def test_what_cannot_be_recorded_is_not_done_and_what_is_recorded_already_changes_nothing() -> None:
+    broken: Any = object()
+    failures = Failures()
+    operations = (create("c1"), create("c2"), update("c3"))
+    before: dict[str, Inventory] = {"c1": broken, "c3": {A.key: ENTRY}}
+    recorded, kept = record_all_intended(before, operations, failures)
+    assert kept == operations[1:]
+    assert recorded == {**before, "c2": {A.key: InventoryEntry(key=A.key, placement=WEB)}}
+    assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
+    assert recorded["c3"] is before["c3"]
+    same, all_of_them = record_all_intended({"c3": {A.key: ENTRY}}, operations[2:], Failures())
+    assert same == {"c3": {A.key: ENTRY}} and all_of_them == operations[2:]
+    unchanged = {"c3": {A.key: ENTRY}}
+    assert record_all_intended(unchanged, operations[2:], Failures())[0] is unchanged
+
+
+def test_each_cluster_is_settled_by_its_own_outcomes_and_releases() -> None:
+    before = {name: {A.key: ENTRY} for name in ("c1", "c2", "c3")}
+    gone = Outcome(operation=delete("c1"), ok=True, code="NotFound")
+    release = Release(cluster="c2", placement=WEB, key=A.key, reason="")
+    assert settle_all(before, [release], [gone], Failures()) == {"c3": {A.key: ENTRY}}
+    assert settle_all(before, [], [], Failures()) is before
+    made = Outcome(operation=create("c9"), ok=True, code="Applied", live=THERE)
+    assert settle_all({}, [], [made], Failures()) == {"c9": {A.key: ENTRY}}
+    assert list(
+        settle_all({"c9": {A.key: ENTRY}, "c1": {}}, [], [replace(made, operation=create("c2"))], Failures())
+    ) == [
+        "c2",
+        "c9",
+    ]
+
+
+def test_a_cluster_or_an_object_that_cannot_be_settled_stays_as_it_was_recorded() -> None:
+    broken: Any = object()
+    failures = Failures()
+    before: dict[str, Inventory] = {"c1": broken, "c2": {A.key: ENTRY}}
+    gone = [Outcome(operation=delete(name), ok=True, code="NotFound") for name in before]
+    assert settle_all(before, [], gone, failures) == {"c1": broken}
+    assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
+    unreadable: Any = object()
+    odd = Outcome(operation=update("c2"), ok=True, code="Applied", live=LiveObject(A.key, unreadable))
+    failures = Failures()
+    assert settle_all({"c2": {A.key: ENTRY}}, [], [odd], failures) == {"c2": {A.key: ENTRY}}
+    assert [failure.subject for failure in failures.found] == [Subject.of_object(A.key, "c2")]
+
+
+UNCONFIRMED = replace(ENTRY, uid=None)
+
+
+@pytest.mark.parametrize(
+    ("entry", "answer", "counted"),
+    [
+        (ENTRY, None, True),
+        (UNCONFIRMED, None, False),
+        (ENTRY, seen("c1"), True),
+        (UNCONFIRMED, seen("c1"), False),
+        (ENTRY, seen("c1", live={A.key: None}), False),
+        (ENTRY, seen("c1", live={A.key: THERE}), True),
+        (UNCONFIRMED, seen("c1", live={A.key: THERE}), True),
+        (ENTRY, seen("c1", live={A.key: live(A, "u2")}), False),
+    ],
+    ids=[
+        "silent",
+        "silent, unconfirmed",
+        "not seen",
+        "not seen, unconfirmed",
+        "gone",
+        "there",
+        "made by us",
+        "another",
+    ],
+)
+def test_what_stays_behind_is_what_is_there_and_named_no_longer(
+    entry: InventoryEntry, answer: ClusterObservation | None, counted: bool
+) -> None:
+    found = left_behind({"c1": {A.key: entry}}, {}, [], {"c1": answer} if answer else {})
+    assert found == ({"c1": {WEB: 1}} if counted else {})
+
+
+def test_what_stays_behind_is_counted_by_cluster_and_placement() -> None:
+    other = replace(ENTRY, key=B.key, placement=OTHER)
+    third = replace(ENTRY, key=config_map("c").key)
+    inventory = {e.key: e for e in (ENTRY, other, third)}
+    before: dict[str, Inventory] = {"c0": inventory, "c1": inventory, "c2": inventory, "c3": inventory}
+    after: dict[str, Inventory] = {"c0": inventory, "c2": {A.key: ENTRY}}
+    deleted = [
+        Outcome(operation=delete("c3"), ok=True, code="NotFound"),
+        Outcome(operation=delete("c3", B.key), ok=False, code="Forbidden"),
+        Outcome(operation=update("c3"), ok=True, code="Applied"),
+    ]
+    assert left_behind(before, after, deleted, {}) == {
+        "c1": {WEB: 2, OTHER: 1},
+        "c2": {WEB: 1, OTHER: 1},
+        "c3": {WEB: 1, OTHER: 1},
+    }
