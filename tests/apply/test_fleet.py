@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import (
+    PlansMemo,
     disturbed_by,
     left_behind,
     merge_observations,
@@ -20,6 +20,7 @@ from gitfleet.apply import (
     record_all_intended,
     settle_all,
 )
+from gitfleet.apply.comparisons import Comparisons
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Release, Update
@@ -30,6 +31,7 @@ from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
 A, B = config_map("a", a="1"), config_map("b", a="1")
 THERE = live(A, "u1")
 ENTRY = owned(A, THERE)
+MOST = 8
 HERE = {"c1": MemberCluster(name="c1"), "c2": MemberCluster(name="c2")}
 
 
@@ -105,22 +107,22 @@ def test_what_goes_wrong_on_one_cluster_is_noted_and_the_others_are_planned() ->
     assert set(memo) == {"c2"}, "an answer in which something failed is not remembered"
 
 
-def test_shapes_are_carried_on_and_given_up_when_they_are_too_many() -> None:
+def test_what_was_compared_is_carried_on_and_forgotten_when_it_has_grown_too_much() -> None:
     state = FleetState(clusters=HERE, inventory={"c1": {A.key: ENTRY}})
 
-    def next_shapes(memo: Mapping[str, Any]) -> Any:
+    def compared(memo: PlansMemo) -> tuple[Comparisons, PlansMemo]:
         answer = seen("c1", live={A.key: THERE, B.key: None})
-        return plan_fleet(state, {"c1": (work(A),)}, {"c1": answer}, {}, memo, Failures())[1]
+        memo = plan_fleet(state, {"c1": (work(A),)}, {"c1": answer}, {}, memo, Failures())[1]
+        return memo["c1"].request.compared, memo
 
-    memo = next_shapes({})
-    (known,) = memo["c1"].request.shapes
-    memo["c1"].request.shapes["older", "1", "x"] = "digest"
-    carried = next_shapes(memo)["c1"].request.shapes
-    assert set(carried) == {known, ("older", "1", "x")}
-    carried.update({("older", str(n), "x"): "digest" for n in range(7)})
-    memo["c1"].request.shapes.update(carried)
-    assert len(memo["c1"].request.shapes) == 8
-    assert set(next_shapes(memo)["c1"].request.shapes) == {known}, "four for each live object, and no more"
+    first, memo = compared({})
+    assert len(first) == 1
+    for n in range(MOST - 2):
+        first.shape(A, live(A, f"older-{n}"))
+    second, memo = compared(memo)
+    assert len(second) == MOST - 1 and second is not first
+    second.shape(A, live(A, "one more"))
+    assert len(compared(memo)[0]) == 1, "four for each live object, and no more"
 
 
 FIRST = seen("c1", live={A.key: None}, unreadable={A.key: "403"}, namespaces={"ns": "u"})

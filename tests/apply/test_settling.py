@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply import record_intended, settle_inventory
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Release, Update
 from tests.apply.model_cluster import config_map
@@ -94,3 +96,16 @@ def test_what_is_made_anew_forgets_the_uid_of_what_is_gone() -> None:
     assert entry == replace(ENTRY, uid=None, applied_digest=None, shape_digest=None)
     unchanged = {CM.key: entry}
     assert record_intended(unchanged, [create]) is unchanged
+
+
+def test_an_outcome_that_cannot_be_read_is_that_objects_failure() -> None:
+    unreadable: Any = object()
+    odd = Outcome(operation=replace_of("c7"), ok=True, code="", live=LiveObject(CM.key, unreadable))
+    failures = Failures()
+    assert settle_inventory({CM.key: ENTRY}, [odd], [], failures) == {CM.key: ENTRY}
+    assert [failure.subject for failure in failures.found] == [Subject.of_object(CM.key, "c7")]
+
+
+def replace_of(cluster: str) -> Update:
+    """An update on a cluster."""
+    return Update(cluster=cluster, placement=WEB, manifest=CM, live=THERE, wave=1, reason="")

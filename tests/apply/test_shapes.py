@@ -191,3 +191,77 @@ def test_long_values_and_many_differences_are_cut() -> None:
 
 def _b64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("want", "have", "full", "details"),
+    [
+        ({"a": 1}, {"a": 1}, True, ()),
+        ({"a": 1}, {"a": 1, "b": 2}, True, (("/spec/b", "2", None),)),
+        ({"a": 1}, {"a": 1, "b": 0}, True, ()),
+        ({"a": 1}, {"a": 1, "b": 1}, True, (("/spec/b", "1", None),)),
+        ({"a": 1}, {}, False, (("/spec/a", None, "1"),)),
+        ({"a": None}, {"a": 5}, False, (("/spec/a", "5", "null"),)),
+        ({"a": 1}, {"a": True}, False, (("/spec/a", "true", "1"),)),
+        ({"a": False}, {"a": 0}, False, (("/spec/a", "0", "false"),)),
+        ({"a": "1000m"}, {"a": "1"}, False, (("/spec/a", "1", "1000m"),)),
+        ({"limits": {"cpu": "1000m"}}, {"limits": {"cpu": 1}}, False, ()),
+        ({"limits": {"cpu": "1000m"}}, {"limits": {"cpu": True}}, False, (("/spec/limits/cpu", "true", "1000m"),)),
+        ({"limits": {"cpu": "x"}}, {"limits": {"cpu": "y"}}, False, (("/spec/limits/cpu", "y", "x"),)),
+        ({"a/b~c": 1}, {"a/b~c": 2}, False, (("/spec/a~1b~0c", "2", "1"),)),
+        ({"l": [1, 2]}, {"l": [1, 3]}, False, (("/spec/l/1", "3", "2"),)),
+        ({"l": [1]}, {"l": [1, 3]}, False, (("/spec/l", "[1,3]", "[1]"),)),
+        ({"l": [{"a": 1}]}, {"l": [{"a": 1, "b": 2}]}, True, (("/spec/l/0/b", "2", None),)),
+        ({"l": [{"a": 1}]}, {"l": [{"a": 1, "b": 2}]}, False, ()),
+        (
+            {"env": [{"name": "x", "value": "1"}]},
+            {"env": [{"name": "y"}, {"name": "x", "value": "2", "more": 3}]},
+            False,
+            (("/spec/env/0/value", "2", "1"),),
+        ),
+        (
+            {"env": [{"name": "x", "value": "1"}]},
+            {"env": [{"name": "x", "value": "1", "more": 3}]},
+            True,
+            (("/spec/env/0/more", "3", None),),
+        ),
+        (
+            {"env": [{"name": "x"}]},
+            {"env": [{"name": "x"}, {"name": "y"}]},
+            True,
+            (("/spec/env", '[{"name":"x"},{"name":"y"}]', '[{"name":"x"}]'),),
+        ),
+    ],
+)
+def test_one_field_as_the_whole_answer(want: Any, have: Any, full: bool, details: tuple[Any, ...]) -> None:
+    wanted = {"apiVersion": "example.com/v1", "kind": "Foo", "spec": want}
+    assert find_differences(wanted, {**wanted, "spec": have}, full=full) == details
+
+
+@pytest.mark.parametrize("part", ["annotations", "labels"])
+def test_metadata_counts_but_for_the_domains_of_kubernetes(part: str) -> None:
+    wanted = {"kind": "Foo", "metadata": {"name": "x", part: {"a": "1", "kubernetes.io/b": "1"}}}
+    there = {"kind": "Foo", "metadata": {"uid": "u", part: {"x.k8s.io/c": "1", "more": "2"}}}
+    assert find_differences(wanted, there) == ((f"/metadata/{part}/a", None, "1"),)
+    assert find_differences(wanted, there, full=True) == (
+        (f"/metadata/{part}/a", None, "1"),
+        (f"/metadata/{part}/more", "2", None),
+    )
+    assert find_differences({"kind": "Foo"}, {"kind": "Foo", "status": {"a": 1}, "more": 1}, full=True) == (
+        ("/more", "1", None),
+    )
+
+
+def test_a_value_of_a_secret_that_is_no_base64_is_compared_as_it_stands() -> None:
+    def secret(text: str, version: str = "v1") -> dict[str, Any]:
+        return {"apiVersion": version, "kind": "Secret", "data": {"key": text}}
+
+    assert find_differences(secret("not base64!"), secret("not base64!")) == ()
+    assert find_differences(secret("not base64!"), secret("other")) == (("/data/key", "(redacted)", "(redacted)"),)
+    assert find_differences(secret("YQ==", "x/v1"), secret("Yg==", "x/v1")) == (("/data/key", "Yg==", "YQ=="),)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(256, "x" * 256), (257, "x" * 255 + "…")])
+def test_the_longest_value_that_is_shown(length: int, shown: str) -> None:
+    ((_, there, _),) = find_differences({"kind": "Foo", "a": "1"}, {"kind": "Foo", "a": "x" * length})
+    assert there == shown

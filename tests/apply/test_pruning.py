@@ -1,0 +1,156 @@
+"""What is decided about one entry that no work wants, as the whole operation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Manifest
+from gitfleet.api.strategies import DeletePropagation
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Release
+from gitfleet.model.works import Work
+from tests.apply.model_cluster import config_map, manifest, namespace
+from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, owned, plan, work
+
+CM = config_map("cm", a="1")
+THERE = live(CM)
+ENTRY = owned(CM, THERE)
+GONE = live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
+LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
+
+
+def deleted(why: str) -> Delete:
+    """The object goes, as long as it has the uid that was seen."""
+    return Delete(
+        cluster="c1",
+        placement=WEB,
+        key=CM.key,
+        uid="u1",
+        wave=1,
+        reason=f"ClusterResourcePlacement web {why}",
+        propagation="Background",
+    )
+
+
+def released(why: str) -> Release:
+    """The entry goes and the object is not touched."""
+    return Release(cluster="c1", placement=WEB, key=CM.key, reason=f"ConfigMap/ns/cm {why}")
+
+
+def kept(code: KeepCode, why: str, there: LiveObject | None = None) -> Keep:
+    """Entry and object stay."""
+    return Keep(cluster="c1", placement=WEB, key=CM.key, reason=f"ConfigMap/ns/cm {why}", live=there, code=code)
+
+
+FINALIZERS = "is being deleted and waits for its finalizers"
+
+
+@pytest.mark.parametrize(
+    ("works", "request_", "entry", "operation"),
+    [
+        ((work(),), {"live": {CM.key: THERE}}, ENTRY, deleted("has it no longer")),
+        ((), {"live": {CM.key: THERE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
+        ((work(CM),), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, placement=WEB), None),
+        ((), {"live": {CM.key: None}, **LEAVES}, ENTRY, released("is gone")),
+        ((), {"live": {CM.key: live(CM, "u2")}, **LEAVES}, ENTRY, released("was replaced by somebody else")),
+        ((), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, uid=None), released("was never applied by gitfleet")),
+        ((), {"live": {CM.key: GONE}, **LEAVES}, ENTRY, kept(KeepCode.TERMINATING, FINALIZERS, GONE)),
+        (
+            (),
+            {"live": {CM.key: THERE}, "unreadable": {CM.key: "500"}, **LEAVES},
+            ENTRY,
+            kept(KeepCode.UNREADABLE, "could not be read: 500"),
+        ),
+        ((), LEAVES, ENTRY, kept(KeepCode.NOT_OBSERVED, "was not looked at")),
+        (
+            (),
+            {"live": {CM.key: THERE}, "removing": {WEB: ABANDON}},
+            ENTRY,
+            released("stays on the cluster: the deleteStrategy is Abandon"),
+        ),
+        ((), {"removing": {WEB: ABANDON}}, ENTRY, released("stays on the cluster: the deleteStrategy is Abandon")),
+        (
+            (),
+            {"live": {CM.key: THERE}, "removing": {OTHER: DELETE}},
+            ENTRY,
+            kept(KeepCode.HELD, "stays as it is: nothing was decided about it"),
+        ),
+        (
+            (work(error="no such path"),),
+            {"live": {CM.key: THERE}},
+            ENTRY,
+            kept(KeepCode.HELD, "stays as it is: the resources could not be overridden: no such path"),
+        ),
+        (
+            (work(type="ReportDiff"),),
+            {"live": {CM.key: THERE}},
+            ENTRY,
+            kept(KeepCode.HELD, "stays as it is: ReportDiff changes nothing"),
+        ),
+    ],
+)
+def test_one_entry(
+    works: tuple[Work, ...], request_: dict[str, Any], entry: InventoryEntry, operation: Operation | None
+) -> None:
+    found = only(*works, inventory={CM.key: entry}, **request_)
+    if operation is None:
+        assert isinstance(found, Keep) and found.manifest is CM, "the work answers for the object"
+    else:
+        assert found == operation
+
+
+def test_what_another_placement_wants_too_is_handed_over_and_not_deleted() -> None:
+    """The leaving placement's entry says nothing: the other's work answers for the object."""
+    request: dict[str, Any] = {"live": {CM.key: THERE}, "inventory": {CM.key: ENTRY}}
+    assert [type(o).__name__ for o in plan(work(CM, placement=OTHER), **LEAVES, **request)] == ["Update"]
+    (held,) = plan(work(CM, placement=OTHER, type="ReportDiff"), **LEAVES, **request)
+    assert isinstance(held, Keep) and held.placement == OTHER, "what is compared is not deleted under the comparison"
+
+
+@pytest.mark.parametrize(
+    ("thing", "propagation"),
+    [
+        (namespace(), "Foreground"),
+        (manifest(CRD), "Foreground"),
+        (CM, "Background"),
+        (manifest({"apiVersion": "v1", "kind": "Secret", "metadata": CUSTOM["metadata"]}), "Background"),
+        (manifest({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": CUSTOM["metadata"]}), "Foreground"),
+        (manifest({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": CUSTOM["metadata"]}), "Foreground"),
+        (manifest(CUSTOM), "Foreground"),
+    ],
+)
+def test_what_makes_other_objects_is_deleted_after_them(thing: Manifest, propagation: str) -> None:
+    there = live(thing)
+    found = only(live={thing.key: there}, inventory={thing.key: owned(thing, there)}, **LEAVES)
+    assert isinstance(found, Delete) and found.propagation == propagation
+
+
+def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them() -> None:
+    ns, crd, custom = namespace(), manifest(CRD), manifest(CUSTOM)
+    things: tuple[Manifest, ...] = (ns, crd, custom)
+    there = {m.key: live(m, uid=m.key.name) for m in things}
+    inventory = {m.key: owned(m, there[m.key]) for m in things}
+    inventory[custom.key] = owned(custom, there[custom.key], OTHER)
+    found = plan(work(custom, placement=OTHER), live=there, inventory=inventory, **LEAVES)
+    why = "stays while ClusterResourcePlacement other has objects in it on this cluster"
+    assert [o for o in found if isinstance(o, Keep) and o.placement == WEB] == [
+        Keep(
+            cluster="c1",
+            placement=WEB,
+            key=thing.key,
+            reason=f"{thing.key} {why}",
+            live=there[thing.key],
+            code=KeepCode.NAMESPACE_IN_USE,
+        )
+        for thing in (ns, crd)
+    ]
+    elsewhere, other_kind = namespace("elsewhere"), manifest({**CUSTOM, "kind": "Bar"})
+    there = {m.key: live(m, uid=m.key.name) for m in (elsewhere, crd, other_kind)}
+    inventory = {m.key: owned(m, there[m.key]) for m in (elsewhere, crd)}
+    found = plan(work(other_kind, placement=OTHER), live=there, inventory=inventory, **LEAVES)
+    assert {o.key for o in found if isinstance(o, Delete)} == {elsewhere.key, crd.key}

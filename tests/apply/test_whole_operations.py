@@ -1,0 +1,275 @@
+"""What is decided about one manifest, as the whole operation: code, sentence, what was found there and the details."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.apply import plan_apply
+from gitfleet.apply.requests import ApplyRequest
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.observations import LiveObject
+from gitfleet.model.operations import Create, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
+from tests.apply.model_cluster import config_map
+from tests.apply.test_plan_apply import OTHER, WEB, live, only, owned, plan, work
+
+CM = config_map("cm", a="1")
+SAME, DRIFTED, MORE = live(CM), live(config_map("cm", a="9")), live(config_map("cm", a="1", b="2"))
+TWO = live(config_map("cm", a="9", c="3"))
+ENTRY = owned(CM, SAME)
+GONE = live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+LABELLED = live(CM, metadata={"labels": {"x": "y"}})
+A_DIFFERS = (("/data/a", "9", "1"),)
+B_IS_MORE = (("/data/b", "2", None),)
+FULL: dict[str, Any] = {"comparison_option": "FullComparison"}
+REPORT: dict[str, Any] = {"type": "ReportDiff"}
+CAREFUL: dict[str, Any] = {"when_to_apply": "IfNotDrifted"}
+
+
+def kept(code: KeepCode, reason: str, there: LiveObject | None, details: Any = ()) -> Keep:
+    """The object stays as it is."""
+    return Keep(
+        cluster="c1", placement=WEB, key=CM.key, reason=reason, manifest=CM, live=there, code=code, details=details
+    )
+
+
+def refused(code: RefuseCode, reason: str, there: LiveObject | None, details: Any = ()) -> Refuse:
+    """The object is not applied."""
+    return Refuse(
+        cluster="c1", placement=WEB, key=CM.key, code=code, reason=reason, manifest=CM, live=there, details=details
+    )
+
+
+def updated(reason: str, there: LiveObject, **more: Any) -> Update:
+    """The object is applied."""
+    return Update(cluster="c1", placement=WEB, manifest=CM, wave=1, reason=reason, live=there, **more)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "there", "entry", "operation"),
+    [
+        ({}, SAME, ENTRY, kept(KeepCode.IN_PLACE, "as applied", SAME)),
+        (FULL, SAME, ENTRY, kept(KeepCode.IN_PLACE, "as applied", SAME)),
+        (FULL, MORE, ENTRY, kept(KeepCode.IN_PLACE, "as applied", MORE, B_IS_MORE)),
+        (CAREFUL, SAME, ENTRY, kept(KeepCode.IN_PLACE, "as applied", SAME)),
+        (
+            CAREFUL,
+            DRIFTED,
+            ENTRY,
+            refused(
+                RefuseCode.FOUND_DRIFTS, "ConfigMap/ns/cm drifted: /data/a is 9 and should be 1", DRIFTED, A_DIFFERS
+            ),
+        ),
+        (
+            CAREFUL | FULL,
+            MORE,
+            ENTRY,
+            refused(
+                RefuseCode.FOUND_DRIFTS, "ConfigMap/ns/cm drifted: /data/b is there and should not be", MORE, B_IS_MORE
+            ),
+        ),
+        (
+            CAREFUL | FULL,
+            TWO,
+            ENTRY,
+            refused(
+                RefuseCode.FOUND_DRIFTS,
+                "ConfigMap/ns/cm drifted: /data/a is 9 and should be 1 (and 1 more)",
+                TWO,
+                (*A_DIFFERS, ("/data/c", "3", None)),
+            ),
+        ),
+        ({}, DRIFTED, ENTRY, updated("ConfigMap/ns/cm drifted: /data/a is 9 and should be 1", DRIFTED)),
+        (
+            {},
+            SAME,
+            replace(ENTRY, shape_digest="before"),
+            updated(
+                "ConfigMap/ns/cm drifted: its labels or annotations changed, or a value is written in another way", SAME
+            ),
+        ),
+        ({}, SAME, replace(ENTRY, applied_digest="old"), updated("the manifest of ConfigMap/ns/cm changed", SAME)),
+        (
+            {},
+            SAME,
+            replace(ENTRY, applied_digest=None),
+            updated("the last apply of ConfigMap/ns/cm was not confirmed", SAME),
+        ),
+        (
+            {},
+            SAME,
+            replace(ENTRY, shape_digest=None),
+            updated("the last apply of ConfigMap/ns/cm was not confirmed", SAME),
+        ),
+        (
+            CAREFUL,
+            SAME,
+            replace(ENTRY, shape_digest=None),
+            updated("the last apply of ConfigMap/ns/cm was not confirmed", SAME, resource_version="7"),
+        ),
+        (
+            {},
+            GONE,
+            ENTRY,
+            kept(KeepCode.TERMINATING, "ConfigMap/ns/cm is being deleted and is made again once it is gone", GONE),
+        ),
+        (
+            {},
+            None,
+            ENTRY,
+            Create(
+                cluster="c1", placement=WEB, manifest=CM, wave=1, reason="ConfigMap/ns/cm was removed from the cluster"
+            ),
+        ),
+        (
+            {},
+            None,
+            replace(ENTRY, uid=None),
+            Create(
+                cluster="c1", placement=WEB, manifest=CM, wave=1, reason="ConfigMap/ns/cm is not on the cluster yet"
+            ),
+        ),
+        ({}, SAME, None, updated("ConfigMap/ns/cm was there before and is taken over", SAME)),
+        (
+            {},
+            SAME,
+            replace(ENTRY, uid=None),
+            updated("ConfigMap/ns/cm was there before and is taken over", SAME),
+        ),
+        (
+            {},
+            SAME,
+            replace(ENTRY, uid="older"),
+            updated("ConfigMap/ns/cm was replaced by somebody else and is taken over", SAME),
+        ),
+        (
+            {"when_to_take_over": "Never"},
+            SAME,
+            replace(ENTRY, uid="older"),
+            refused(
+                RefuseCode.NOT_TAKEN_OVER,
+                "ConfigMap/ns/cm was replaced by somebody else and whenToTakeOver is Never",
+                SAME,
+            ),
+        ),
+        (
+            {"when_to_take_over": "IfNoDiff"},
+            DRIFTED,
+            None,
+            refused(
+                RefuseCode.FAILED_TO_TAKE_OVER,
+                "ConfigMap/ns/cm was there before and differs from its manifest: /data/a is 9 and should be 1",
+                DRIFTED,
+                A_DIFFERS,
+            ),
+        ),
+        (
+            {"when_to_take_over": "IfNoDiff"} | FULL,
+            MORE,
+            None,
+            refused(
+                RefuseCode.FAILED_TO_TAKE_OVER,
+                "ConfigMap/ns/cm was there before and differs from its manifest: /data/b is there and should not be",
+                MORE,
+                B_IS_MORE,
+            ),
+        ),
+        (
+            {"when_to_take_over": "IfNoDiff"},
+            MORE,
+            None,
+            updated("ConfigMap/ns/cm was there before and is taken over", MORE),
+        ),
+        (REPORT, SAME, None, kept(KeepCode.NO_DIFF_FOUND, "no difference found", SAME)),
+        (REPORT, MORE, None, kept(KeepCode.NO_DIFF_FOUND, "no difference found", MORE)),
+        (
+            REPORT | FULL,
+            MORE,
+            None,
+            kept(
+                KeepCode.FOUND_DIFF,
+                "ConfigMap/ns/cm differs: /data/b is there and should not be",
+                MORE,
+                B_IS_MORE,
+            ),
+        ),
+        (
+            REPORT,
+            DRIFTED,
+            None,
+            kept(KeepCode.FOUND_DIFF, "ConfigMap/ns/cm differs: /data/a is 9 and should be 1", DRIFTED, A_DIFFERS),
+        ),
+        (
+            REPORT,
+            None,
+            None,
+            kept(
+                KeepCode.FOUND_DIFF,
+                "ConfigMap/ns/cm is not on the cluster",
+                None,
+                (("/", None, "(the whole object)"),),
+            ),
+        ),
+    ],
+)
+def test_one_manifest(
+    strategy: dict[str, Any], there: LiveObject | None, entry: InventoryEntry | None, operation: Operation
+) -> None:
+    inventory = {CM.key: entry} if entry else {}
+    assert only(work(CM, **strategy), live={CM.key: there}, inventory=inventory) == operation
+
+
+@pytest.mark.parametrize("policy", ["Always", "IfNoDiff"])
+def test_an_owned_object_is_refused_by_its_owner(policy: str) -> None:
+    theirs = live(CM, metadata={"ownerReferences": ["odd", {"kind": "HelmRelease", "name": "x"}, {"kind": "B"}]})
+    assert only(work(CM, when_to_take_over=policy), live={CM.key: theirs}) == refused(
+        RefuseCode.FAILED_TO_TAKE_OVER,
+        "ConfigMap/ns/cm was there before and is owned by HelmRelease x, and allowCoOwnership is not set",
+        theirs,
+    )
+
+
+def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
+    entry = replace(ENTRY, placement=OTHER)
+    _, refusal = plan(work(CM), work(CM, placement=OTHER), live={CM.key: SAME}, inventory={CM.key: entry})
+    assert refusal == refused(
+        RefuseCode.FAILED_TO_TAKE_OVER,
+        "ConfigMap/ns/cm belongs to ClusterResourcePlacement other on this cluster",
+        SAME,
+    )
+    unreadable = only(work(CM), unreadable={CM.key: "forbidden"}, live={CM.key: SAME}, inventory={CM.key: ENTRY})
+    assert unreadable == kept(KeepCode.UNREADABLE, "ConfigMap/ns/cm could not be read: forbidden", None)
+    assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, "ConfigMap/ns/cm was not looked at", None)
+    twice = plan(work(CM, CM), live={CM.key: SAME}, inventory={CM.key: ENTRY})
+    why = "ConfigMap/ns/cm stands more than once in ClusterResourcePlacement web"
+    assert twice[1] == refused(RefuseCode.DUPLICATED, why, None)
+
+
+def test_an_object_that_cannot_be_judged_is_refused_or_kept_and_the_next_is_planned() -> None:
+    odd: Any = {"metadata": 1}
+    broken, other, failures = LiveObject(CM.key, odd), config_map("x"), Failures()
+    asked = ApplyRequest(
+        cluster="c1",
+        works=(work(CM, other),),
+        live={CM.key: broken, other.key: None},
+        inventory={CM.key: ENTRY},
+        known_namespaces=("ns",),
+    )
+    refusal, created = plan_apply(asked, failures)
+    (failure,) = failures.found
+    assert failure.subject == Subject.of_object(CM.key, "c1")
+    assert refusal == refused(RefuseCode.INTERNAL_ERROR, failure.sentence, None)
+    assert created.key == other.key and isinstance(created, Create)
+    failures = Failures()
+    (stays,) = plan_apply(replace(asked, works=(work(),)), failures)
+    assert stays == Keep(
+        cluster="c1",
+        placement=WEB,
+        key=CM.key,
+        reason="ConfigMap/ns/cm stays: it cannot be judged",
+        code=KeepCode.INTERNAL_ERROR,
+    )
+    assert [found.subject for found in failures.found] == [Subject.of_object(CM.key, "c1")]
