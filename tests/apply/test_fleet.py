@@ -23,7 +23,7 @@ from gitfleet.apply import (
 from gitfleet.apply.comparisons import Comparisons
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, Release, Update
+from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, OutcomeCode, Release, Update
 from gitfleet.model.state import FleetState, Inventory
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
@@ -180,11 +180,11 @@ def test_what_cannot_be_recorded_is_not_done_and_what_is_recorded_already_change
 
 def test_each_cluster_is_settled_by_its_own_outcomes_and_releases() -> None:
     before = {name: {A.key: ENTRY} for name in ("c1", "c2", "c3")}
-    gone = Outcome(operation=delete("c1"), ok=True, code="NotFound")
+    gone = Outcome(operation=delete("c1"), ok=True, code=OutcomeCode.NOT_FOUND)
     release = Release(cluster="c2", placement=WEB, key=A.key, reason="")
     assert settle_all(before, [release], [gone], Failures()) == {"c3": {A.key: ENTRY}}
     assert settle_all(before, [], [], Failures()) is before
-    made = Outcome(operation=create("c9"), ok=True, code="Applied", live=THERE)
+    made = Outcome(operation=create("c9"), ok=True, code=OutcomeCode.APPLIED, live=THERE)
     assert settle_all({}, [], [made], Failures()) == {"c9": {A.key: ENTRY}}
     assert list(
         settle_all({"c9": {A.key: ENTRY}, "c1": {}}, [], [replace(made, operation=create("c2"))], Failures())
@@ -198,11 +198,11 @@ def test_a_cluster_or_an_object_that_cannot_be_settled_stays_as_it_was_recorded(
     broken: Any = object()
     failures = Failures()
     before: dict[str, Inventory] = {"c1": broken, "c2": {A.key: ENTRY}}
-    gone = [Outcome(operation=delete(name), ok=True, code="NotFound") for name in before]
+    gone = [Outcome(operation=delete(name), ok=True, code=OutcomeCode.NOT_FOUND) for name in before]
     assert settle_all(before, [], gone, failures) == {"c1": broken}
     assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
     unreadable: Any = object()
-    odd = Outcome(operation=update("c2"), ok=True, code="Applied", live=LiveObject(A.key, unreadable))
+    odd = Outcome(operation=update("c2"), ok=True, code=OutcomeCode.APPLIED, live=LiveObject(A.key, unreadable))
     failures = Failures()
     assert settle_all({"c2": {A.key: ENTRY}}, [], [odd], failures) == {"c2": {A.key: ENTRY}}
     assert [failure.subject for failure in failures.found] == [Subject.of_object(A.key, "c2")]
@@ -248,9 +248,9 @@ def test_what_stays_behind_is_counted_by_cluster_and_placement() -> None:
     before: dict[str, Inventory] = {"c0": inventory, "c1": inventory, "c2": inventory, "c3": inventory}
     after: dict[str, Inventory] = {"c0": inventory, "c2": {A.key: ENTRY}}
     deleted = [
-        Outcome(operation=delete("c3"), ok=True, code="NotFound"),
-        Outcome(operation=delete("c3", B.key), ok=False, code="Forbidden"),
-        Outcome(operation=update("c3"), ok=True, code="Applied"),
+        Outcome(operation=delete("c3"), ok=True, code=OutcomeCode.NOT_FOUND),
+        Outcome(operation=delete("c3", B.key), ok=False, code=OutcomeCode.FORBIDDEN),
+        Outcome(operation=update("c3"), ok=True, code=OutcomeCode.APPLIED),
     ]
     assert left_behind(before, after, deleted, {}) == {
         "c1": {WEB: 2, OTHER: 1},

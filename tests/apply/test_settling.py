@@ -100,7 +100,7 @@ def test_what_is_made_anew_forgets_the_uid_of_what_is_gone() -> None:
 
 def test_an_outcome_that_cannot_be_read_is_that_objects_failure() -> None:
     unreadable: Any = object()
-    odd = Outcome(operation=replace_of("c7"), ok=True, code="", live=LiveObject(CM.key, unreadable))
+    odd = Outcome(operation=replace_of("c7"), ok=True, code=OutcomeCode.APPLIED, live=LiveObject(CM.key, unreadable))
     failures = Failures()
     assert settle_inventory({CM.key: ENTRY}, [odd], [], failures) == {CM.key: ENTRY}
     assert [failure.subject for failure in failures.found] == [Subject.of_object(CM.key, "c7")]

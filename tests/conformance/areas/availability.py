@@ -10,7 +10,7 @@ from gitfleet.api.objects import key_of
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Keep
 from gitfleet.model.works import Work
-from gitfleet.observe import availability_of, observe_binding
+from gitfleet.observe import ClusterSeen, availability_of, observe_binding
 from tests.conformance.documents import GENERATION, NOW, PLACEMENT, binding_of, difference, manifest_of, named
 
 CONDITIONS = {
@@ -31,7 +31,7 @@ def run_availability(case: dict[str, Any]) -> str | None:
     found = LiveObject(key_of(wanted.body), wanted.body)
     keep = Keep(cluster="c", placement=PLACEMENT, key=wanted.key, reason="", live=found, manifest=wanted)
     work = Work(placement=PLACEMENT, cluster="c", generation=GENERATION, snapshot="p-0-snapshot", manifests=(wanted,))
-    binding = observe_binding(binding_of({"snapshot": "p-0-snapshot"}, policy="p-0"), work, [keep], [], NOW)
+    binding = observe_binding(binding_of({"snapshot": "p-0-snapshot"}, policy="p-0"), ClusterSeen(work, (keep,)), NOW)
     told = find_condition(binding.conditions, "Available", generation=GENERATION)
     if told is None:
         return "the binding has no Available condition"
