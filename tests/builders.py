@@ -292,7 +292,6 @@ def member_of(body: JsonObject) -> MemberCluster:
         labels=metadata.get("labels") or {},
         connection=Connection(simulated=True),
         status=ClusterStatus(properties=properties),
-        body={name: value for name, value in body.items() if name != "status"},
     )
 
 

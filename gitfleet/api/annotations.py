@@ -89,7 +89,6 @@ class Only(Enum):
     """Fields that do not stand in every file."""
 
     MEMORY = "never in a file"
-    STATE = "what gitfleet writes on its state branch; people cannot"
     SERVER = "filled in by a server or by gitfleet; let through and not taken where people wrote it"
 
 

@@ -24,7 +24,6 @@ from gitfleet.api.values import (
     QuantityText,
     ShortName,
     Time,
-    WrittenText,
 )
 
 CLUSTER_GROUP = "cluster.kubernetes-fleet.io"
@@ -149,7 +148,6 @@ class MemberCluster:
     """One cluster of the fleet: its labels and taints, how to reach it, and what is known of it.
 
     `deleting` is when gitfleet saw the file gone (KubeFleet's deletionTimestamp): the cluster is leaving.
-    `body` is the object as written, without status.
     """
 
     name: Annotated[ShortName, At("metadata", "name")]
@@ -169,7 +167,6 @@ class MemberCluster:
     generation: Annotated[int, At("metadata", "generation"), Only.SERVER] = 1
     deleting: Annotated[Time | None, At("metadata", "deletionTimestamp"), Only.SERVER] = None
     status: Annotated[ClusterStatus, Inline(("status",))] = ClusterStatus()
-    body: Annotated[WrittenText, At("status", "gitfleet", "written"), Only.STATE] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:

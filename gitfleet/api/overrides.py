@@ -13,7 +13,7 @@ from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
-from gitfleet.api.values import Labels, NamespaceName, NonEmpty, ObjectName, WrittenText
+from gitfleet.api.values import Labels, NamespaceName, NonEmpty, ObjectName
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -130,7 +130,6 @@ class Override:
     rules: Annotated[tuple[OverrideRule, ...], Len(1, 20), At("spec", "policy", "overrideRules")]
     placement: Annotated[OverridePlacement | None, At("spec", "placement")] = None
     labels: Annotated[Labels, At("metadata", "labels")] = field(default_factory=dict)
-    body: Annotated[WrittenText, At("status", "gitfleet", "written"), Only.STATE] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:

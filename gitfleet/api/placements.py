@@ -27,7 +27,6 @@ from gitfleet.api.values import (
     NonEmpty,
     ShortName,
     Time,
-    WrittenText,
     is_qualified_name,
 )
 from gitfleet.formats.int_or_percent import is_zero
@@ -156,7 +155,7 @@ class PlacementPolicy:
 class Placement:
     """ClusterResourcePlacement (namespace "") or ResourcePlacement.
 
-    `policy` is None when the file has none: PickAll. `body` is the object as written, without status. `generation` is 1
+    `policy` is None when the file has none: PickAll. `generation` is 1
     for a new object and grows with each accepted change of the spec; `deleting` is when gitfleet saw the file gone.
     """
 
@@ -170,7 +169,6 @@ class Placement:
     annotations: Annotated[Annotations, At("metadata", "annotations")] = field(default_factory=dict)
     generation: Annotated[int, At("metadata", "generation"), Only.SERVER] = 1
     deleting: Annotated[Time | None, At("metadata", "deletionTimestamp"), Only.SERVER] = None
-    body: Annotated[WrittenText, At("status", "gitfleet", "written"), Only.STATE] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:

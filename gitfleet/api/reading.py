@@ -172,9 +172,9 @@ def _bare_schema(bare: Any, profile: Profile) -> CoreSchema:
 
 
 def _class_schema(layout: Layout, cls: Any, profile: Profile) -> CoreSchema:
-    fields = [item for item in layout.fields if profile is Profile.STATE or item.only is not Only.STATE]
+    fields = list(layout.fields)
     extra: Any = "ignore" if profile is Profile.STATE or layout.document.lenient else "forbid"
-    if layout.plain and len(fields) == len(layout.fields) and not (layout.document.tolerated and extra == "forbid"):
+    if layout.plain and not (layout.document.tolerated and extra == "forbid"):
         schema = _plain_schema(cls, fields, extra, profile)
         if profile is Profile.STATE and layout.document.shared:
             return core_schema.with_info_wrap_validator_function(partial(_shared, cls), schema)

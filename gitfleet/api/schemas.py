@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import annotated_types as limits
 
-from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Check, Form, OneOf, Only
+from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Check, Form, OneOf
 from gitfleet.api.layout import Field, find, layout_of, parts_of
 from gitfleet.api.reading import METADATA
 from gitfleet.api.writing import write_as
@@ -37,8 +37,6 @@ def _class_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
         tree = {"apiVersion": str, "kind": str, "metadata": dict(METADATA), "status": Mapping[str, Any]}
     tree |= layout.document.tolerated
     for item in layout.fields:
-        if item.only is Only.STATE:
-            continue
         here = tree
         for step in item.path[:-1]:
             if not isinstance(here.get(step), dict):

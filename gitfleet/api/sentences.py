@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic_core import ValidationError
 
-from gitfleet.api.annotations import Break, Location, Only
+from gitfleet.api.annotations import Break, Location
 from gitfleet.api.layout import class_in, layout_of
 from gitfleet.formats.yaml_scalars import shown
 
@@ -123,7 +123,7 @@ def _unknown_field(cls: type, location: Location) -> str:
 def fields_at(cls: type, location: Location) -> list[str]:
     """The names of the fields that the mapping at a location has; none when a location leads out of declarations."""
     layout = layout_of(cls)
-    fields = [item for item in layout.fields if item.only is not Only.STATE]
+    fields = layout.fields
     for depth in range(len(location) + 1):
         here = tuple(location[:depth])
         field = next((item for item in fields if item.path == here), None)

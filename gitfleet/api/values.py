@@ -11,11 +11,9 @@ from typing import Annotated, Any, Final
 from annotated_types import MinLen
 
 from gitfleet.api.annotations import Accept, Check, Form
-from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.durations import PATTERN, read_seconds, seconds_text
 from gitfleet.formats.int_or_percent import SCHEMA as INT_OR_PERCENT_SCHEMA
 from gitfleet.formats.int_or_percent import read_int_or_percent
-from gitfleet.formats.json_values import JsonObject
 from gitfleet.formats.times import read_time, time_text
 
 _DNS_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
@@ -53,17 +51,6 @@ def _number_as_text(value: Any) -> Any:
 def _quantity_as_text(value: Any) -> Any:
     # The seed (cluster properties) writes `cpu: 32`; the API server takes numbers for quantities too.
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def read_object_text(text: Any) -> JsonObject:
-    """A JSON object that stands in a file as one line of text; ValueError when it is none."""
-    try:
-        body = parse_json(text)
-    except (NotJson, TypeError):
-        body = None
-    if not isinstance(body, dict):
-        raise ValueError("must be a JSON object in one line")
-    return body
 
 
 def read_index(text: Any) -> int:
@@ -105,9 +92,5 @@ DURATION: Final = Form(read_seconds, {"type": "string", "pattern": f"^{PATTERN}$
 Seconds = Annotated[float, DURATION]
 """A Go duration in the file, seconds in memory."""
 Time = Annotated[datetime, Form(read_time, {"type": "string", "format": "date-time"}, time_text)]
-WrittenText = Annotated[
-    JsonObject, Form(read_object_text, {"type": "string"}, lambda body: canonical_json(body).decode())
-]
-"""An object kept as people wrote it, in one line, as kubectl keeps it in its last-applied annotation."""
 IndexText = Annotated[int, Form(read_index, {"type": "string", "pattern": "^[0-9]+$"}, str)]
 BytesText = Annotated[str, Form(read_bytes_text, {"type": "string"}, lambda text: b64encode(text.encode()).decode())]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api import write
+from gitfleet.api.clusters import ClusterStatus, MemberCluster
+from gitfleet.api.overrides import Override
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
@@ -58,17 +61,30 @@ def _placement(new: Placement, old: Placement | None) -> Placement:
     if old is None or old.deleting is not None:
         # A placement that comes back while it is leaving is the same to its bindings: they are deleting already.
         return replace(new, generation=1 if old is None else old.generation + 1)
-    if old.body == new.body:
+    if replace(new, generation=old.generation, origin=old.origin) == old or as_written(new) == as_written(old):
         return old
-    changed = old.body.get("spec") != new.body.get("spec")
-    return replace(new, generation=old.generation + 1 if changed else old.generation)
+    return replace(new, generation=old.generation + _spec_changed(new, old))
 
 
 def _cluster(new: MemberCluster, old: MemberCluster | None) -> MemberCluster:
     if old is None:
         return new
-    if old.body == new.body and old.deleting is None:
-        return old
-    changed = old.body.get("spec") != new.body.get("spec")
     # What is known of a cluster outlives an edit of its file: the status is observed, not written by people.
-    return replace(new, generation=old.generation + 1 if changed else old.generation, status=old.status)
+    same = replace(new, generation=old.generation, status=old.status)
+    if replace(same, origin=old.origin) == old or (old.deleting is None and as_written(new) == as_written(old)):
+        return old
+    return replace(same, generation=old.generation + _spec_changed(new, old))
+
+
+def _spec_changed(new: Placement | MemberCluster, old: Placement | MemberCluster) -> bool:
+    return bool(as_written(new)["spec"] != as_written(old)["spec"])
+
+
+def as_written(value: Placement | MemberCluster | Override) -> dict[str, Any]:
+    """What people say with an object, in the one form in which it is stored: two files that say the same are the same
+    object, however they say it."""
+    if isinstance(value, MemberCluster):
+        value = replace(value, status=ClusterStatus())
+    body = write(value)
+    metadata = {name: part for name, part in body["metadata"].items() if name in ("labels", "annotations")}
+    return {"metadata": metadata, "spec": body.get("spec", {})}

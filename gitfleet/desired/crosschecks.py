@@ -16,6 +16,7 @@ from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun
+from gitfleet.desired.accept import as_written
 from gitfleet.desired.paths import FLEET_FILE
 from gitfleet.desired.payload import known_scope, scope_break
 from gitfleet.desired.readings import ReadObject
@@ -114,7 +115,7 @@ def override_refusals(
     def rank(pair: tuple[ReadObject, Override]) -> tuple[bool, bool, Origin]:
         item, override = pair
         accepted = known.get(override.key)
-        return not accepted, not accepted or accepted[-1].override.body != override.body, item.origin
+        return not accepted, not accepted or as_written(accepted[-1].override) != as_written(override), item.origin
 
     found = sorted(((item, item.value) for item in objects if isinstance(item.value, Override)), key=rank)
     taken: dict[tuple[str, str, str, str], ReadObject] = {}

@@ -206,7 +206,9 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
 
 
 def _written(made: Any, value: JsonObject, origin: Origin) -> Any:
-    """A value with the object as it was written, without status, and where."""
+    """A value with where it was written; kinds that are only shown keep the object as it was, without status."""
+    if not hasattr(made, "body"):
+        return replace(made, origin=origin)
     body = {field_name: part for field_name, part in value.items() if field_name != "status"}
     return replace(made, body=body, origin=origin)
 

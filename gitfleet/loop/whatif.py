@@ -57,9 +57,7 @@ def _chosen(clusters: Iterable[MemberCluster], selectors: Iterable[str], option:
 
 
 def _cordoned(cluster: MemberCluster) -> MemberCluster:
-    # The body changes too: it is what tells one version of a cluster from another.
-    spec = {**cluster.body.get("spec", {}), "cordoned": True}
-    return replace(cluster, taints=(*cluster.taints, CORDON), body={**cluster.body, "spec": spec})
+    return replace(cluster, taints=(*cluster.taints, CORDON))
 
 
 def _clusters_in(path: str, content: bytes) -> list[MemberCluster]:

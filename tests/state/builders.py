@@ -48,12 +48,6 @@ def cluster(name: str, *, healthy: str = "True", message: str = "", **labels: st
     agent = AgentStatus(
         conditions=(condition("Joined"), condition("Healthy", healthy, message=message)), last_received_heartbeat=T0
     )
-    body = {
-        "apiVersion": "cluster.kubernetes-fleet.io/v1beta1",
-        "kind": "MemberCluster",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {"identity": {"kind": "ServiceAccount", "name": name, "namespace": "fleet-system"}},
-    }
     return MemberCluster(
         name=name,
         labels=labels,
@@ -66,7 +60,6 @@ def cluster(name: str, *, healthy: str = "True", message: str = "", **labels: st
             ),
             agent=agent,
         ),
-        body=body,
     )
 
 
@@ -133,7 +126,6 @@ def record(
             selectors=(ResourceSelector(group="", version="v1", kind="Namespace", name="web"),),
             policy=policy,
             labels={"team": "a"},
-            body={"apiVersion": "placement.kubernetes-fleet.io/v1", "kind": key.kind, "metadata": {"name": name}},
         ),
         resource_snapshots=tuple(snapshot(key, index) for index in range(latest + 1)),
         policy_snapshots=(

@@ -208,7 +208,6 @@ def placements(key: PlacementKey) -> st.SearchStrategy[Placement]:
         annotations=maps,
         generation=counts,
         deleting=st.none() | times,
-        body=bodies,
     )
 
 
@@ -316,7 +315,6 @@ def clusters_of(name: str) -> st.SearchStrategy[MemberCluster]:
             agent=st.none()
             | st.builds(AgentStatus, type=texts, conditions=conditions, last_received_heartbeat=st.none() | times),
         ),
-        body=bodies,
     )
 
 
@@ -336,7 +334,6 @@ def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnaps
         rules=tuples(rules),
         placement=st.none() | st.builds(OverridePlacement, names, words),
         labels=maps,
-        body=bodies,
     )
     return tuple(
         OverrideSnapshot(override=draw(override), index=index, hash=draw(texts))

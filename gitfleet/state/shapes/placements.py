@@ -42,8 +42,7 @@ def placement_object(record: PlacementRecord, status: JsonObject, summary: JsonO
     """The object as `kubectl get -o yaml` would show it; `status` is KubeFleet's, to which gitfleet's own part is
     added."""
     body = write(record.placement)
-    written = body.get("status", {}).get(OURS, {})
-    ours = present(scheduleKey=record.schedule_key, summary=summary, **written)
+    ours = present(scheduleKey=record.schedule_key, summary=summary)
     return {**body, "status": {**status, **present(**{OURS: ours})}}
 
 
