@@ -31,7 +31,9 @@ def run_availability(case: dict[str, Any]) -> str | None:
     found = LiveObject(key_of(wanted.body), wanted.body)
     keep = Keep(cluster="c", placement=PLACEMENT, key=wanted.key, reason="", live=found, manifest=wanted)
     work = Work(placement=PLACEMENT, cluster="c", generation=GENERATION, snapshot="p-0-snapshot", manifests=(wanted,))
-    binding = observe_binding(binding_of({"snapshot": "p-0-snapshot"}, policy="p-0"), ClusterSeen(work, (keep,)), NOW)
+    binding = observe_binding(
+        binding_of({"snapshot": "p-0-snapshot"}, policy="p-0"), ClusterSeen(work=work, operations=(keep,)), NOW
+    )
     told = find_condition(binding.conditions, "Available", generation=GENERATION)
     if told is None:
         return "the binding has no Available condition"
