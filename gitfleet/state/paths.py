@@ -8,7 +8,6 @@ so that no namespaced object can lie where a cluster-scoped one does.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from gitfleet.api.overrides import OverrideKey
@@ -31,7 +30,6 @@ _LONGEST_PATH_BYTES: Final = 3000
 """Leaves space for the folder's own names below git's limit of 4096."""
 
 
-@lru_cache(maxsize=65536)
 def safe_name(name: str) -> str:
     """A Kubernetes name as a path component; BadInput for anything that is no DNS subdomain (RFC 1123)."""
     if len(name) > 253 or not _SUBDOMAIN.fullmatch(name):
@@ -42,7 +40,6 @@ def safe_name(name: str) -> str:
     return name
 
 
-@lru_cache(maxsize=4096)
 def safe_namespace(name: str) -> str:
     """A namespace as a path component; BadInput for anything that is no DNS label (RFC 1123)."""
     if len(name) > 63 or not _LABEL.fullmatch(name):
