@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.model.desired import Desired
-from gitfleet.views.tables import Table
+from gitfleet.views import Table
 
 _ALIASES: Final[Mapping[str, str]] = {
     alias: plain

@@ -10,7 +10,7 @@ MOST_LINES = 20
 
 def plain(text: str) -> str:
     """A text of unknown origin on one line, without anything that could steer a terminal."""
-    from gitfleet.status.story import one_line
+    from gitfleet.status import one_line
 
     return one_line(text, LONGEST_LINE)
 

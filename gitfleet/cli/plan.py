@@ -52,7 +52,7 @@ def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, outpu
     """
     from gitfleet import wiring
     from gitfleet.cli import plan_markdown, plan_text
-    from gitfleet.views.plan_document import has_changes
+    from gitfleet.views import has_changes
 
     with wiring.open_workspace(settings, clusters=request.clusters) as workspace:
         document = workspace.plan(request.rev, request.base, wiring.what_if_from(what_if))

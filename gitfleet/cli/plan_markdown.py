@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_text import summary_line
-from gitfleet.views.markdown import code, table
-from gitfleet.views.plan_moves import moves_sentence
+from gitfleet.views import code_span, moves_sentence, table_lines
 
 MOST_DIFF_LETTERS: Final = 40_000
 """Forges cut a comment at 64 KiB; the diffs are what can be long."""
@@ -26,11 +25,11 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     if document["faults"] or document.get("unreachable"):
         yield ""
     for fault in document["faults"]:
-        middle = " ".join(code(part) for part in (fault["object"], fault["field"]) if part)
-        place = code(f"{fault['path']}:{fault['line']}")
-        yield f"- {fault['severity']} {place} {middle}: {code(fault['message'], 300)}"
+        middle = " ".join(code_span(part) for part in (fault["object"], fault["field"]) if part)
+        place = code_span(f"{fault['path']}:{fault['line']}")
+        yield f"- {fault['severity']} {place} {middle}: {code_span(fault['message'], 300)}"
     for silent in document.get("unreachable", ()):
-        yield f"- {code(silent['clusterName'])} does not answer: {code(silent['message'], 300)}"
+        yield f"- {code_span(silent['clusterName'])} does not answer: {code_span(silent['message'], 300)}"
     for placement in document["placements"]:
         yield from _placement_lines(placement)
     yield from _diff_lines(document)
@@ -43,33 +42,33 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     snapshot = placement["resourceSnapshotIndex"]
     yield ""
     yield (
-        f"#### {code(placement_name(placement))} ({placement['placementType']}), "
+        f"#### {code_span(placement_name(placement))} ({placement['placementType']}), "
         f"{'no snapshot' if snapshot is None else f'snapshot {snapshot}'}"
     )
     scheduled = placement["scheduled"]
     if scheduled["status"] != "True":
         yield ""
-        yield f"Not scheduled as the policy demands: {code(scheduled['message'] or scheduled['reason'], 300)}"
+        yield f"Not scheduled as the policy demands: {code_span(scheduled['message'] or scheduled['reason'], 300)}"
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=())
     moved = moves_sentence(placement["moves"])
     if moved:
         yield ""
-        yield code(moved, 300)
+        yield code_span(moved, 300)
     yield ""
     if not (moved or moves or operations):
         yield "Nothing changes."
         return
     rows = [(group.word, "", *_said(group)) for group in moves]
     rows += [("not picked", "", *_said(group)) for group in unpicked_of(placement)]
-    rows += [(group.word, code(group.what), *_said(group)) for group in operations]
-    yield from table(("what", "object", "clusters", "reason"), rows[:_MOST_ROWS])
+    rows += [(group.word, code_span(group.what), *_said(group)) for group in operations]
+    yield from table_lines(("what", "object", "clusters", "reason"), rows[:_MOST_ROWS])
     if len(rows) > _MOST_ROWS:
         yield ""
         yield f"and {len(rows) - _MOST_ROWS} more rows"
 
 
 def _said(group: Group) -> tuple[str, str]:
-    return code(names(group.clusters)), code(group.reason, 300)
+    return code_span(names(group.clusters)), code_span(group.reason, 300)
 
 
 def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -106,4 +105,4 @@ def _fenced(lines: Sequence[str]) -> Iterator[str]:
 
 def _html(title: str) -> str:
     """A code element that no text can leave; Markdown and mentions do nothing inside it."""
-    return f"<code>{code(title)[1:-1].replace('&', '&amp;').replace('@', '&#64;')}</code>"
+    return f"<code>{code_span(title)[1:-1].replace('&', '&amp;').replace('@', '&#64;')}</code>"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
-from gitfleet.views.plan_moves import moves_sentence
+from gitfleet.views import moves_sentence
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
 

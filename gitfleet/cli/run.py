@@ -87,7 +87,7 @@ def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
 
 def emit_result(result: ReconcileResult) -> None:
     """What a person should know when a run ends: clusters that do not answer, what is waiting, what is faulty."""
-    from gitfleet.status.cluster_states import cluster_state, health_condition
+    from gitfleet.status import cluster_state, health_condition
 
     silent = []
     for name, cluster in sorted(result.state.clusters.items()):

@@ -9,7 +9,7 @@ from typing import Final
 
 from gitfleet.cli.progress import Lines, when_of
 from gitfleet.model.events import Event
-from gitfleet.views.html import page
+from gitfleet.views import html_document
 
 _PHASES: Final = {
     "scheduled": "picked",
@@ -56,7 +56,7 @@ class Span:
 def page_of(heard: Sequence[tuple[float, Event]]) -> str:
     """The whole page of a play: a bar for each placement on each cluster, and every line of the timeline."""
     end = max((at for at, _ in heard), default=0.0)
-    return page("gitfleet simulate", _lines(heard, end), style=_STYLE)
+    return html_document("gitfleet simulate", _lines(heard, end), style=_STYLE)
 
 
 def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:

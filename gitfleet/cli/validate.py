@@ -54,7 +54,7 @@ def counted(number: int, word: str) -> str:
 
 def faults_document(commit: str, faults: Sequence[Fault]) -> dict[str, object]:
     """The faults as one JSON document."""
-    from gitfleet.views.plan_document import fault_document
+    from gitfleet.views import fault_document
 
     return {
         "apiVersion": "gitfleet.dev/v1alpha1",

@@ -25,8 +25,7 @@ from gitfleet.model.operations import Operation
 from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
-from gitfleet.views.explanation import explanation, no_placement
-from gitfleet.views.plan_document import plan_document
+from gitfleet.views import explanation, no_placement, plan_document
 
 NOTHING = WhatIf()
 

@@ -5,6 +5,8 @@
     assemble_state(listing, parsed) -> FleetState           all files put together, cheap
     read_state(files) -> FleetState                         both at once
     StateReader(source, commit)                             what one commit says, read as far as it is asked for
+    *_object                                                one value as the JSON object that Kubernetes would show
+    present(**fields), OURS                                 those with a value; the part of `status` that is gitfleet's
 
 Nothing here decides anything or reads a clock. Conditions and sentences are made in `status`, pages in `views`.
 """
@@ -24,11 +26,17 @@ from gitfleet.state.read import (
     wanted_files,
 )
 from gitfleet.state.reader import StateReader, StateSource
+from gitfleet.state.shapes.clusters import cluster_object
+from gitfleet.state.shapes.fields import OURS, present
+from gitfleet.state.shapes.overrides import override_object
+from gitfleet.state.shapes.placements import placement_object
+from gitfleet.state.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
 from gitfleet.state.shapes.summaries import PlacementSummary, summary_of
 
 __all__ = [
     "CACHED_FORM",
     "FLEET_FILE",
+    "OURS",
     "README_FILE",
     "ParsedStateFile",
     "PlacementFile",
@@ -39,11 +47,17 @@ __all__ = [
     "StateSource",
     "assemble_state",
     "cached_form",
+    "cluster_object",
     "compose_state",
     "document_paths",
     "is_state_file",
+    "override_object",
     "parse_state_file",
+    "placement_object",
+    "policy_snapshot_object",
+    "present",
     "read_state",
+    "resource_snapshot_object",
     "summary_of",
     "wanted_files",
 ]

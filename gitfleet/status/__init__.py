@@ -5,25 +5,48 @@
     emit_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
     with_failures, with_unsettled, faults_of                what could not be decided or settled says so
     commit_message(events) -> (subject, body)                           the same as sentences
+    cluster_stories, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
+    cluster_state, joined_condition, health_condition                   what is said of a cluster
+    type_of(key, type), SCHEDULED, one_line(text, limit)                the words in which it is said
 
 Source: contracts.md §5; kubefleet.md §9; decision D23.
 """
 
-from gitfleet.status.conditions import placement_conditions
+from gitfleet.status.cluster_states import cluster_state, health_condition, joined_condition
+from gitfleet.status.conditions import (
+    ClusterStory,
+    cluster_stories,
+    has_overrides,
+    observed_snapshot,
+    placement_conditions,
+    unmet_count,
+)
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
 from gitfleet.status.failures import faults_of, with_failures, with_unsettled
 from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
-from gitfleet.status.story import commit_message, sentence
+from gitfleet.status.story import commit_message, one_line, sentence
+from gitfleet.status.vocabulary import SCHEDULED, type_of
 
 __all__ = [
+    "SCHEDULED",
+    "ClusterStory",
+    "cluster_state",
+    "cluster_stories",
     "commit_message",
     "emit_events",
     "events_of_outcomes",
     "faults_of",
+    "has_overrides",
+    "health_condition",
+    "joined_condition",
     "object_reference",
+    "observed_snapshot",
+    "one_line",
     "placement_conditions",
     "scheduled_condition",
     "sentence",
+    "type_of",
+    "unmet_count",
     "with_conditions",
     "with_failures",
     "with_schedule",

@@ -3,15 +3,19 @@
 table_of, objects_of, kinds, check_kind         what `get` shows: typed views (`models`) read through a StateReader
 describe_lines(object)                          what `describe` prints
 markdown_table(table), html_page(title, table)  a table for other readers; the terminal's is in `cli`
+code_span, table_lines, html_document           the parts of which such pages are made
 readme_text(state)                              README.md of the state branch
-plan_document(...)                              `plan -o json`
+plan_document(...), fault_document, has_changes `plan -o json`; moves_sentence(...) sums up what moves
+explanation(...), no_placement, recorded_plan   what `explain` prints
 """
 
 from gitfleet.views.description import describe_lines
-from gitfleet.views.html import html_page
+from gitfleet.views.explanation import explanation, no_placement, recorded_plan
+from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import check_kind, kinds, objects_of, table_of
-from gitfleet.views.markdown import markdown_table
-from gitfleet.views.plan_document import plan_document
+from gitfleet.views.markdown import code_span, markdown_table, table_lines
+from gitfleet.views.plan_document import fault_document, has_changes, plan_document
+from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.readme import readme_text
 from gitfleet.views.tables import Table, age
 
@@ -19,12 +23,21 @@ __all__ = [
     "Table",
     "age",
     "check_kind",
+    "code_span",
     "describe_lines",
+    "explanation",
+    "fault_document",
+    "has_changes",
+    "html_document",
     "html_page",
     "kinds",
     "markdown_table",
+    "moves_sentence",
+    "no_placement",
     "objects_of",
     "plan_document",
     "readme_text",
+    "recorded_plan",
+    "table_lines",
     "table_of",
 ]

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from gitfleet.api.objects import JsonObject, JsonValue
-from gitfleet.state.shapes.fields import OURS
+from gitfleet.state import OURS
 
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SHOWN_ABOVE: Final = ("name", "namespace", "labels", "annotations")

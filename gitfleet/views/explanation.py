@@ -18,7 +18,7 @@ from gitfleet.errors import BadInput
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import PlacementRecord
-from gitfleet.status.cluster_states import cluster_state, health_condition
+from gitfleet.status import cluster_state, health_condition
 
 Clusters = Mapping[str, MemberCluster]
 

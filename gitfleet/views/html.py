@@ -16,7 +16,7 @@ table{border-collapse:collapse}th,td{text-align:left;padding:.2rem .8rem .2rem 0
 """
 
 
-def page(title: str, body: Iterable[str], *, style: str = "") -> str:
+def html_document(title: str, body: Iterable[str], *, style: str = "") -> str:
     """A whole page; the lines of the body are HTML already, and `style` is added to what all pages have."""
     lines = (
         "<!doctype html>",
@@ -39,4 +39,4 @@ def html_table(table: Table) -> list[str]:
 
 def html_page(title: str, table: Table) -> str:
     """A page with one table."""
-    return page(title, [f"<h1>{escape(title)}</h1>", *html_table(table)])
+    return html_document(title, [f"<h1>{escape(title)}</h1>", *html_table(table)])

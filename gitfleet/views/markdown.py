@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from gitfleet.status.story import one_line
+from gitfleet.status import one_line
 from gitfleet.views.tables import Table
 
 _LOOK_ALIKES: Final = str.maketrans({"`": "'", "|": "¦", "<": "‹", ">": "›", "\\": "⧵"})
 
 
-def code(text: str, limit: int = 200) -> str:
+def code_span(text: str, limit: int = 200) -> str:
     """A text as a code span of at most `limit` letters, "" for an empty one."""
     flat = one_line(text, limit).translate(_LOOK_ALIKES).replace("](", "] (")
     return f"`{flat}`" if flat else ""
@@ -23,15 +23,17 @@ def code(text: str, limit: int = 200) -> str:
 
 def link(name: str, target: str) -> str:
     """A link to a file of the branch; both parts come from checked names, never from free text."""
-    return f"[{code(name)}]({target})"
+    return f"[{code_span(name)}]({target})"
 
 
 def markdown_table(shown: Table) -> str:
     """A table whose cells are texts of unknown origin."""
-    return "".join(f"{line}\n" for line in table(shown.columns, (tuple(map(code, row)) for row in shown.rows)))
+    return "".join(
+        f"{line}\n" for line in table_lines(shown.columns, (tuple(map(code_span, row)) for row in shown.rows))
+    )
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """The lines of a table; cells are Markdown already."""
     return [
         f"| {' | '.join(columns)} |",

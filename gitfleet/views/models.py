@@ -18,12 +18,17 @@ from gitfleet.api.conditions import Conditions, find_condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import PlacementRecord
-from gitfleet.state import PlacementFile, PlacementSummary, StateReader
-from gitfleet.state.shapes.clusters import cluster_object
-from gitfleet.state.shapes.overrides import override_object
-from gitfleet.state.shapes.placements import placement_object
-from gitfleet.state.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
-from gitfleet.status.cluster_states import cluster_state, health_condition, joined_condition
+from gitfleet.state import (
+    PlacementFile,
+    PlacementSummary,
+    StateReader,
+    cluster_object,
+    override_object,
+    placement_object,
+    policy_snapshot_object,
+    resource_snapshot_object,
+)
+from gitfleet.status import cluster_state, health_condition, joined_condition
 from gitfleet.views.placement_status import status_object
 
 

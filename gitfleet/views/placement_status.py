@@ -11,15 +11,16 @@ from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import PlacementRecord
-from gitfleet.state.shapes.fields import present
-from gitfleet.status.conditions import (
+from gitfleet.state import present
+from gitfleet.status import (
+    SCHEDULED,
     ClusterStory,
     cluster_stories,
     has_overrides,
     observed_snapshot,
+    type_of,
     unmet_count,
 )
-from gitfleet.status.vocabulary import SCHEDULED, type_of
 
 MOST_CLUSTERS: Final = 1000
 """KubeFleet keeps at most 1000 decisions; of more clusters the file shows those that are not through first. The

@@ -12,9 +12,8 @@ from gitfleet.api.faults import Fault, Severity
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
-from gitfleet.status.cluster_states import cluster_state, health_condition
-from gitfleet.status.conditions import cluster_stories
-from gitfleet.views.markdown import code, link, table
+from gitfleet.status import cluster_state, cluster_stories, health_condition
+from gitfleet.views.markdown import code_span, link, table_lines
 
 MOST_ROWS: Final = 50
 _MOST_NAMED: Final = 3
@@ -36,7 +35,7 @@ def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
 
 
 def _head(state: FleetState, last_changed: str | None) -> list[str]:
-    commit = f"The fleet as of commit {code(state.observed_commit)}" if state.observed_commit else "The fleet"
+    commit = f"The fleet as of commit {code_span(state.observed_commit)}" if state.observed_commit else "The fleet"
     when = f", last changed {last_changed}." if last_changed else "."
     return [
         "# Fleet",
@@ -69,10 +68,10 @@ def _clusters(state: FleetState) -> list[str]:
         rows.append(
             (
                 link(name, paths.cluster_path(name)),
-                code(labels, 60),
+                code_span(labels, 60),
                 _state_cell(state, name, states[name]),
                 str(len(here)),
-                ", ".join(f"{code(placement)} {index or '-'}" for placement, index in here[:_MOST_NAMED])
+                ", ".join(f"{code_span(placement)} {index or '-'}" for placement, index in here[:_MOST_NAMED])
                 + _more(len(here) - _MOST_NAMED),
             )
         )
@@ -80,7 +79,7 @@ def _clusters(state: FleetState) -> list[str]:
     return [
         f"## Clusters: {counts}",
         "",
-        *table(("Cluster", "Labels", "State", "Placements", "Snapshots"), rows),
+        *table_lines(("Cluster", "Labels", "State", "Placements", "Snapshots"), rows),
         *_rest(len(states), "clusters"),
     ]
 
@@ -89,7 +88,7 @@ def _state_cell(state: FleetState, name: str, word: str) -> str:
     condition = health_condition(state.clusters[name])
     if word != "unhealthy" or condition is None:
         return word
-    return f"{word}: {code(condition.message or condition.reason, 100)}"
+    return f"{word}: {code_span(condition.message or condition.reason, 100)}"
 
 
 def _count(number: int, word: str) -> str:
@@ -126,7 +125,7 @@ def _placements(state: FleetState) -> list[str]:
     return [
         f"## Placements: {len(stuck) - sum(stuck.values())} complete, {sum(stuck.values())} not",
         "",
-        *table(columns, rows),
+        *table_lines(columns, rows),
         *_rest(len(stuck), "placements"),
     ]
 
@@ -151,16 +150,16 @@ def _stuck_cell(record: PlacementRecord) -> str:
     waiting = [story for story in cluster_stories(record) if story.steps[-1].status is not Status.TRUE]
     scheduled = record.scheduled
     if scheduled is not None and scheduled.status is not Status.TRUE:
-        return code(f"{scheduled.reason}: {scheduled.message}")
+        return code_span(f"{scheduled.reason}: {scheduled.message}")
     if not waiting:
         condition = next(c for c in record.conditions if c.status is not Status.TRUE)
-        return code(f"{condition.reason}: {condition.message}")
+        return code_span(f"{condition.reason}: {condition.message}")
     # A cluster that failed tells more than those that wait for it.
     first = min(waiting, key=lambda story: (story.steps[-1].step.type == "RolloutStarted", story.cluster))
     last = first.steps[-1]
     failed = first.binding.failed[0] if first.binding and first.binding.failed else None
     why = f"{failed.key}: {failed.message or failed.reason}" if failed else last.message or last.reason
-    return f"{code(first.cluster)} {code(f'{last.reason}: {why}')}{_more(len(waiting) - 1)}"
+    return f"{code_span(first.cluster)} {code_span(f'{last.reason}: {why}')}{_more(len(waiting) - 1)}"
 
 
 def _faults(faults: tuple[Fault, ...]) -> list[str]:
@@ -169,10 +168,9 @@ def _faults(faults: tuple[Fault, ...]) -> list[str]:
     errors = sum(1 for fault in faults if fault.severity is Severity.ERROR)
     lines = [f"## Faults: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}", ""]
     for fault in faults[:MOST_ROWS]:
-        middle = " ".join(code(part) for part in (fault.object, fault.field) if part)
-        lines.append(
-            f"- {fault.severity.value} {code(f'{fault.path}:{fault.line}')} {middle} {code(fault.message, 300)}"
-        )
+        middle = " ".join(code_span(part) for part in (fault.object, fault.field) if part)
+        place = code_span(f"{fault.path}:{fault.line}")
+        lines.append(f"- {fault.severity.value} {place} {middle} {code_span(fault.message, 300)}")
     if len(faults) > MOST_ROWS:
         lines += ["", f"and {len(faults) - MOST_ROWS} more in [{paths.FAULTS}]({paths.FAULTS})"]
     return [*lines, "", "What is faulty keeps its last good version."]

@@ -15,7 +15,7 @@ from gitfleet.api.faults import Severity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.status import placement_conditions
-from gitfleet.views.markdown import code
+from gitfleet.views.markdown import code_span
 from gitfleet.views.readme import readme_text
 from tests.state.builders import CONFIG, T0, binding, cluster, condition, fault, record, small_fleet, through
 
@@ -53,7 +53,7 @@ def test_hostile_texts_stay_texts(text: str) -> None:
 
 @given(st.text())
 def test_a_code_span_is_one_span_whatever_is_in_it(text: str) -> None:
-    span = code(text)
+    span = code_span(text)
 
     assert span == "" or re.fullmatch("`[^`|<>\n\r]+`", span)
     assert len(span) <= 210
