@@ -11,6 +11,7 @@ from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.state import StateReader
 
 _CONFIG: Final = b"FleetConfig"
+_KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _LARGEST_BYTES: Final = 4 * 1024 * 1024
 _MOST_CHANGES: Final = 1000
 
@@ -57,6 +58,8 @@ def _config_changed(repo: RepoReader, old: str, new: str) -> bool:
     if len(changes) > _MOST_CHANGES:
         return True
     before = repo.list_tree(old)
+    if any(path.rpartition("/")[2] in _KUSTOMIZATIONS for path in (*before, *changes)):
+        return True  # a build may make a FleetConfig out of files that do not name it
     blobs = {entry.oid for entry in changes.values() if entry is not None}
     blobs |= {before[path].oid for path in changes if path in before}
     return any(_CONFIG in content for content in repo.read_blobs(blobs, limit=_LARGEST_BYTES).values())
