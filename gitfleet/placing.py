@@ -81,6 +81,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, fleet: Shared,
     GiveUp when it names an override that cannot be read."""
     now, scheduled, plan = fleet.inputs.now, None, None
     works.check_readable(record.bindings, fleet.unreadable)
+    record = rollout.take_back(record, fleet.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
     if record.placement.deleting is None:
         record, scheduled = _schedule(record, fleet)

@@ -6,7 +6,7 @@
     is_diff_reported(binding) -> bool
     budget(target, limits, counts) -> Budget              the arithmetic of maxUnavailable and maxSurge
     request_for(record, overrides, now, labels, disturbed) -> RolloutRequest
-    give_up, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
+    give_up, take_back, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
                                                           placements and clusters that go as a whole
     waiting_for(record)                                   what a placement is still waiting for, in a sentence
 
@@ -24,6 +24,7 @@ from gitfleet.rollout.leaving import (
     release_left,
     removals,
     retire_bindings,
+    take_back,
     without_left,
 )
 from gitfleet.rollout.plan import plan_rollout
@@ -49,6 +50,7 @@ __all__ = [
     "removals",
     "request_for",
     "retire_bindings",
+    "take_back",
     "waiting_for",
     "without_left",
 ]

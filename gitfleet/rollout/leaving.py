@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.api.bindings import Binding
+from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
@@ -47,6 +47,29 @@ def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now:
         return record
     dropped = len(ordered) < len(record.bindings)
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
+
+
+def take_back(record: PlacementRecord, clusters: Mapping[str, MemberCluster]) -> PlacementRecord:
+    """The record without removals that nothing asks for any more; the same record when there are none.
+
+    A binding is given up because its placement was deleted, its cluster leaves, or the scheduler unpicked it. Marked as
+    given up for none of these (the placement or the cluster came back, decision D33; or somebody edited the state
+    branch) it is in force again: what was not deleted yet stays, and what was is applied again.
+    """
+    if record.placement.deleting is not None:
+        return record
+    back = tuple(
+        replace(binding, deleting=None) if _nobody_asks_for_removal(binding, clusters) else binding
+        for binding in record.bindings
+    )
+    return record if back == record.bindings else replace(record, bindings=back)
+
+
+def _nobody_asks_for_removal(binding: Binding, clusters: Mapping[str, MemberCluster]) -> bool:
+    if binding.deleting is None or binding.state is BindingState.UNSCHEDULED:
+        return False
+    cluster = clusters.get(binding.cluster)
+    return cluster is not None and cluster.deleting is None
 
 
 def removals(

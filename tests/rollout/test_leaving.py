@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from gitfleet.api.bindings import Binding
+from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
@@ -15,7 +15,15 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.strategies import DeletePropagation, RolloutStrategy
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import Inventory, PlacementRecord
-from gitfleet.rollout import next_forced_leave, owners_of, release_left, removals, retire_bindings, without_left
+from gitfleet.rollout import (
+    next_forced_leave,
+    owners_of,
+    release_left,
+    removals,
+    retire_bindings,
+    take_back,
+    without_left,
+)
 from gitfleet.rollout.leaving import FORCED_LEAVE
 from tests.rollout.builders import NOW, bound
 
@@ -152,3 +160,23 @@ def test_who_owns_something_is_said_only_of_clusters_that_somebody_gives_up() ->
     assert owners == {"c1": frozenset({WEB, OTHER}), "c3": frozenset()}
     assert retire_bindings(bindings, owners) == bindings[:2]
     assert retire_bindings(bindings, {}) is bindings
+
+
+def test_a_removal_that_nothing_asks_for_is_taken_back() -> None:
+    """The placement or the cluster came back (decision D33), or a stranger edited the state branch."""
+    fleet = {"stays": MemberCluster(name="stays"), "leaves": MemberCluster(name="leaves", deleting=NOW)}
+    unpicked = replace(of(WEB, "stays", given_up=True), state=BindingState.UNSCHEDULED)
+    gone, leaving = of(WEB, "gone", given_up=True), of(WEB, "leaves", given_up=True)
+    before = record(of(WEB, "stays", given_up=True), unpicked, gone, leaving)
+    assert take_back(before, fleet).bindings == (of(WEB, "stays"), unpicked, gone, leaving)
+
+
+def test_a_deleted_placement_takes_no_removal_back() -> None:
+    before = record(of(WEB, "c1", given_up=True))
+    deleted = replace(before, placement=replace(before.placement, deleting=NOW))
+    assert take_back(deleted, {"c1": MemberCluster(name="c1")}) is deleted
+
+
+def test_nothing_to_take_back_is_the_same_record() -> None:
+    before = record(of(WEB, "c1"))
+    assert take_back(before, {"c1": MemberCluster(name="c1")}) is before

@@ -264,7 +264,12 @@ def heals(run: Run, poison: Poison, clean: Run) -> None:
     assert end_of(run.world) == end_of(clean.world)
 
 
-@pytest.mark.parametrize(("module", "name", "hits"), PLACEMENTS, ids=lambda value: str(value).rpartition(".")[2])
+def _name(value: object) -> str:
+    """A name that is the same in every process: tests are shared out by it."""
+    return getattr(value, "__name__", str(value).rpartition(".")[2])
+
+
+@pytest.mark.parametrize(("module", "name", "hits"), PLACEMENTS, ids=_name)
 def test_what_fails_for_one_placement_changes_nothing_for_the_other(
     module: str, name: str, hits: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,7 +280,7 @@ def test_what_fails_for_one_placement_changes_nothing_for_the_other(
     heals(run, poison, clean)
 
 
-@pytest.mark.parametrize(("module", "name", "hits"), ON_A_CLUSTER, ids=lambda value: str(value).rpartition(".")[2])
+@pytest.mark.parametrize(("module", "name", "hits"), ON_A_CLUSTER, ids=_name)
 def test_what_fails_for_one_cluster_changes_nothing_on_the_others(
     module: str, name: str, hits: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
