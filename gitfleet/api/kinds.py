@@ -1,8 +1,12 @@
-"""The kinds that stand in files of their own: which versions, which scope, which declaration, which short names."""
+"""Every kind that stands in files of its own, declared once: all that reads, lists or describes kinds asks here."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from operator import attrgetter
 from typing import Any, Final
 
 from gitfleet.api.bindings import Binding
@@ -14,15 +18,29 @@ from gitfleet.api.scenarios import ScenarioFile
 from gitfleet.api.schemas import json_schema
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
+from gitfleet.errors import BadInput
 
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
+ROLLOUTS: Final = "rollouts"
+"""The folder of workload rollouts, which are kept as written: no kind is declared for them yet."""
+
+
+class Place(Enum):
+    """Where the objects of a kind stand: written by people on the watched branch, or by gitfleet on the state branch,
+    or in a file that a command is given."""
+
+    WATCHED_BRANCH = "watched"
+    STATE_BRANCH = "state"
+    OWN_FILE = "file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """One kind: `namespaced` says whether its objects need a namespace or must not have one.
 
-    `declaration` is its class, `short_names` what people type instead of the kind (`crp`).
+    `declaration` is its class; what is read from the watched branch has `body` and `origin` beside its own fields.
+    `short_names` are what people type instead of the kind (`crp`), `folder` is the folder of the convention, and the
+    word for it and the kinds beside it in `get`. `key` makes of a value what no other one of the folder has.
     """
 
     group: str
@@ -31,12 +49,25 @@ class Kind:
     short_names: tuple[str, ...] = ()
     namespaced: bool = False
     versions: tuple[str, ...] = KUBEFLEET_VERSIONS
+    folder: str = ""
+    key: Callable[[Any], Any] = attrgetter("name")
+    place: Place = Place.WATCHED_BRANCH
+
+    @property
+    def plural(self) -> str:
+        """Its plural, in small letters."""
+        return f"{self.name[:-1]}ies".lower() if self.name.endswith("y") else f"{self.name}s".lower()
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What people may type for the kind: its name, its plural, its short names."""
-        plural = f"{self.name[:-1]}ies" if self.name.endswith("y") else f"{self.name}s"
-        return (self.name, plural, *self.short_names)
+        """What people may type for the kind and no other, in small letters: its name, its plural, its short names."""
+        return (self.name.lower(), self.plural, *self.short_names)
+
+    @property
+    def listed_as(self) -> str:
+        """What `get` lists the kind under, and `Desired` holds it under: its folder, or its plural where it has
+        none."""
+        return self.folder or self.plural
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the whole document."""
@@ -48,10 +79,83 @@ class Kind:
         return {**schema, "title": self.name, "properties": {**schema["properties"], **named}}
 
 
-def _placement_kind(name: str, declaration: type[Any], *short_names: str, namespaced: bool = False) -> Kind:
-    return Kind(
-        group=PLACEMENT_GROUP, name=name, declaration=declaration, short_names=short_names, namespaced=namespaced
-    )
+def watched_kinds() -> Iterator[Kind]:
+    """The kinds that people write on the watched branch."""
+    return (kind for kind in KINDS.values() if kind.place is Place.WATCHED_BRANCH)
+
+
+def kind_named(word: str) -> Kind:
+    """The kind that a word stands for, whatever its case; the cluster-scoped one where it stands for two.
+
+    BadInput for any other word, with the nearest one that there is.
+    """
+    plain = word.lower()
+    for kind in KINDS.values():
+        if plain in (kind.listed_as, *kind.words):
+            return kind
+    known = [other for kind in KINDS.values() for other in (kind.listed_as, *kind.words)]
+    near = get_close_matches(plain, known, n=1)
+    meant = f"did you mean {_spelt(near[0])}? " if near else ""
+    raise BadInput(f'there is no kind "{word}"', hint=f"{meant}`gitfleet schema` lists the kinds")
+
+
+def list_named(word: str) -> str:
+    """What `get` lists the objects under that a word stands for; BadInput as `kind_named`."""
+    if word.lower() in (ROLLOUTS, "rollout"):
+        return ROLLOUTS
+    kind = kind_named(word)
+    if kind.place is Place.OWN_FILE:
+        raise BadInput(f"no branch holds a {kind.name}", hint="it is a file that a command is given")
+    return kind.listed_as
+
+
+def _spelt(word: str) -> str:
+    """A kind's name with its capitals, any other word as it is."""
+    return next((kind.name for kind in KINDS.values() if kind.name.lower() == word), word)
+
+
+_key: Final = attrgetter("key")
+_PAIRS: Final = (
+    ("ResourcePlacement", (Placement, Placement), "placements", ("crp", "placement"), ("rp",)),
+    (
+        "ResourceOverride",
+        (ClusterResourceOverride, ResourceOverride),
+        "overrides",
+        ("cro", "override", "clusterresourceoverridesnapshot", "clusterresourceoverridesnapshots"),
+        ("ro", "resourceoverridesnapshot", "resourceoverridesnapshots"),
+    ),
+    ("StagedUpdateStrategy", (StagedStrategy, StagedStrategy), "strategies", ("csus", "strategy"), ("sus",)),
+    ("StagedUpdateRun", (StagedRun, StagedRun), "runs", ("csur", "run"), ("sur",)),
+    ("ApprovalRequest", (Approval, Approval), "approvals", ("careq", "approval"), ("areq",)),
+)
+"""KubeFleet's kinds that people write in two scopes: the cluster-scoped one has "Cluster" before its name."""
+_STATE_PAIRS: Final = (
+    ("ResourceBinding", (Binding, Binding), "bindings", ("crb", "binding"), ("rb",)),
+    ("ResourceSnapshot", (ResourceSnapshot, ResourceSnapshot), "snapshots", ("crs", "snapshot"), ("rs",)),
+    (
+        "SchedulingPolicySnapshot",
+        (PolicySnapshot, PolicySnapshot),
+        "policies",
+        ("csps", "policy", "policysnapshot", "policysnapshots"),
+        ("sps",),
+    ),
+)
+"""And those that gitfleet writes."""
+
+
+def _pairs(pairs: tuple[Any, ...], place: Place) -> Iterator[Kind]:
+    for name, declarations, folder, *short_names in pairs:
+        for namespaced in (False, True):
+            yield Kind(
+                group=PLACEMENT_GROUP,
+                name=name if namespaced else f"Cluster{name}",
+                declaration=declarations[namespaced],
+                short_names=short_names[namespaced],
+                namespaced=namespaced,
+                folder=folder,
+                key=_key,
+                place=place,
+            )
 
 
 _KINDS: Final = (
@@ -63,47 +167,36 @@ _KINDS: Final = (
         versions=("v1alpha1",),
     ),
     Kind(
-        group=CLUSTER_GROUP, name="MemberCluster", declaration=MemberCluster, short_names=("mc", "clusters", "cluster")
+        group=CLUSTER_GROUP,
+        name="MemberCluster",
+        declaration=MemberCluster,
+        short_names=("mc", "cluster"),
+        folder="clusters",
     ),
-    _placement_kind("ClusterResourcePlacement", Placement, "crp", "placements", "placement"),
-    _placement_kind("ResourcePlacement", Placement, "rp", namespaced=True),
-    _placement_kind("ClusterResourceOverride", ClusterResourceOverride, "cro", "overrides", "override"),
-    _placement_kind("ResourceOverride", ResourceOverride, "ro", namespaced=True),
-    _placement_kind("ClusterStagedUpdateStrategy", StagedStrategy, "csus", "strategies", "strategy"),
-    _placement_kind("StagedUpdateStrategy", StagedStrategy, "sus", namespaced=True),
-    _placement_kind("ClusterStagedUpdateRun", StagedRun, "csur", "runs", "run"),
-    _placement_kind("StagedUpdateRun", StagedRun, "sur", namespaced=True),
-    _placement_kind("ClusterApprovalRequest", Approval, "careq", "approvals", "approval"),
-    _placement_kind("ApprovalRequest", Approval, "areq", namespaced=True),
-    _placement_kind("ClusterResourcePlacementEviction", Eviction, "crpe", "evictions", "eviction"),
-    _placement_kind("ClusterResourcePlacementDisruptionBudget", DisruptionBudget, "crpdb", "budgets", "budget"),
-)
-
-KINDS: Final = {(kind.group, kind.name): kind for kind in _KINDS}
-"""Every kind that is read from the watched branch, by (group, kind)."""
-
-_OTHERS: Final = (
+    *_pairs(_PAIRS, Place.WATCHED_BRANCH),
+    Kind(
+        group=PLACEMENT_GROUP,
+        name="ClusterResourcePlacementEviction",
+        declaration=Eviction,
+        short_names=("crpe", "eviction"),
+        folder="evictions",
+    ),
+    Kind(
+        group=PLACEMENT_GROUP,
+        name="ClusterResourcePlacementDisruptionBudget",
+        declaration=DisruptionBudget,
+        short_names=("crpdb", "budget"),
+        folder="budgets",
+    ),
+    *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
     Kind(
         group=GITFLEET_GROUP,
         name="Scenario",
         declaration=ScenarioFile,
         versions=("v1alpha1",),
+        place=Place.OWN_FILE,
     ),
-    _placement_kind("ClusterResourceBinding", Binding, "crb", "bindings", "binding"),
-    _placement_kind("ResourceBinding", Binding, "rb", namespaced=True),
-    _placement_kind("ClusterResourceSnapshot", ResourceSnapshot, "crs", "snapshots", "snapshot"),
-    _placement_kind("ResourceSnapshot", ResourceSnapshot, "rs", namespaced=True),
-    _placement_kind(
-        "ClusterSchedulingPolicySnapshot",
-        PolicySnapshot,
-        "csps",
-        "policies",
-        "policy",
-        "policysnapshot",
-        "policysnapshots",
-    ),
-    _placement_kind("SchedulingPolicySnapshot", PolicySnapshot, "sps", namespaced=True),
 )
 
-DESCRIBED: Final = (*_KINDS, *_OTHERS)
-"""Every kind that has a schema: scenarios, and what gitfleet writes on its state branch, too."""
+KINDS: Final = {(kind.group, kind.name): kind for kind in _KINDS}
+"""Every kind, by (group, kind)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
 def get(kind: str, name: str | None, at: str | None, settings: Settings, output: str) -> None:
     """List the objects of a KIND, or the one of a NAME, from the state branch, as kubectl would.
 
-    \b
-    Kinds: placements (crp, rp), clusters (mc), bindings, snapshots, policies,
-    overrides, and as people wrote them: runs, strategies, approvals,
-    evictions, budgets, rollouts. Short and long names work as in kubectl.
+    KIND is a name that `gitfleet schema` lists, long, short or plural as in kubectl (crp, mc), or the folder
+    of the kind (placements, runs). What no status is reported of yet is listed from the watched branch, as people
+    wrote it.
     """
     if output in ("json", "yaml", "name"):
         _print_objects(_objects(settings, kind, name, at), name, output)
@@ -66,40 +64,39 @@ def describe(kind: str, name: str, at: str | None, settings: Settings) -> None:
 def _objects(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:
     """Whole objects; BadInput for a name that is not there."""
     from gitfleet import views
-    from gitfleet.cli import desired_kinds
+    from gitfleet.api.kinds import list_named
     from gitfleet.wiring_state import open_state
 
-    plain = desired_kinds.plain_kind(kind)
-    if plain is not None:
-        return _named(kind, name, _written(settings, plain, name, at))
-    _check_kind(kind)
+    listed_as = list_named(kind)
+    if listed_as not in views.kinds():
+        return _named(kind, name, _written(settings, listed_as, name, at))
     return _named(kind, name, views.objects_of(kind, open_state(settings, at).reader, name))
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> Table:
     from gitfleet import views
+    from gitfleet.api.kinds import list_named
     from gitfleet.cli import desired_kinds
     from gitfleet.wiring_state import open_state
 
-    plain = desired_kinds.plain_kind(kind)
-    if plain is not None:
-        return desired_kinds.table_of(_named(kind, name, _written(settings, plain, name, at)))
-    _check_kind(kind)
+    listed_as = list_named(kind)
+    if listed_as not in views.kinds():
+        return desired_kinds.table_of(_named(kind, name, _written(settings, listed_as, name, at)))
     opened = open_state(settings, at)
     table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
     return table
 
 
-def _written(settings: Settings, plain: str, name: str | None, at: str | None) -> Sequence[Any]:
+def _written(settings: Settings, listed_as: str, name: str | None, at: str | None) -> Sequence[Any]:
     """What people wrote, from the watched branch."""
     from gitfleet import wiring
     from gitfleet.cli import desired_kinds
 
     if at is not None:
-        raise BadInput(f"{plain} stand on the watched branch, not on the state branch", hint="leave --at away")
+        raise BadInput(f"{listed_as} stand on the watched branch, not on the state branch", hint="leave --at away")
     with wiring.open_workspace(settings, clusters="none") as workspace:
-        return desired_kinds.objects_of(plain, workspace.desired_at(workspace.commit_of(None)), name)
+        return desired_kinds.objects_of(listed_as, workspace.desired_at(workspace.commit_of(None)), name)
 
 
 def _named(kind: str, name: str | None, found: Sequence[Any]) -> Sequence[Any]:
@@ -119,17 +116,3 @@ def _print_objects(objects: Sequence[Any], name: str | None, output: str) -> Non
     else:
         for found in objects:
             show(f"{found['kind'].lower()}/{found['metadata']['name']}")
-
-
-def _check_kind(kind: str) -> None:
-    """A wrong kind is said before a missing branch is."""
-    from gitfleet import views
-    from gitfleet.cli import desired_kinds
-
-    try:
-        views.check_kind(kind)
-    except BadInput as error:
-        known = (*views.kinds(), *desired_kinds.kinds())
-        near = get_close_matches(kind.lower(), known, n=1)
-        meant = f"did you mean {near[0]}? " if near else ""
-        raise BadInput(f'there is no kind "{kind}"', hint=f"{meant}kinds: {', '.join(known)}") from error

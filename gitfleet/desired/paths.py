@@ -8,25 +8,11 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec
 
+from gitfleet.api.kinds import ROLLOUTS, watched_kinds
 from gitfleet.formats.yaml_reader import LineFault
 
 IGNORE_FILE: Final = ".gitfleetignore"
 """At the top of the repo, in gitignore's syntax: what gitfleet must not read."""
-CONFIG_FOLDERS: Final = frozenset(
-    {
-        "clusters",
-        "placements",
-        "strategies",
-        "runs",
-        "overrides",
-        "approvals",
-        "evictions",
-        "budgets",
-        "rollouts",
-        "resources",
-    }
-)
-"""The folders of contracts.md §1: a document there that names no kind is a fault, elsewhere it is not our business."""
 PAYLOAD_FOLDER: Final = "resources"
 FLEET_FILE: Final = "gitfleet.yaml"
 MAX_FILES: Final = 200_000
@@ -52,8 +38,12 @@ def is_read(path: str, mode: str) -> bool:
 
 
 def is_ours(path: str) -> bool:
-    """Whether a path is the fleet's own file or lies in a folder of the convention."""
-    return path == FLEET_FILE or path.partition("/")[0] in CONFIG_FOLDERS
+    """Whether a path is the fleet's own file or lies in a folder of the convention (contracts.md §1): a document there
+    that names no kind is a fault, elsewhere it is not our business."""
+    folder, slash, _ = path.partition("/")
+    if not slash:
+        return path == FLEET_FILE
+    return folder in (PAYLOAD_FOLDER, ROLLOUTS) or any(kind.folder == folder for kind in watched_kinds())
 
 
 def is_payload_path(path: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitfleet.api import Break
+from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
 from gitfleet.api.values import is_dns_subdomain
 from gitfleet.formats.canonical_json import digest_of
@@ -38,8 +39,8 @@ def scope_break(namespaced: bool | None, kind: str, namespace: str) -> str | Non
 
 
 def known_scope(kind: GroupKind, declared: Mapping[GroupKind, bool]) -> bool | None:
-    """Whether a kind is namespaced: by the built-in table, else by the repo's CRDs, else not known."""
-    row = BUILT_IN_KINDS.get((kind.group, kind.kind))
+    """Whether a kind is namespaced: by what is declared or built in, else by the repo's CRDs, else not known."""
+    row = KINDS.get((kind.group, kind.kind)) or BUILT_IN_KINDS.get((kind.group, kind.kind))
     return declared.get(kind) if row is None else row.namespaced
 
 

@@ -8,18 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.kinds import KINDS, Kind
-from gitfleet.api.objects import JsonObject, JsonValue, Manifest, Origin
-from gitfleet.api.overrides import Override
-from gitfleet.api.placements import PLACEMENT_GROUP, Placement
-from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
-from gitfleet.desired.kinds import ENVELOPES, OUR_GROUPS, ROLLOUT_KINDS, WRITTEN_BY_GITFLEET
+from gitfleet.api.kinds import KINDS, Kind, Place, watched_kinds
+from gitfleet.api.objects import JsonObject, JsonValue, Origin
+from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.staged import Approval, NamespacedName
+from gitfleet.desired.kinds import ENVELOPES, ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
 from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
@@ -39,29 +36,17 @@ class Rollout:
     origin: Origin
 
 
-Value: TypeAlias = (
-    FleetConfig
-    | MemberCluster
-    | Placement
-    | Override
-    | StagedStrategy
-    | StagedRun
-    | Approval
-    | Eviction
-    | DisruptionBudget
-    | Manifest
-    | Rollout
-)
-
-
 @dataclass(frozen=True, slots=True)
 class ReadObject:
-    """One sound object of a file; `label` is `Kind/name` or `Kind/namespace/name`, for messages."""
+    """One sound object of a file; `label` is `Kind/name` or `Kind/namespace/name`, for messages.
+
+    `value` is of the class that its kind declares (`api.kinds`), a Manifest for payload, a Rollout for rollouts.
+    """
 
     identity: Identity
     label: str
     origin: Origin
-    value: Value
+    value: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +69,7 @@ class _Found:
 
     label: str = ""
     identity: Identity | None = None
-    value: Value | None = None
+    value: object = None
     breaks: list[Break] = field(default_factory=list)
     warnings: list[Break] = field(default_factory=list)
     line: int = 0
@@ -174,11 +159,11 @@ def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
     group, _, version = str(api_version).rpartition("/")
     if is_payload_path(path) or (group == PLACEMENT_GROUP and name in ENVELOPES):
         return _read_payload(value, origin, label)
-    if group in OUR_GROUPS:
+    if is_our_group(group):
         return _read_ours(value, origin, label, version)
     if (group, str(name)) in ROLLOUT_KINDS:
         return _Found(label=label, identity=_identity_of(value), value=Rollout(value, origin))
-    misplaced = next((kind for kind in KINDS.values() if kind.name == name and near_group(group, kind.group)), None)
+    misplaced = next((kind for kind in watched_kinds() if kind.name == name and near_group(group, kind.group)), None)
     if misplaced is not None:
         sentence = f"is not the group of {name}; did you mean {misplaced.group}/{misplaced.versions[0]}?"
         return _Found(label=label, breaks=[(("apiVersion",), sentence)])
@@ -193,8 +178,8 @@ def near_group(group: str, known: str) -> bool:
 def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) -> _Found:
     group, name = str(value["apiVersion"]).rpartition("/")[0], str(value["kind"])
     kind = KINDS.get((group, name))
-    if kind is None:
-        return _unknown_kind(group, name, label)
+    if kind is None or kind.place is not Place.WATCHED_BRANCH:
+        return _not_read(group, name, label, kind.place if kind is not None else None)
     made, breaks = read(kind.declaration, value)
     value = without_nulls(value)
     breaks += _top_breaks(kind, value, version)
@@ -213,13 +198,13 @@ def _written(made: Any, value: JsonObject, origin: Origin) -> Any:
     return replace(made, body=body, origin=origin)
 
 
-def _unknown_kind(group: str, name: str, label: str) -> _Found:
-    if (group, name) in _OTHER_FILES:
+def _not_read(group: str, name: str, label: str, place: Place | None) -> _Found:
+    if place is Place.OWN_FILE:
         return _Found(label=label)
-    if name in WRITTEN_BY_GITFLEET:
+    if place is Place.STATE_BRANCH or name in WRITTEN_BY_GITFLEET:
         sentence = "gitfleet writes objects of this kind itself, on its state branch; remove the document"
         return _Found(label=label, warnings=[(("kind",), sentence)])
-    near = get_close_matches(name, [known for known_group, known in KINDS if known_group == group], n=1)
+    near = get_close_matches(name, [kind.name for kind in watched_kinds() if kind.group == group], n=1)
     hint = f'did you mean "{near[0]}"?' if near else "remove the document, or move it to resources/ to have it placed"
     return _Found(label=label, breaks=[(("kind",), f"is not a kind of {group} that gitfleet reads; {hint}")])
 
@@ -247,7 +232,7 @@ def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
 
 def payload_identity(identity: Identity | None) -> Identity | None:
     """Payload of our own kinds is set apart from objects that gitfleet itself acts on."""
-    if identity is None or identity[0] not in OUR_GROUPS:
+    if identity is None or not is_our_group(identity[0]):
         return identity
     return (f"payload {identity[0]}", *identity[1:])
 
@@ -283,6 +268,3 @@ def _identity_of(value: Mapping[str, Any]) -> Identity | None:
     namespace = metadata.get("namespace")
     group = str(value.get("apiVersion") or "").rpartition("/")[0]
     return group, str(value.get("kind") or ""), namespace if isinstance(namespace, str) else "", name
-
-
-_OTHER_FILES: Final = frozenset({("gitfleet.dev", "Scenario")})

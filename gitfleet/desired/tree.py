@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Any, Final
 
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.kinds import KINDS, ROLLOUTS
 from gitfleet.api.objects import GroupKind, Manifest, Origin
-from gitfleet.api.overrides import Override
-from gitfleet.api.placements import PLACEMENT_GROUP, Placement
-from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
+from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.staged import Approval
 from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
@@ -29,7 +28,6 @@ from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.model.desired import Desired
 
-_T = TypeVar("_T")
 _MOST_GUESSES: Final = 1_000_000
 """Beyond so many pairs of a vanished object and a file that may hold it, all of them are taken to be there."""
 
@@ -227,22 +225,20 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
 
 
 def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
-    values = [pool.chosen[identity].value for identity in sorted(pool.chosen)]
-    manifests = [value for value in values if isinstance(value, Manifest)]
-    rollouts = sorted(_only(values, Rollout), key=lambda rollout: rollout.origin)
-    configs = _only(values, FleetConfig)
+    objects: dict[str, dict[Any, Any]] = {}
+    manifests: list[Manifest] = []
+    for identity in sorted(pool.chosen):
+        item = pool.chosen[identity]
+        if isinstance(item.value, Manifest):
+            manifests.append(item.value)
+        elif isinstance(item.value, Rollout):
+            objects.setdefault(ROLLOUTS, {})[item.origin] = item.value
+        else:
+            kind = KINDS[identity[:2]]
+            objects.setdefault(kind.listed_as, {})[kind.key(item.value)] = item.value
     return Desired(
         commit=pool.request.commit,
-        config=configs[0] if configs else FleetConfig(),
-        clusters={value.name: value for value in _only(values, MemberCluster)},
-        placements={value.key: value for value in _only(values, Placement)},
-        overrides={value.key: value for value in _only(values, Override)},
-        strategies={value.key: value for value in _only(values, StagedStrategy)},
-        runs={value.key: value for value in _only(values, StagedRun)},
-        approvals={value.key: value for value in _only(values, Approval)},
-        evictions={value.name: value for value in _only(values, Eviction)},
-        budgets={value.name: value for value in _only(values, DisruptionBudget)},
-        rollouts=tuple((rollout.body, rollout.origin) for rollout in rollouts),
+        objects=objects,
         payload=tuple(sorted(manifests, key=lambda manifest: manifest.origin)),
         namespaced=dict(sorted(scopes.items())),
         faults=tuple(sorted(set(pool.faults))),
@@ -255,7 +251,3 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
         },
         holds_removals=pool.holds_removals,
     )
-
-
-def _only(values: Iterable[object], kind: type[_T]) -> list[_T]:
-    return [value for value in values if isinstance(value, kind)]

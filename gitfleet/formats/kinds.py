@@ -1,4 +1,5 @@
-"""The built-in kinds of Kubernetes 1.36 and of KubeFleet: one row a kind, one column for each thing that depends on it.
+"""The built-in kinds of Kubernetes 1.36 and KubeFleet's envelopes: one row a kind, one column for each thing that
+depends on it. KubeFleet's other kinds are declared in `api`.
 
 namespaced   whether its objects live in a namespace
 versions     the versions that an API server serves unless told otherwise; "-" where nothing depends on them
@@ -119,33 +120,9 @@ storage.k8s.io:
   VolumeAttributesClass                    no         -                   -    -     yes        -
 storagemigration.k8s.io:
   StorageVersionMigration                  no         -                   -    -     yes        -
-cluster.kubernetes-fleet.io:
-  InternalMemberCluster                    no         v1,v1beta1,v1alpha1 -    -     no         -
-  MemberCluster                            no         v1,v1beta1,v1alpha1 -    -     no         -
 placement.kubernetes-fleet.io:
-  ApprovalRequest                          yes        v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterApprovalRequest                   no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterResourceBinding                   no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterResourceEnvelope                  no         v1,v1beta1,v1alpha1 -    -     yes        -
-  ClusterResourceOverride                  no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterResourceOverrideSnapshot          no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterResourcePlacement                 no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterResourcePlacementDisruptionBudget no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterResourcePlacementEviction         no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterResourceSnapshot                  no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterSchedulingPolicySnapshot          no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterStagedUpdateRun                   no         v1,v1beta1,v1alpha1 -    -     no         -
-  ClusterStagedUpdateStrategy              no         v1,v1beta1,v1alpha1 -    -     no         -
-  ResourceBinding                          yes        v1,v1beta1,v1alpha1 -    -     no         -
-  ResourceEnvelope                         yes        v1,v1beta1,v1alpha1 -    -     yes        -
-  ResourceOverride                         yes        v1,v1beta1,v1alpha1 -    -     no         -
-  ResourceOverrideSnapshot                 yes        v1,v1beta1,v1alpha1 -    -     no         -
-  ResourcePlacement                        yes        v1,v1beta1,v1alpha1 -    -     no         -
-  ResourceSnapshot                         yes        v1,v1beta1,v1alpha1 -    -     no         -
-  SchedulingPolicySnapshot                 yes        v1,v1beta1,v1alpha1 -    -     no         -
-  StagedUpdateRun                          yes        v1,v1beta1,v1alpha1 -    -     no         -
-  StagedUpdateStrategy                     yes        v1,v1beta1,v1alpha1 -    -     no         -
-  Work                                     yes        v1,v1beta1,v1alpha1 -    -     no         -
+  ClusterResourceEnvelope                  no         -                   -    -     yes        -
+  ResourceEnvelope                         yes        -                   -    -     yes        -
 """
 _NEVER_SELECTED_GROUPS: Final = frozenset({"events.k8s.io", "coordination.k8s.io", "metrics.k8s.io"})
 _NEVER_SELECTED: Final = frozenset(

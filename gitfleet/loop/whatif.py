@@ -34,7 +34,7 @@ class WhatIf:
             clusters[name] = _cordoned(clusters[name])
         for name in _chosen(clusters.values(), self.without, "--without"):
             del clusters[name]
-        return replace(wanted, clusters=clusters)
+        return replace(wanted, objects={**wanted.objects, "clusters": clusters})
 
 
 def _chosen(clusters: Iterable[MemberCluster], selectors: Iterable[str], option: str) -> set[str]:

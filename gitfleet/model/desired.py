@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin
+from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
+
+_DEFAULTS: Final = FleetConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,23 +25,60 @@ class Desired:
     documents of which older versions of a file are used instead of faulty ones: the state branch keeps it, so that
     the next commits can hold them too.
     `holds_removals` is set when a file could not be read and had no last good version: then nothing that is missing
-    from this commit counts as removed. `rollouts` (core.oam.dev) and other kinds for later packages are kept as
-    written.
+    from this commit counts as removed. `objects` are the values of every kind that people write, by what `get` lists
+    them under (`Kind.listed_as`) and by their key; workload rollouts are kept there as written. The properties are for
+    the kinds that packages decide on.
     """
 
     commit: str
-    config: FleetConfig = FleetConfig()
-    clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
-    placements: Mapping[PlacementKey, Placement] = field(default_factory=dict)
-    overrides: Mapping[OverrideKey, Override] = field(default_factory=dict)
-    strategies: Mapping[NamespacedName, StagedStrategy] = field(default_factory=dict)
-    runs: Mapping[NamespacedName, StagedRun] = field(default_factory=dict)
-    approvals: Mapping[NamespacedName, Approval] = field(default_factory=dict)
-    evictions: Mapping[str, Eviction] = field(default_factory=dict)
-    budgets: Mapping[str, DisruptionBudget] = field(default_factory=dict)
-    rollouts: tuple[tuple[JsonObject, Origin], ...] = ()
+    objects: Mapping[str, Mapping[Any, Any]] = field(default_factory=dict)
     payload: tuple[Manifest, ...] = ()
     namespaced: Mapping[GroupKind, bool] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     holds_removals: bool = False
+
+    @property
+    def config(self) -> FleetConfig:
+        """The settings of the fleet, all defaults where none are written."""
+        return next(iter(self.objects.get("fleetconfigs", {}).values()), _DEFAULTS)
+
+    @property
+    def clusters(self) -> Mapping[str, MemberCluster]:
+        """Member clusters by name."""
+        return self.objects.get("clusters", {})
+
+    @property
+    def placements(self) -> Mapping[PlacementKey, Placement]:
+        """Placements of both scopes."""
+        return self.objects.get("placements", {})
+
+    @property
+    def overrides(self) -> Mapping[OverrideKey, Override]:
+        """Overrides of both scopes."""
+        return self.objects.get("overrides", {})
+
+    @property
+    def strategies(self) -> Mapping[NamespacedName, StagedStrategy]:
+        """Staged update strategies of both scopes."""
+        return self.objects.get("strategies", {})
+
+    @property
+    def runs(self) -> Mapping[NamespacedName, StagedRun]:
+        """Staged update runs of both scopes."""
+        return self.objects.get("runs", {})
+
+    @property
+    def approvals(self) -> Mapping[NamespacedName, Approval]:
+        """Approvals of both scopes."""
+        return self.objects.get("approvals", {})
+
+    @property
+    def evictions(self) -> Mapping[str, Eviction]:
+        """Evictions by name."""
+        return self.objects.get("evictions", {})
+
+    @property
+    def budgets(self) -> Mapping[str, DisruptionBudget]:
+        """Disruption budgets by name."""
+        return self.objects.get("budgets", {})

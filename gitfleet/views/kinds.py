@@ -1,7 +1,6 @@
 """What `get` and `describe` show of the state branch: KubeFleet's printer columns, and whole objects.
 
-Kinds go by kubectl's names, long, short or plural: placements (crp, rp), clusters (mc), bindings (crb, rb), snapshots
-(crs, rs), policies (csps, sps), overrides (cro, ro).
+Kinds go by kubectl's names, long, short or plural (`api.kinds`).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from gitfleet.api.kinds import list_named
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput
 from gitfleet.state import StateReader
@@ -52,20 +52,15 @@ def objects_of(kind: str, state: StateReader, name: str | None = None) -> list[J
 
 
 def kinds() -> tuple[str, ...]:
-    """The kinds that can be asked for, by their plain names."""
+    """The kinds that can be asked for, by what they are listed under."""
     return tuple(_KINDS)
 
 
-def check_kind(word: str) -> None:
-    """BadInput for a word that is no kind."""
-    _kind(word)
-
-
 def _kind(word: str) -> _Kind:
-    plain = _ALIASES.get(word.lower(), word.lower())
-    if plain not in _KINDS:
+    listed_as = list_named(word)
+    if listed_as not in _KINDS:
         raise BadInput(f'there is no kind "{word}" on the state branch', hint=f"ask for one of: {', '.join(_KINDS)}")
-    return _KINDS[plain]
+    return _KINDS[listed_as]
 
 
 def _is_named(view: View, name: str | None) -> bool:
@@ -88,22 +83,4 @@ _KINDS: Final[dict[str, _Kind]] = {
     "snapshots": _by_view(lambda state, _: models.snapshot_views(state), columns.SNAPSHOTS),
     "policies": _by_view(lambda state, _: models.policy_views(state), columns.POLICIES),
     "overrides": _by_view(lambda state, _: models.override_views(state), columns.OVERRIDES),
-}
-
-_ALIASES: Final[dict[str, str]] = {
-    alias: plain
-    for plain, aliases in {
-        "placements": "placement crp rp clusterresourceplacement clusterresourceplacements resourceplacement "
-        "resourceplacements",
-        "clusters": "cluster mc membercluster memberclusters",
-        "bindings": "binding crb rb clusterresourcebinding clusterresourcebindings resourcebinding resourcebindings",
-        "snapshots": "snapshot crs rs clusterresourcesnapshot clusterresourcesnapshots resourcesnapshot "
-        "resourcesnapshots",
-        "policies": "policy policysnapshot policysnapshots csps sps clusterschedulingpolicysnapshot "
-        "clusterschedulingpolicysnapshots schedulingpolicysnapshot schedulingpolicysnapshots",
-        "overrides": "override cro ro clusterresourceoverride clusterresourceoverrides resourceoverride "
-        "resourceoverrides clusterresourceoverridesnapshot clusterresourceoverridesnapshots "
-        "resourceoverridesnapshot resourceoverridesnapshots",
-    }.items()
-    for alias in aliases.split()
 }

@@ -11,8 +11,9 @@ import pytest
 from annotated_types import Interval, Len
 
 from gitfleet.api import Break, Misshapen, dotted, json_schema, read, read_state, write
-from gitfleet.api.annotations import At, OneOf
+from gitfleet.api.annotations import At, OneOf, Only
 from gitfleet.api.layout import document
+from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.values import Labels, NonEmpty, ObjectName, Seconds
 from gitfleet.formats.yaml_reader import lines_of, parse_documents
 
@@ -35,6 +36,8 @@ class MaintenancePlan:
     windows: Annotated[tuple[Window, ...], Len(1, 3)]
     most_clusters: Annotated[int, Interval(ge=1, le=100), At("spec", "limits", "mostClusters")] = 10
     contact: NonEmpty | None = None
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:
         """Each day once."""

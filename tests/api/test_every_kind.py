@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.api import Location, read, read_state, write
-from gitfleet.api.kinds import KINDS, Kind
+from gitfleet.api.kinds import Kind, watched_kinds
 from gitfleet.formats.yaml_reader import parse_documents
 
+KINDS = {(kind.group, kind.name): kind for kind in watched_kinds()}
 SEEDS = [
     path
     for folder in ("repo-layout", "examples", "tests/data", "tests/desired")

@@ -115,8 +115,7 @@ def test_schema(gitfleet: Shell) -> None:
     assert {"ClusterResourcePlacement", "MemberCluster", "FleetConfig"} <= set(kinds)
     assert document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert gitfleet("schema", "FletConfig").err == (
-        'error: there is no schema for "FletConfig"\n'
-        "hint: did you mean FleetConfig? `gitfleet schema` lists the kinds\n"
+        'error: there is no kind "FletConfig"\nhint: did you mean FleetConfig? `gitfleet schema` lists the kinds\n'
     )
 
 

@@ -127,7 +127,7 @@ def test_an_unexpected_error_is_3_and_its_report_is_saved(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("gitfleet.api.kinds.DESCRIBED", (None,))
+    monkeypatch.setattr("gitfleet.api.kinds.KINDS", {"broken": None})
     ended = gitfleet("schema", "a-secret-argument")
 
     assert (ended.code, ended.out) == (3, "")

@@ -75,7 +75,7 @@ def test_names_and_kinds_that_are_not_there(gitfleet: Shell, settled: Path) -> N
     assert (absent.code, absent.out) == (1, "")
     assert absent.err == 'error: there is no crp "nope"\nhint: `gitfleet get crp` lists what there is\n'
     assert unknown.code == 1
-    assert unknown.err.startswith('error: there is no kind "placment"\nhint: did you mean placements? kinds: ')
+    assert unknown.err.startswith('error: there is no kind "placment"\nhint: did you mean placement? `gitfleet schema`')
     assert gitfleet("describe", "mc", "nope", "-C", settled).code == 1
 
 

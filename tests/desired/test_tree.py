@@ -179,9 +179,9 @@ def test_workload_rollouts_are_kept_as_written() -> None:
     text = (
         "apiVersion: core.oam.dev/v1beta1\nkind: AppRollout\nmetadata: {name: r, namespace: shop}\nspec: {any: thing}\n"
     )
-    ((body, origin),) = read({"rollouts/r.yaml": text}).rollouts
-    assert body["spec"] == {"any": "thing"}
-    assert str(origin) == "rollouts/r.yaml:1"
+    (rollout,) = read({"rollouts/r.yaml": text}).objects["rollouts"].values()
+    assert rollout.body["spec"] == {"any": "thing"}
+    assert str(rollout.origin) == "rollouts/r.yaml:1"
 
 
 def test_approvals_are_named_after_their_file_or_themselves() -> None:
