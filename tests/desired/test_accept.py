@@ -49,12 +49,16 @@ def cluster(body: JsonObject = CLUSTER) -> MemberCluster:
 
 def accepted_placement(new: Placement, old: Placement) -> Placement:
     before = FleetState(placements={old.key: PlacementRecord(placement=old)})
-    return accept(Desired(commit="c", placements={new.key: new}), before, START, Failures()).placements[new.key]
+    return accept(Desired(commit="c", objects={"placements": {new.key: new}}), before, START, Failures()).placements[
+        new.key
+    ]
 
 
 def accepted_cluster(new: MemberCluster, old: MemberCluster) -> MemberCluster:
     before = FleetState(clusters={old.name: old})
-    return accept(Desired(commit="c", clusters={new.name: new}), before, START, Failures()).clusters[new.name]
+    return accept(Desired(commit="c", objects={"clusters": {new.name: new}}), before, START, Failures()).clusters[
+        new.name
+    ]
 
 
 def with_spec(body: JsonObject, **changes: object) -> JsonObject:
