@@ -30,6 +30,7 @@ from gitfleet.api.values import (
     is_qualified_name,
 )
 from gitfleet.formats.int_or_percent import is_zero
+from gitfleet.formats.json_values import JsonObject
 
 PLACEMENT_GROUP = "placement.kubernetes-fleet.io"
 PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
@@ -145,6 +146,12 @@ class PlacementPolicy:
             if toleration in self.tolerations[:index]:
                 yield ("tolerations", index), "stands twice; remove one"
 
+    def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
+        """KubeFleet refuses the mere presence of an affinity beside fixed names, an empty one included."""
+        fixed = self.placement_type is PlacementType.PICK_FIXED
+        if fixed and body.get("affinity") is not None and self.affinity == ClusterAffinity():
+            yield ("affinity",), _does_not_go_with("PickFixed")
+
 
 @document(
     "spec",
@@ -206,12 +213,16 @@ def _matrix_breaks(policy: PlacementPolicy) -> Iterator[Break]:
     }[kind]
     for name, there in given.items():
         if there and name not in taken:
-            yield (name,), f"does not go with placementType {kind}; remove it or change the type"
+            yield (name,), _does_not_go_with(kind)
     if kind == "PickN" and policy.number_of_clusters is None:
         yield ("numberOfClusters",), "is required with placementType PickN; add how many clusters to pick"
     if kind == "PickAll" and policy.affinity.preferred:
         location = ("affinity", "clusterAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
         yield location, "has no effect with placementType PickAll; remove it or use PickN"
+
+
+def _does_not_go_with(placement_type: str) -> str:
+    return f"does not go with placementType {placement_type}; remove it or change the type"
 
 
 def _selectors_breaks(selectors: Sequence[ResourceSelector], scope: str) -> Iterator[Break]:
