@@ -225,7 +225,10 @@ class StateTrees:
         wanted = {path: oid for path, oid in listing.items() if is_state_file(path)}
         with _without_collection():
             known = {(path, oid): self._parsed.get((path, oid)) for path, oid in wanted.items()}
-            fresh = self._parse([file for file, parsed in known.items() if parsed is None])
+            unread = [file for file, parsed in known.items() if parsed is None]
+            fresh: dict[tuple[str, str], ParsedStateFile] = {}
+            for start in range(0, len(unread), _BATCH):
+                fresh |= self._parse(unread[start : start + _BATCH])
             self._parsed = {file: fresh[file] if parsed is None else parsed for file, parsed in known.items()}
             state = assemble_state(listing, {path: parsed for (path, _), parsed in self._parsed.items()})
         return self._restored(state)

@@ -187,11 +187,11 @@ def _condition_events(key: PlacementKey, old: PlacementRecord | None, new: Place
             )
 
 
-def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> tuple[Event, ...]:
+def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> Iterator[Event]:
     """An `applied` event for every operation that succeeded, in the order given, with the index of the snapshot that
     its cluster was to have in `state` (None where it is to have none any more)."""
     wanted: dict[PlacementKey, dict[str, str | None]] = {}
-    events = []
+    references: dict[ObjectKey, dict[str, str | None]] = {}
     for outcome in outcomes:
         operation = outcome.operation
         if not outcome.ok or not isinstance(operation, Create | Update | Delete):
@@ -199,13 +199,14 @@ def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> tuple[
         key = operation.placement
         if key not in wanted:
             wanted[key] = _wanted_snapshots(state.placements.get(key))
+        if operation.key not in references:
+            references[operation.key] = object_reference(operation.key)
         fields = {
             "snapshot": wanted[key].get(operation.cluster),
-            "object": object_reference(operation.key),
+            "object": references[operation.key],
             "action": type(operation).__name__.lower(),
         }
-        events.append(Event(type="applied", placement=str(key), cluster=operation.cluster, fields=fields))
-    return tuple(events)
+        yield Event(type="applied", placement=str(key), cluster=operation.cluster, fields=fields)
 
 
 def _wanted_snapshots(record: PlacementRecord | None) -> dict[str, str | None]:

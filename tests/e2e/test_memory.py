@@ -13,7 +13,7 @@ from tests.e2e.test_races import Duel
 
 FILES = 100
 OURS = str(Path(gitfleet.__file__).parent / "*")
-KEPT_BY_THE_REPO = tuple(str(Path(gitfleet.__file__).parent / package / "*") for package in ("testing", "report"))
+KEPT_BY_THE_REPO = tuple(str(Path(gitfleet.__file__).parent / package / "*") for package in ("simulation", "state"))
 
 
 class NoCache:

@@ -210,3 +210,21 @@ def test_a_state_that_was_read_once_is_read_from_the_cache_but_for_files_of_many
 
     assert read() == len(change.write)
     assert read() == sum(path.startswith("inventory/") for path in change.write) == 2
+
+
+def test_the_files_of_a_state_are_read_so_many_at_a_time(repo: CountingRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = replace(small_fleet(), placements={}, last_good={})
+    change = compose_state(FleetState(), state)
+    head = repo.commit_files("gitfleet/state", change.write, MOMENT)
+    monkeypatch.setattr("gitfleet.loop.trees._BATCH", 2)
+    asked: list[int] = []
+
+    def read_blobs(oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
+        wanted = list(oids)
+        asked.append(len(wanted))
+        return MemoryRepo.read_blobs(repo, wanted, limit=limit)
+
+    monkeypatch.setattr(repo, "read_blobs", read_blobs)
+    assert StateTrees(repo, DesiredTrees(repo, MemoryCache(), Limits()), Limits()).at(head) == state
+    assert sum(asked) == len(change.write) > 4
+    assert max(asked) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -83,7 +83,7 @@ class Connection:
         return self.address.shown
 
     def local(
-        self, *words: str, stdin: bytes = b"", output_bytes: int = OUTPUT_BYTES, hold: int | None = None
+        self, *words: str, stdin: Iterable[bytes] = (), output_bytes: int = OUTPUT_BYTES, hold: int | None = None
     ) -> Answer:
         """Run git on the mirror alone, which is made first when it is not there."""
         if not self.mirror.is_there():

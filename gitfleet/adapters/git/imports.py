@@ -1,4 +1,5 @@
-"""A BranchChange as the stream that `git fast-import` reads. Pure: the same change gives the same bytes."""
+"""A BranchChange as the stream that `git fast-import` reads. Pure: the same change gives the same bytes, in pieces of
+which the files' contents are not copied."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ _FILE_MODES = frozenset({"100644", "100755"})
 _QUOTED = re.compile(rb'["\\]')
 
 
-def compose_import(change: BranchChange, *, ref: str, base: str | None, committer: tuple[str, str]) -> bytes:
+def compose_import(change: BranchChange, *, ref: str, base: str | None, committer: tuple[str, str]) -> list[bytes]:
     """The stream; it prints the tree of `base` (or of `expected` without one), the new tree and the commit's id."""
     when = _epoch(change)
     parts = [
@@ -20,7 +21,7 @@ def compose_import(change: BranchChange, *, ref: str, base: str | None, committe
         f"commit {ref}\nmark :1\n".encode(),
         f"author {names.check_identity(change.author or committer)} {when}\n".encode(),
         f"committer {names.check_identity(committer)} {when}\n".encode(),
-        _data(compose_message(change)),
+        *_data(compose_message(change)),
     ]
     if base:
         parts.append(f"from {names.check_object_id(base)}\n".encode())
@@ -28,7 +29,7 @@ def compose_import(change: BranchChange, *, ref: str, base: str | None, committe
         parts.append(f'ls {names.check_object_id(before)} ""\n'.encode())
     parts += _tree(change)
     parts.append(b'ls ""\n\nget-mark :1\ndone\n')
-    return b"".join(parts)
+    return parts
 
 
 def parse_import(output: bytes) -> tuple[str | None, str, str]:
@@ -76,13 +77,14 @@ def check_change(change: BranchChange) -> None:
 
 
 def _tree(change: BranchChange) -> list[bytes]:
-    parts = []
+    parts: list[bytes] = []
     for path in sorted(change.remove):
         parts.append(b"D " + _quote(path.removesuffix("/")) + b"\n" if path else b"deleteall\n")
     for path, entry in sorted(change.link.items()):
         parts.append(f"M {entry.mode} {entry.oid} ".encode() + _quote(path) + b"\n")
     for path, data in sorted(change.write.items()):
-        parts.append(b"M 100644 inline " + _quote(path) + b"\n" + _data(data))
+        parts.append(b"M 100644 inline " + _quote(path) + b"\n")
+        parts += _data(data)
     return parts
 
 
@@ -90,8 +92,8 @@ def _quote(path: str) -> bytes:
     return b'"' + _QUOTED.sub(rb"\\\g<0>", path.encode()) + b'"'
 
 
-def _data(data: bytes) -> bytes:
-    return b"data %d\n%s\n" % (len(data), data)
+def _data(data: bytes) -> tuple[bytes, bytes, bytes]:
+    return (b"data %d\n" % len(data), data, b"\n")
 
 
 def _epoch(change: BranchChange) -> str:

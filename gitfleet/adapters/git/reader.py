@@ -172,8 +172,8 @@ class GitReader:
         return sizes
 
 
-def _lines(oids: Iterable[str]) -> bytes:
-    return "".join(f"{oid}\n" for oid in oids).encode()
+def _lines(oids: Iterable[str]) -> tuple[bytes]:
+    return ("".join(f"{oid}\n" for oid in oids).encode(),)
 
 
 def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:

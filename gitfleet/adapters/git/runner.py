@@ -9,7 +9,7 @@ import selectors
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -59,7 +59,7 @@ class GitRunner:
     def run(
         self,
         *words: str,
-        stdin: bytes = b"",
+        stdin: Iterable[bytes] = (),
         seconds: float = LOCAL_SECONDS,
         output_bytes: int = OUTPUT_BYTES,
         file_bytes: int | None = None,
@@ -67,6 +67,7 @@ class GitRunner:
     ) -> Answer:
         """Run `git WORDS`; never raises for what git answers.
 
+        `stdin` is given in pieces, which together are never held a second time.
         `hold` is the descriptor of a lock that the process (and its children) shall keep alive when we are killed.
         `file_bytes` bounds each file that the process writes, where the system can (Linux).
         A process that runs longer than `seconds` or prints more than `output_bytes` is stopped with its children.
@@ -91,7 +92,7 @@ class GitRunner:
         return _converse(process, stdin, seconds, output_bytes)
 
 
-def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, output_bytes: int) -> Answer:
+def _converse(process: subprocess.Popen[bytes], stdin: Iterable[bytes], seconds: float, output_bytes: int) -> Answer:
     late = threading.Event()
 
     def stop() -> None:
@@ -119,15 +120,16 @@ def _converse(process: subprocess.Popen[bytes], stdin: bytes, seconds: float, ou
     return Answer(status, output, errors.decode(errors="replace"), late.is_set(), too_large)
 
 
-def _pump(pipes: Sequence[IO[bytes]], stdin: bytes, output_bytes: int) -> tuple[bytes, bytes, bool]:
+def _pump(pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: int) -> tuple[bytes, bytes, bool]:
     """Feed and drain the three pipes together, so that neither side ever waits for the other."""
     to_git, from_git, errors_of_git = pipes
-    rest = memoryview(stdin)
+    chunks = _chunks(stdin)
+    rest = next(chunks, None)
     output, errors, length = [], bytearray(), 0
     with selectors.DefaultSelector() as selector:
         selector.register(from_git, selectors.EVENT_READ)
         selector.register(errors_of_git, selectors.EVENT_READ)
-        if rest:
+        if rest is not None:
             os.set_blocking(to_git.fileno(), False)
             selector.register(to_git, selectors.EVENT_WRITE)
         else:
@@ -135,8 +137,8 @@ def _pump(pipes: Sequence[IO[bytes]], stdin: bytes, output_bytes: int) -> tuple[
         while selector.get_map():
             for key, _ in selector.select():
                 if key.fileobj is to_git:
-                    rest = _feed(key.fd, rest)
-                    if not rest:
+                    rest = _feed(key.fd, rest, chunks) if rest is not None else None
+                    if rest is None:
                         selector.unregister(to_git)
                         to_git.close()
                     continue
@@ -153,13 +155,28 @@ def _pump(pipes: Sequence[IO[bytes]], stdin: bytes, output_bytes: int) -> tuple[
     return b"".join(output), bytes(errors), False
 
 
-def _feed(descriptor: int, rest: memoryview) -> memoryview:
+def _chunks(pieces: Iterable[bytes]) -> Iterator[memoryview]:
+    """The same bytes in pieces that are worth a system call each; none is empty."""
+    held: list[bytes] = []
+    length = 0
+    for piece in pieces:
+        held.append(piece)
+        length += len(piece)
+        if length >= _CHUNK:
+            yield memoryview(b"".join(held))
+            held, length = [], 0
+    if length:
+        yield memoryview(b"".join(held))
+
+
+def _feed(descriptor: int, rest: memoryview, chunks: Iterator[memoryview]) -> memoryview | None:
+    """What is to be written next; None when there is nothing more."""
     try:
-        return rest[os.write(descriptor, rest[:_CHUNK]) :]
+        return rest[os.write(descriptor, rest) :] or next(chunks, None)
     except BlockingIOError:
         return rest
     except BrokenPipeError:  # git ended early; its status and errors say why
-        return rest[:0]
+        return None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
