@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated
 
 from gitfleet.api.annotations import Default
@@ -38,6 +40,21 @@ class Condition:
 
 
 Conditions = tuple[Condition, ...]
+
+
+@lru_cache(maxsize=4096)
+def condition_of(
+    type_: str, status: Status, reason: str, message: str, last_transition_time: datetime, observed_generation: int
+) -> Condition:
+    """A condition, the same value for the same content: thousands of clusters mostly say the same at the same time."""
+    return Condition(
+        type=type_,
+        status=status,
+        reason=reason,
+        message=message,
+        last_transition_time=last_transition_time,
+        observed_generation=observed_generation,
+    )
 
 
 def find_condition(conditions: Iterable[Condition], type_: str, *, generation: int | None = None) -> Condition | None:

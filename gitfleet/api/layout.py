@@ -21,7 +21,8 @@ class Document:
     `section` is the mapping in which its fields stand unless they say otherwise. `identify` gives apiVersion and kind
     of a value that is a file of its own. `lenient` classes let unknown fields through, also where people wrote them;
     `tolerated` are fields that are checked and not taken, `derived` such that are written for people and not read.
-    Equal values of `shared` classes are one object when they are read together from the state branch.
+    Equal values of `shared` classes are one object when they are read together from the state branch, and what is
+    written of them is one mapping, which nobody changes.
     """
 
     section: Path = ()

@@ -47,6 +47,11 @@ class ObjectKey:
         """(group, kind, namespace, name): equal for every version under which the API server shows the object."""
         return (self.group, self.kind, self.namespace, self.name)
 
+    @property
+    def order(self) -> tuple[str, ...]:
+        """What keys are ordered by, as a plain tuple: thousands are sorted much faster by it than by themselves."""
+        return (self.group, self.version, self.kind, self.namespace, self.name)
+
     def __str__(self) -> str:
         place = f"{self.namespace}/" if self.namespace else ""
         return f"{self.kind}/{place}{self.name}"

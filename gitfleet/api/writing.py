@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -44,7 +44,8 @@ def _writer_of_class(cls: Any) -> _Write:
         row = (item.path[-1], item.absent, _writer_of(item.type))
         sections.setdefault(item.path[:-1], []).append(row)
     if list(sections) == [()] and layout.document.identify is None and not layout.document.derived:
-        return _plain_writer(get, sections[()])
+        plain = _plain_writer(get, sections[()])
+        return lru_cache(maxsize=4096)(plain) if layout.document.shared else plain
     return _nested_writer(get, list(sections.items()), layout.document)
 
 

@@ -102,4 +102,4 @@ def _drop(entries: dict[Identity, InventoryEntry], operation: Release | Delete) 
 
 
 def _ordered(entries: dict[Identity, InventoryEntry]) -> Inventory:
-    return {entry.key: entry for entry in sorted(entries.values(), key=lambda e: e.key)}
+    return {entry.key: entry for entry in sorted(entries.values(), key=lambda e: e.key.order)}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gitfleet.api.objects import Manifest, ObjectKey
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.objects import Manifest
 from gitfleet.apply.claims import Claims, index_claims
 from gitfleet.apply.ledgers import Identity
 from gitfleet.apply.manifests import operation_for
@@ -70,10 +69,12 @@ def _contained(manifest: Manifest, work: Work, claims: Claims, failures: Failure
     )
 
 
-def _order(operation: Operation) -> tuple[int, int, ObjectKey, PlacementKey]:
-    wave = wave_of(operation.key.group, operation.key.kind)
+def _order(operation: Operation) -> tuple[int, int, tuple[str, ...], tuple[str, str]]:
+    """Deletions last but for releases; within a wave as keys and placements are ordered, which is slower to ask."""
+    key, placement = operation.key, (operation.placement.namespace, operation.placement.name)
+    wave = wave_of(key.group, key.kind)
     if isinstance(operation, Delete):
-        return (1, -wave, operation.key, operation.placement)
+        return (1, -wave, key.order, placement)
     if isinstance(operation, Release):
-        return (2, 0, operation.key, operation.placement)
-    return (0, wave, operation.key, operation.placement)
+        return (2, 0, key.order, placement)
+    return (0, wave, key.order, placement)

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from gitfleet.api.bindings import Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
-from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
+from gitfleet.api.conditions import Conditions, Status, condition_of, find_condition
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
@@ -229,14 +229,8 @@ def _conditions(binding: Binding, told: Sequence[_Told], now: datetime, keep: Se
         elif (old.status, old.reason, old.message) == (status, reason, message):
             after[type_] = old
             continue
-        after[type_] = Condition(
-            type=type_,
-            status=status,
-            reason=reason,
-            message=message,
-            last_transition_time=old.last_transition_time if old is not None and old.status == status else now,
-            observed_generation=binding.generation,
-        )
+        since = old.last_transition_time if old is not None and old.status == status else now
+        after[type_] = condition_of(type_, status, reason, message, since, binding.generation)
     others = [c for type_, c in after.items() if type_ not in _ORDER]
     return (*others, *(after[type_] for type_ in _ORDER if type_ in after))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.conditions import Condition, Status, find_condition, set_condition
+from gitfleet.api.conditions import Condition, Status, condition_of, find_condition, set_condition
 from gitfleet.model.rolling import RolloutRequest
 
 _STARTED = "Detected the new changes on the resources and started the rollout process"
@@ -47,11 +47,5 @@ def tell_rollout(binding: Binding, status: Status, now: datetime) -> Binding:
 
 def _rollout_condition(binding: Binding, status: Status, now: datetime) -> Condition:
     started = status is Status.TRUE
-    return Condition(
-        type="RolloutStarted",
-        status=status,
-        reason="RolloutStarted" if started else "RolloutNotStartedYet",
-        message=_STARTED if started else _NOT_STARTED,
-        last_transition_time=now,
-        observed_generation=binding.generation,
-    )
+    reason, message = ("RolloutStarted", _STARTED) if started else ("RolloutNotStartedYet", _NOT_STARTED)
+    return condition_of("RolloutStarted", status, reason, message, now, binding.generation)

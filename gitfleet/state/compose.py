@@ -374,7 +374,7 @@ def _inventory(files: _Files, cluster: str, old: Inventory | None, new: Inventor
     kind = _Shards(
         folder=paths.inventory_folder(cluster),
         address=inventory_address,
-        order=lambda entry: (entry.placement, entry.key),
+        order=lambda entry: (entry.placement.namespace, entry.placement.name, entry.key.order),
         render=lambda entries: inventory_bytes(cluster, map(inventory_line, entries)),
     )
     _rewrite(files, kind, (old or {}).values(), (new or {}).values())

@@ -48,6 +48,10 @@ class ClusterStory(NamedTuple):
     steps: tuple[ClusterStep, ...]
 
 
+_Told = dict[tuple[int, ...], tuple[ClusterStep, ...]]
+"""Steps by what they follow from, within one placement: a generation and which condition values (most are shared)."""
+
+
 def placement_conditions(record: PlacementRecord, *, scheduled: Condition, now: datetime) -> PlacementRecord:
     """The record with all conditions of its placement told anew; the very same record when nothing changed.
 
@@ -87,10 +91,11 @@ def cluster_stories(record: PlacementRecord) -> tuple[ClusterStory, ...]:
     were decided on but have no binding yet."""
     active = {binding.cluster: binding for binding in record.bindings if is_active(binding)}
     chosen = set(active) | {decision.cluster for decision in record.decisions if decision.selected}
-    return tuple(_story(record, name, active.get(name)) for name in sorted(chosen))
+    told: _Told = {}
+    return tuple(_story(record, name, active.get(name), told) for name in sorted(chosen))
 
 
-def _story(record: PlacementRecord, cluster: str, binding: Binding | None) -> ClusterStory:
+def _story(record: PlacementRecord, cluster: str, binding: Binding | None, told: _Told) -> ClusterStory:
     if binding is None:
         return ClusterStory(cluster, None, (_unknown(ROLLOUT_STARTED),))
     latest = record.latest_resources
@@ -101,7 +106,11 @@ def _story(record: PlacementRecord, cluster: str, binding: Binding | None) -> Cl
             return ClusterStory(cluster, binding, (_unknown(ROLLOUT_STARTED),))
         held = ClusterStep(ROLLOUT_STARTED, Status.FALSE, *BLOCKED, started.last_transition_time)
         return ClusterStory(cluster, binding, (held,))
-    return ClusterStory(cluster, binding, tuple(_binding_steps(record, binding)))
+    same = (binding.generation, *map(id, binding.conditions))
+    steps = told.get(same)
+    if steps is None:
+        steps = told[same] = tuple(_binding_steps(record, binding))
+    return ClusterStory(cluster, binding, steps)
 
 
 def _binding_steps(record: PlacementRecord, binding: Binding) -> list[ClusterStep]:

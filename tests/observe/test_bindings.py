@@ -279,3 +279,9 @@ def test_a_plan_alone_is_no_news() -> None:
     assert told(gone)[3:] == [("Applied", "False", "ApplyInProgress")]
     not_observed = kept(DEPLOYMENT, code="NotObserved", reason="was not looked at", live=None)
     assert observed(well, work(DEPLOYMENT), [not_observed], [], T2) is well
+
+
+def test_clusters_that_say_the_same_share_their_conditions() -> None:
+    one, other = (observed(binding(cluster=name), work(CM, cluster=name), [kept(CM)], [], T1) for name in ("c1", "c2"))
+    assert len(one.conditions) == 5
+    assert [a is b for a, b in zip(one.conditions[1:], other.conditions[1:], strict=True)] == [True] * 4
