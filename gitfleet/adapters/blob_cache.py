@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sqlite3
 import threading
 import zlib
@@ -16,6 +17,7 @@ _FORMAT = 1
 _BUSY_SECONDS = 5.0
 _KEPT_AFTER_EVICTION = 0.9
 _LARGEST_SHARE = 0.25
+_SUFFIXES = ("", "-wal", "-shm")
 _SCHEMA = """
 CREATE TABLE entries (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, crc INTEGER NOT NULL, value BLOB NOT NULL);
 CREATE TABLE total (bytes INTEGER NOT NULL);
@@ -94,7 +96,7 @@ class SqliteBlobCache:
 
     def _open(self) -> sqlite3.Connection:
         if self._database is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._keep_private()
             # autocommit (isolation_level None): transactions are begun where they are meant.
             database = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
@@ -106,6 +108,17 @@ class SqliteBlobCache:
                 raise
             self._database = database
         return self._database
+
+    def _keep_private(self) -> None:
+        """Nobody else may read the folder and the files: they hold what Secrets say. SQLite gives -wal and -shm the
+        rights of the file itself."""
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        files = [self._path.with_name(self._path.name + suffix) for suffix in _SUFFIXES]
+        for path, rights in ((self._path.parent, 0o700), *((file, 0o600) for file in files)):
+            with suppress(FileNotFoundError, PermissionError):  # somebody else's folder, such as /tmp, stays as it is
+                if path.stat().st_mode & 0o077:
+                    path.chmod(rights)
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         with suppress(sqlite3.OperationalError):  # somebody else may be making the very same tables
@@ -131,7 +144,7 @@ class SqliteBlobCache:
         )
         self._close()
         if not passing:
-            for suffix in ("", "-wal", "-shm"):
+            for suffix in _SUFFIXES:
                 with suppress(OSError):
                     self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
 

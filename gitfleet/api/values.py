@@ -19,6 +19,7 @@ from gitfleet.formats.times import read_time, time_text
 _DNS_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _DNS_SUBDOMAIN: Final = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
 _NAMESPACE: Final = re.compile(_DNS_LABEL)
+_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _NAME_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
@@ -26,6 +27,22 @@ _LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0
 def is_dns_subdomain(text: str, longest: int = 253) -> bool:
     """Kubernetes' DNS-1123 subdomain: what most objects' names are."""
     return len(text) <= longest and _DNS_SUBDOMAIN.fullmatch(text) is not None
+
+
+def is_object_name(text: str) -> bool:
+    """What can be the name of an object of any kind: one segment of an API server's path (Kubernetes'
+    ValidatePathSegmentName), and characters that can be printed."""
+    return 0 < len(text) <= 253 and text not in (".", "..") and not set("/%") & set(text) and text.isprintable()
+
+
+def is_kind_name(text: str) -> bool:
+    """What can be the name of a kind: a letter, then letters and digits."""
+    return _KIND.fullmatch(text) is not None
+
+
+def is_namespace_name(text: str) -> bool:
+    """Kubernetes' DNS-1123 label: what a namespace's name is."""
+    return len(text) <= 63 and _NAMESPACE.fullmatch(text) is not None
 
 
 def is_qualified_name(text: str) -> bool:
@@ -76,9 +93,7 @@ _LABEL_TEXT: Final = "is not a valid label value; use at most 63 letters, digits
 
 ObjectName = Annotated[str, _unless(is_dns_subdomain, _OBJECT_NAME)]
 ShortName = Annotated[str, _unless(lambda text: is_dns_subdomain(text, 63), _SHORT_NAME)]
-NamespaceName = Annotated[
-    str, _unless(lambda text: len(text) <= 63 and _NAMESPACE.fullmatch(text) is not None, _NAMESPACE_NAME)
-]
+NamespaceName = Annotated[str, _unless(is_namespace_name, _NAMESPACE_NAME)]
 LabelKey = Annotated[str, _unless(is_qualified_name, _LABEL_KEY)]
 LabelValue = Annotated[str, _unless(is_label_value, _LABEL_TEXT)]
 SelectorValue = Annotated[str, Accept(_number_as_text), _unless(is_label_value, _LABEL_TEXT)]

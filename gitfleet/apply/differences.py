@@ -118,9 +118,14 @@ def _without_ignored(entries: JsonObject) -> JsonObject:
 
 def _decoded(body: JsonObject) -> JsonObject:
     """A Secret with its bytes as latin-1 text, whichever way they were written."""
-    plain = {key: _unbase64(value) for key, value in (body.get("data") or {}).items()}
-    written = {key: str(value).encode().decode("latin-1") for key, value in (body.get("stringData") or {}).items()}
+    plain = {key: _unbase64(value) for key, value in _mapping(body.get("data")).items()}
+    written = {key: str(value).encode().decode("latin-1") for key, value in _mapping(body.get("stringData")).items()}
     return {**{k: v for k, v in body.items() if k != "stringData"}, "data": {**plain, **written}}
+
+
+def _mapping(value: JsonValue) -> JsonObject:
+    """A mapping, and an empty one for anything else: an API server refuses a Secret with it."""
+    return value if isinstance(value, Mapping) else {}
 
 
 def _unbase64(value: JsonValue) -> str:

@@ -21,6 +21,7 @@ from gitfleet.cli.messages import say
 from gitfleet.errors import GitfleetError
 
 _LAST_SECONDS = 0.5
+_LONGEST_ARGUMENT = 100
 COMPLETION = "_GITFLEET_COMPLETE"
 """What a shell sets to ask for completions (click's convention)."""
 EXIT_FAULT, EXIT_UNEXPECTED, EXIT_USAGE, EXIT_INTERRUPTED = 1, 3, 64, 130
@@ -54,11 +55,11 @@ def run(arguments: list[str]) -> int:
     try:
         outcome = app.main(args=arguments, prog_name="gitfleet", complete_var=COMPLETION, standalone_mode=False)
     except click.UsageError as error:
-        say(f"error: {_sentence(error.format_message())}")
+        say(f"error: {_sentence(_shortened(error.format_message(), arguments))}")
         say(f"hint: `{error.ctx.command_path if error.ctx else 'gitfleet'} --help` shows what there is")
         return EXIT_USAGE
     except click.ClickException as error:
-        say(f"error: {_sentence(error.format_message())}")
+        say(f"error: {_sentence(_shortened(error.format_message(), arguments))}")
         return EXIT_FAULT
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -70,9 +71,9 @@ def run(arguments: list[str]) -> int:
         _let_stdout_go()
         return 0
     except GitfleetError as error:
-        say(f"error: {error}")
+        say(f"error: {_shortened(str(error), arguments)}")
         if error.hint:
-            say(f"hint: {error.hint}")
+            say(f"hint: {_shortened(error.hint, arguments)}")
         return EXIT_FAULT
     except Exception as error:  # a defect of ours: say where the report is instead of showing a traceback
         say(f"unexpected error: {type(error).__name__}: {error}")
@@ -90,6 +91,15 @@ def saved_report(arguments: list[str]) -> Path:
     with tempfile.NamedTemporaryFile("w", prefix="gitfleet-report-", suffix=".txt", delete=False) as file:
         file.write(f"gitfleet {__version__} {arguments[:1]}\n\n{traceback.format_exc()}")
     return Path(file.name)
+
+
+def _shortened(text: str, arguments: list[str]) -> str:
+    """The text with no argument repeated beyond its first characters."""
+    for given in arguments:
+        for argument in (given, given.partition("=")[2]):
+            if len(argument) > _LONGEST_ARGUMENT:
+                text = text.replace(argument, f"{argument[:_LONGEST_ARGUMENT]}…")
+    return text
 
 
 def _sentence(text: str) -> str:

@@ -37,8 +37,11 @@ def render(out: Path, rev: str | None, settings: Settings) -> None:
     with wiring.open_workspace(settings, clusters="recorded") as workspace:
         files = workspace.rendered_files(rev)
     try:
+        home = out.resolve()
         for path, content in files.items():
-            target = out / path
+            target = (home / path).resolve()
+            if not target.is_relative_to(home):
+                raise BadInput(f"{path} lies outside of {out} and is not written")
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
     except OSError as error:

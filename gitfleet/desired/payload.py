@@ -11,7 +11,7 @@ from typing import Any
 from gitfleet.api import Break
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
-from gitfleet.api.values import is_dns_subdomain
+from gitfleet.api.values import is_kind_name, is_namespace_name, is_object_name
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 
@@ -19,6 +19,8 @@ from gitfleet.formats.kinds import BUILT_IN_KINDS
 def read_manifest(body: JsonObject, origin: Origin) -> tuple[Manifest | None, list[Break]]:
     """The manifest, or every break; `body` has a string apiVersion and kind."""
     breaks = _metadata_breaks(body.get("metadata"))
+    if not is_kind_name(body["kind"]):
+        breaks.append((("kind",), "cannot be the name of a kind; use a letter and then letters and digits"))
     if body["kind"] == "List":
         breaks.append((("kind",), "lists are not read; write the items as documents of their own"))
     if breaks:
@@ -53,12 +55,12 @@ def _metadata_breaks(metadata: Any) -> list[Break]:
         breaks.append((("metadata", "generateName"), "makes a new object each time; give metadata.name instead"))
     elif not isinstance(name, str):
         breaks.append((("metadata", "name"), "must be a string; add it, or put it in quotes"))
-    elif not name or "/" in name or "%" in name or name in (".", "..") or len(name) > 253:
+    elif not is_object_name(name):
         breaks.append((("metadata", "name"), "cannot be an object's name; use letters, digits, dashes and dots"))
     namespace = metadata.get("namespace")
     if namespace is not None and not isinstance(namespace, str):
         breaks.append((("metadata", "namespace"), "must be a string; put it in quotes"))
-    elif namespace is not None and not _is_namespace(namespace):
+    elif namespace and not is_namespace_name(namespace):
         breaks.append((("metadata", "namespace"), "must be lower-case letters, digits and dashes; correct it"))
     for field in ("labels", "annotations"):
         breaks += _text_breaks(field, metadata.get(field))
@@ -75,7 +77,3 @@ def _text_breaks(field: str, values: Any) -> list[Break]:
         for name, value in values.items()
         if not isinstance(value, str)
     ]
-
-
-def _is_namespace(text: str) -> bool:
-    return not text or (is_dns_subdomain(text, 63) and "." not in text)

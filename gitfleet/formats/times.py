@@ -23,8 +23,7 @@ def read_time(text: Any) -> datetime:
 @lru_cache(maxsize=8192)
 def time_text(moment: datetime) -> str:
     """To the second as metav1.Time, with microseconds (metav1.MicroTime) only where there are any."""
-    utc = moment.astimezone(UTC)
-    return utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if utc.microsecond else "%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
 
 
 _WRONG: Final = 'must be a time such as "2026-01-31T12:00:00Z"; correct it'

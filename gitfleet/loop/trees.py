@@ -23,7 +23,16 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.settings import Limits
-from gitfleet.state import CACHED_FORM, ParsedStateFile, assemble_state, cached_form, is_state_file, parse_state_file
+from gitfleet.state import (
+    CACHED_FORM,
+    ParsedStateFile,
+    assemble_state,
+    cached_form,
+    is_state_file,
+    parse_state_file,
+    state_file_kind,
+    too_large,
+)
 
 _Entry = TypeVar("_Entry")
 _BATCH: Final = 2000
@@ -235,15 +244,23 @@ class StateTrees:
 
     def _parse(self, files: Collection[tuple[str, str]]) -> dict[tuple[str, str], ParsedStateFile]:
         """What (path, blob) pairs say, from the cache where it has them."""
-        keys = {oid: f"{CACHED_FORM}:{oid}" for _, oid in files}
-        kept = self._cache.get_many(keys.values()) if self._cache is not None else {}
-        contents = {oid: kept[key] for oid, key in keys.items() if key in kept}
-        read = self._repo.read_blobs(keys.keys() - contents.keys(), limit=16 * self._limits.file_bytes)
-        forms = {oid: cached_form(path, read[oid]) for path, oid in files if self._cache is not None and oid in read}
+        keys = {(path, oid): f"{CACHED_FORM}:{state_file_kind(path)}:{oid}" for path, oid in files}
+        kept = self._cache.get_many(set(keys.values())) if self._cache is not None else {}
+        missing = {oid for (_, oid), key in keys.items() if key not in kept}
+        limit = 16 * self._limits.file_bytes
+        read = self._repo.read_blobs(missing, limit=limit)
+        fresh: dict[str, bytes] = {}
+        parsed: dict[tuple[str, str], ParsedStateFile] = {}
+        for (path, oid), key in keys.items():
+            content = kept.get(key, read.get(oid))
+            if content is None:
+                raise too_large(path, limit)
+            if key not in kept and self._cache is not None and (form := cached_form(path, content)) is not None:
+                fresh[key] = content = form
+            parsed[path, oid] = parse_state_file(path, content)
         if self._cache is not None:
-            self._cache.put_many({keys[oid]: form for oid, form in forms.items() if form is not None})
-        contents |= {oid: forms.get(oid) or content for oid, content in read.items()}
-        return {(path, oid): parse_state_file(path, contents[oid]) for path, oid in files}
+            self._cache.put_many(fresh)
+        return parsed
 
     def _restored(self, state: FleetState) -> FleetState:
         used = {key: snapshots_in_use(record) for key, record in state.placements.items()}

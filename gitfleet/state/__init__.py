@@ -23,6 +23,8 @@ from gitfleet.state.read import (
     cached_form,
     is_state_file,
     parse_state_file,
+    state_file_kind,
+    too_large,
     wanted_files,
 )
 from gitfleet.state.reader import StateReader, StateSource
@@ -58,6 +60,8 @@ __all__ = [
     "present",
     "read_state",
     "resource_snapshot_object",
+    "state_file_kind",
     "summary_of",
+    "too_large",
     "wanted_files",
 ]

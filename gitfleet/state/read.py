@@ -109,7 +109,7 @@ _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
 
 
 _IN_LINES: Final = ("bindings", "inventory")
-CACHED_FORM: Final = "state-1"
+CACHED_FORM: Final = "state-2"
 """Names the cached form in the keys of a cache: another form, another name."""
 _CACHED: Final = b"\x00"
 """What a cached form begins with, and no YAML does."""
@@ -132,6 +132,13 @@ def is_state_file(path: str) -> bool:
 def wanted_files(listing: Iterable[str]) -> tuple[str, ...]:
     """The paths of a listing whose content is needed."""
     return tuple(path for path in listing if is_state_file(path))
+
+
+def too_large(path: str, limit: int) -> BadInput:
+    """What is said of a file that is too large to be read."""
+    return BadInput(
+        f"the state branch's file {path} is larger than {limit // 2**20} MiB, and is not read for that", hint=HINT
+    )
 
 
 def cached_form(path: str, content: bytes) -> bytes | None:

@@ -11,11 +11,10 @@ from typing import Final, Protocol
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementKey
-from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.assemble import assemble_state
-from gitfleet.state.read import HINT, ParsedStateFile, PlacementFile, is_state_file, parse_state_file
+from gitfleet.state.read import ParsedStateFile, PlacementFile, is_state_file, parse_state_file, too_large
 from gitfleet.state.shapes.ledgers import FleetHead
 from gitfleet.state.shapes.summaries import summary_of
 
@@ -91,7 +90,7 @@ class StateReader:
     def text(self, path: str) -> str:
         """One file of the branch as text, "" when it is not there."""
         blob = self._listing(path).get(path)
-        return "" if blob is None else self._contents([blob])[blob].decode()
+        return "" if blob is None else self._contents({path: blob})[blob].decode()
 
     def _record(self, key: PlacementKey) -> PlacementRecord:
         folders = (paths.bindings_folder(key), paths.resources_folder(key), paths.policies_folder(key))
@@ -110,7 +109,7 @@ class StateReader:
         listing = {path: oid for path, oid in self._listing(part).items() if is_state_file(path)}
         if wanted:
             listing = {path: oid for path, oid in listing.items() if path.endswith(wanted)}
-        contents = self._contents(listing.values())
+        contents = self._contents(listing)
         return {path: parse_state_file(path, contents[oid]) for path, oid in listing.items()}
 
     def _listing(self, part: str) -> dict[str, str]:
@@ -120,12 +119,10 @@ class StateReader:
         found = self.source.list_tree(self.commit, folder)
         return {path: blob.oid for path, blob in found.items() if path == part or part in ("", f"{folder}/")}
 
-    def _contents(self, oids: Iterable[str]) -> Mapping[str, bytes]:
-        wanted = set(oids)
-        found = self.source.read_blobs(wanted, limit=_LARGEST_BYTES) if wanted else {}
-        if len(found) < len(wanted):
-            limit = f"{_LARGEST_BYTES // 2**20} MiB"
-            raise BadInput(f"the state branch holds a file of more than {limit}, which is not read", hint=HINT)
+    def _contents(self, listing: Mapping[str, str]) -> Mapping[str, bytes]:
+        found = self.source.read_blobs(set(listing.values()), limit=_LARGEST_BYTES) if listing else {}
+        if larger := sorted(path for path, oid in listing.items() if oid not in found):
+            raise too_large(larger[0], _LARGEST_BYTES)
         return found
 
 

@@ -107,6 +107,25 @@ metadata: {name: "system:..:x", namespace: web}
     assert all(out in path.parents for path in tmp_path.rglob("*-*.yaml") if fleet not in path.parents)
 
 
+@pytest.mark.parametrize("path", ["../escaped.yaml", "a/../../escaped.yaml", "/escaped.yaml", "link/escaped.yaml"])
+def test_nothing_is_written_outside_of_the_folder(
+    gitfleet: Shell, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Whatever the paths are: names are checked where they are read, and here again."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    def files(self: object, revision: str | None) -> dict[str, bytes]:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "link").symlink_to(elsewhere)
+        return {path.replace("/escaped", f"{tmp_path}/escaped", path.startswith("/")): b"x"}
+
+    monkeypatch.setattr("gitfleet.loop.workspace.Workspace.rendered_files", files)
+    ended = gitfleet("render", fleet, "--out", tmp_path / "out")
+    assert (ended.code, "lies outside of" in ended.err) == (1, True)
+    assert not list(tmp_path.rglob("*escaped*"))
+
+
 def test_schema(gitfleet: Shell) -> None:
     kinds = gitfleet("schema").out.split()
     document = json.loads(gitfleet("schema", "clusterresourceplacement").out)

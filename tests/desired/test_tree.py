@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
@@ -173,6 +175,25 @@ def test_envelopes_are_payload_wherever_they_stand() -> None:
     )
     desired = read({"placements/e.yaml": envelope})
     assert (desired.faults, [str(manifest.key) for manifest in desired.payload]) == ((), ["ClusterResourceEnvelope/e"])
+
+
+@pytest.mark.parametrize("kind", ["/../../../../EVIL", "A/B", "..", "A.b", "A b", "1A", "A%2f"])
+def test_a_kind_that_no_kind_can_have_is_a_fault(kind: str) -> None:
+    desired = read({"resources/a.yaml": CONFIG_MAP.replace("ConfigMap", f'"{kind}"')})
+    (fault,) = desired.faults
+    assert (fault.line, fault.field, desired.payload) == (2, "kind", ())
+    assert fault.message == "cannot be the name of a kind; use a letter and then letters and digits"
+
+
+@pytest.mark.parametrize("name", ["/../../evil", "..", ".", "a/b", "a%2f", "a\\0b", "a\\nb", "\\ud800", "x" * 254])
+@pytest.mark.parametrize("field", ["name", "namespace"])
+def test_a_name_that_no_object_can_have_is_a_fault(field: str, name: str) -> None:
+    metadata = {"name": "a", "namespace": "shop"} | {field: name}
+    quoted = ", ".join(f'{key}: "{value}"' for key, value in metadata.items())
+    desired = read({"resources/a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{{quoted}}}\n"})
+    assert desired.payload == ()
+    assert {fault.line for fault in desired.faults} <= {1, 3}
+    assert desired.faults
 
 
 def test_workload_rollouts_are_kept_as_written() -> None:

@@ -100,3 +100,8 @@ def test_a_percentage_is_rounded_up(percent: int, total: int) -> None:
     number = scaled(f"{percent}%", total)
     assert (number - 1) * 100 < percent * total <= number * 100
     assert is_zero(f"{percent}%") == (percent == 0)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000001Z", "9999-12-31T23:59:59Z"])
+def test_the_first_and_the_last_year_keep_their_digits(text: str) -> None:
+    assert time_text(read_time(text)) == text

@@ -12,6 +12,7 @@ import pytest
 from gitfleet import desired
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.api.placements import PlacementKey
+from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.loop.trees import DesiredTrees, StateTrees, snapshots_in_use
 from gitfleet.model.state import FleetState
@@ -195,6 +196,30 @@ def test_a_restart_in_the_middle_of_a_rollout_restores_every_snapshot_in_use() -
     for cluster in ("eu-1", "us-1"):
         body = world.live(cluster, "ConfigMap", "a")
         assert body is not None and body["data"] == {"k": "3"}
+
+
+def test_a_state_file_over_the_limit_is_named(repo: CountingRepo) -> None:
+    files = {"fleet.yaml": f"a: {'x' * (1 << 20)}\n"}
+    head = repo.commit_files("gitfleet/state", files, MOMENT)
+    trees = StateTrees(repo, DesiredTrees(repo, MemoryCache(), Limits()), replace(Limits(), file_bytes=1 << 16))
+    with pytest.raises(BadInput, match=r"^the state branch's file fleet\.yaml is larger than 1 MiB") as refused:
+        trees.at(head)
+    assert "git revert" in str(refused.value.hint)
+
+
+def test_one_blob_at_paths_of_several_kinds_is_read_as_what_each_path_says(repo: CountingRepo) -> None:
+    cluster = compose_state(FleetState(), small_fleet()).write["clusters/eu-1.yaml"]
+    said: set[str] = set()
+    for cache in (None, MemoryCache()):
+        for path in ("bindings/web/all.yaml", "snapshots/policies/web/1.yaml"):
+            files = {"clusters/eu-1.yaml": cluster, path: cluster}
+            head = repo.commit_files(f"state-of-{path[:5]}", files, MOMENT)
+            for _ in range(2):
+                trees = StateTrees(repo, DesiredTrees(repo, MemoryCache(), Limits()), Limits(), cache)
+                with pytest.raises(BadInput) as refused:
+                    trees.at(head)
+                said.add(str(refused.value))
+    assert len(said) == 2
 
 
 def test_a_state_that_was_read_once_is_read_from_the_cache_but_for_files_of_many_entries(repo: CountingRepo) -> None:

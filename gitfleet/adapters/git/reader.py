@@ -56,6 +56,11 @@ class GitReader:
         if names.is_abbreviated_id(name):
             found = self._commit_of(f"{BRANCHES}{name}") or self._commit_of(name)
         else:
+            if any(sign in revision for sign in ("~", "^", "@{")):
+                raise BadInput(
+                    f"{revision[:80]!r} counts from another revision, which is not read here.",
+                    hint="Give a branch, a tag or a commit id: `git rev-parse` prints the id of any revision.",
+                )
             names.check_branch(revision)
             found = None if revision == "HEAD" else self._commit_of(f"{BRANCHES}{name}")
         if found is None:
@@ -63,7 +68,7 @@ class GitReader:
             source, target = ("HEAD", _REMOTE_HEAD) if revision == "HEAD" else (tag, tag)
             found = self._commit_of(target) if self._connection.fetch_ref(source, target) else None
         if found is None:
-            message = f"{self._connection.shown} has no branch, tag or commit {revision!r}."
+            message = f"{self._connection.shown} has no branch, tag or commit {revision[:80]!r}."
             raise BadInput(message, hint="Give a branch, a tag or a commit id.")
         return found
 

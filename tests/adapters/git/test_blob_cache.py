@@ -117,3 +117,20 @@ def test_threads_and_processes_share_one_file(tmp_path: Path) -> None:
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         held, total = database.execute("SELECT sum(length(value)), (SELECT bytes FROM total) FROM entries").fetchone()
     assert held == total <= 200_000
+
+
+def test_nobody_else_can_read_the_folder_and_the_files(tmp_path: Path) -> None:
+    """They hold what Secrets say; a folder of an earlier version is narrowed."""
+    for folder in (tmp_path / "new", tmp_path / "old"):
+        path = folder / "cache.db"
+        if folder.name == "old":
+            folder.mkdir(mode=0o755)
+            with sqlite3.connect(path) as database:
+                database.execute("PRAGMA journal_mode = WAL")
+            path.chmod(0o644)
+        cache = SqliteBlobCache(path)
+        cache.put_many({"a": b"1"})
+        rights = {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
+        assert rights == {"cache.db": 0o600, "cache.db-wal": 0o600, "cache.db-shm": 0o600}
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert SqliteBlobCache(path).get_many(["a"]) == {"a": b"1"}
