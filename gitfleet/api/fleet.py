@@ -119,6 +119,12 @@ class FleetConfig:
     mass_delete_max_percent: Annotated[_Percent, At("spec", "massDelete", "maxPercent")] = 30
     """When one commit removes so much that a person must approve it (decision D25)."""
     mass_delete_min_clusters: Annotated[_Count, At("spec", "massDelete", "minClusters")] = 5
+    mass_delete_min_objects: Annotated[_Count, At("spec", "massDelete", "minObjects")] = 20
+    """From how many objects of one placement on the same is asked (decision D31)."""
+    rollout_unreachable: Annotated[str, OneOf("Skip", "Wait"), At("spec", "rollout", "unreachable")] = "Skip"
+    """Whether a rollout goes on beside a cluster that cannot be reached (decision D32)."""
+    policy: JsonObject = field(default_factory=dict)
+    """What may be placed where (decision D37)."""
     freeze_windows: tuple[FreezeWindow, ...] = ()
     health_checks: tuple[HealthCheck, ...] = ()
     ignore_differences: tuple[IgnoreDifferences, ...] = ()
@@ -144,8 +150,8 @@ class FleetConfig:
 
 _NOT_ACTED_ON: Final = frozenset(
     {
-        "rendered", "approvals", "massDelete", "freezeWindows", "healthChecks", "ignoreDifferences", "notifications",
-        "stateHistory",
+        "rendered", "approvals", "massDelete", "rollout", "policy", "freezeWindows", "healthChecks",
+        "ignoreDifferences", "notifications", "stateHistory",
     }
 )  # fmt: skip
 """Settings that are read, and that this version does nothing with."""

@@ -186,7 +186,8 @@ def _class_schema(layout: Layout, cls: Any, profile: Profile) -> CoreSchema:
 def _shared(cls: Any, item: Any, read_item: Any, info: Any) -> Any:
     """A value that was read before in the same call, by what its mapping holds."""
     try:
-        key = (cls, *item.items())
+        # The types too: 1 == True, and only one of them may be what the field takes.
+        key = (cls, *item.items(), *map(type, item.values()))
         found = info.context.get(key)
     except (AttributeError, TypeError):  # no mapping, or one that holds others
         return read_item(item)

@@ -6,9 +6,6 @@ from typing import Final
 
 from gitfleet.api.kinds import KINDS
 
-ENVELOPES: Final = frozenset({"ClusterResourceEnvelope", "ResourceEnvelope"})
-"""KubeFleet's kinds that are payload wherever they stand."""
-
 WRITTEN_BY_GITFLEET: Final = frozenset(
     {
         "ClusterResourceOverrideSnapshot",

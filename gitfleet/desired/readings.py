@@ -16,9 +16,10 @@ from gitfleet.api.kinds import KINDS, Kind, Place, watched_kinds
 from gitfleet.api.objects import JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, NamespacedName
-from gitfleet.desired.kinds import ENVELOPES, ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
+from gitfleet.desired.kinds import ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
+from gitfleet.formats.kinds import is_envelope_kind
 from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
 from gitfleet.formats.yaml_scalars import shown
 
@@ -157,7 +158,7 @@ def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
     if missing:
         return _Found(label=label, breaks=missing)
     group, _, version = str(api_version).rpartition("/")
-    if is_payload_path(path) or (group == PLACEMENT_GROUP and name in ENVELOPES):
+    if is_payload_path(path) or is_envelope_kind(group, str(name)):
         return _read_payload(value, origin, label)
     if is_our_group(group):
         return _read_ours(value, origin, label, version)

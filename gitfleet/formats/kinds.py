@@ -203,3 +203,8 @@ def is_selectable(group: str, kind: str) -> bool:
         return False
     row = BUILT_IN_KINDS.get((group, kind))
     return group not in _FLEET_GROUPS if row is None else row.selectable
+
+
+def is_envelope_kind(group: str, kind: str) -> bool:
+    """Whether objects of a kind are KubeFleet's envelopes: payload wherever they stand."""
+    return group in _FLEET_GROUPS and (group, kind) in BUILT_IN_KINDS

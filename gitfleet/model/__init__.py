@@ -1,8 +1,7 @@
 """Frozen values in Kubernetes' and KubeFleet's own terms, and the few pure rules that belong to one value alone
 (label selectors, quantities, conditions). No package's decision lives here, and nothing here does I/O or reads a clock.
 
-Read in this order: `objects` (what a Kubernetes object is to us), `clusters`, `placements`, `overrides`, `staged`,
-`fleet` (what people write), `desired` (all of it at one commit), `snapshots`, `bindings`, `inventory`, `conditions`
-(what we decide and remember), `observations` (what clusters answer), `operations` (what is to be done), `state` (all
-that the state branch holds).
+What stands in a file is declared in `api`. Read in this order: `desired` (all that people want at one commit), `state`
+(all that the state branch holds), `observations` (what clusters answer), `scheduling`, `works` and `rolling` (what is
+decided), `operations` (what is to be done), `decisions` (all of one reconcile), `failures` (what could not be decided).
 """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, BindingState, is_active
 from gitfleet.api.values import IntOrPercent
+from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.budgets import Budget
 from gitfleet.rollout.candidates import Classes
@@ -17,8 +18,7 @@ _NAMED = 3
 
 def names(clusters: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b, c and 7 more`."""
-    shown = [*clusters[:_NAMED], *([f"{len(clusters) - _NAMED} more"] if len(clusters) > _NAMED else [])]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    return named_briefly(clusters, _NAMED)
 
 
 def failed_update(binding: Binding, change: str) -> str:
@@ -58,7 +58,7 @@ def held_bind(request: RolloutRequest, classes: Classes, limits: Budget, first: 
     state = f"{held} {'cluster has' if held == 1 else 'clusters have'} the resources and at most {most} may"
     if first:
         return f"{state}: {limit} lets {names(first)} go first"
-    going = [b.cluster for b in request.bindings if b.state is BindingState.UNSCHEDULED or b.deleting is not None]
+    going = [b.cluster for b in request.bindings if not is_active(b)]
     until = f" until {names(going)} {_are(len(going))} cleared" if going else ""
     return f"{state}: {limit} allows no further cluster{until}"
 

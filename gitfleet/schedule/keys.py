@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from hashlib import sha256
 from typing import TypeAlias
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.model.scheduling import SchedulingRequest
@@ -60,11 +60,7 @@ def digest_bindings(bindings: tuple[Binding, ...]) -> bytes:
     Those matter to an answer only together with a change that is in the key anyway: a given-up binding is taken up
     again when its cluster is picked anew, and Scheduled goes before Bound when fewer clusters are wanted.
     """
-    held = [
-        f"{binding.cluster} {binding.policy_snapshot}"
-        for binding in bindings
-        if binding.deleting is None and binding.state is not BindingState.UNSCHEDULED
-    ]
+    held = [f"{binding.cluster} {binding.policy_snapshot}" for binding in bindings if is_active(binding)]
     return sha256("\n".join(sorted(held)).encode()).digest()
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfleet import rollout, schedule
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput
@@ -82,7 +82,7 @@ def _rolled_out(record: PlacementRecord, binding: Binding | None, held: str | No
         return {**nothing, "waiting": []}
     mine = replace(record, bindings=(binding,))
     waiting = [held] if held else [] if move else list(rollout.waiting_for(mine))
-    picked = binding.state is not BindingState.UNSCHEDULED and binding.deleting is None
+    picked = is_active(binding)
     return {
         "state": str(binding.state),
         "resourceSnapshot": binding.resource_snapshot,

@@ -10,7 +10,7 @@ from typing import Any
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.faults import Fault
-from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.masking import masked_object
 from gitfleet.formats.yaml_writer import yaml_text
@@ -19,6 +19,7 @@ from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, R
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.status import object_reference
 from gitfleet.views.plan_moves import moves_document
 
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
@@ -104,17 +105,6 @@ def has_changes(document: Mapping[str, Any]) -> bool:
     return moves or any(summary[action] for action in ("create", "update", "delete"))
 
 
-def object_document(key: ObjectKey) -> dict[str, Any]:
-    """group, version, kind, namespace (null = cluster-scoped), name."""
-    return {
-        "group": key.group,
-        "version": key.version,
-        "kind": key.kind,
-        "namespace": key.namespace or None,
-        "name": key.name,
-    }
-
-
 def diff_of(operation: Operation) -> str:
     """A unified YAML diff of what the manifest changes in the live object; values of Secrets are masked on both
     sides."""
@@ -153,14 +143,14 @@ def _placement(
             "reason": scheduled.reason if scheduled else "SchedulePending",
             "message": scheduled.message if scheduled else "",
         },
-        "selectedResources": [object_document(d.key) for d in resources.documents] if resources else [],
+        "selectedResources": [object_reference(d.key) for d in resources.documents] if resources else [],
         "clusters": _clusters(record, before),
         "rollout": _rollout(record, plan),
         "operations": [
             {
                 "clusterName": operation.cluster,
                 "action": action_of(operation),
-                "object": object_document(operation.key),
+                "object": object_reference(operation.key),
                 "reason": operation.reason,
                 "diff": diff_of(operation),
             }

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.api.bindings import BindingState
+from gitfleet.api.bindings import is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementKey, PlacementType
+from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import FleetState, PlacementRecord
 
 _MOST_NAMED: Final = 3
@@ -35,7 +36,7 @@ def moves_sentence(moves: Mapping[str, Any]) -> str:
 def _picked(record: PlacementRecord | None) -> set[str]:
     if record is None:
         return set()
-    return {b.cluster for b in record.bindings if b.state is not BindingState.UNSCHEDULED and b.deleting is None}
+    return {binding.cluster for binding in record.bindings if is_active(binding)}
 
 
 def _causes(
@@ -108,10 +109,7 @@ def _taints_changed(old: MemberCluster, new: MemberCluster | None) -> bool:
 
 
 def _names(clusters: Iterable[str]) -> str:
-    found = list(clusters)
-    rest = len(found) - _MOST_NAMED
-    shown = [*found[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    return named_briefly(list(clusters), _MOST_NAMED)
 
 
 def _verb(clusters: Collection[str], one: str, many: str) -> str:

@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.api.objects import Manifest, key_of
-from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.kinds import is_envelope_kind
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 
 MAX_ENTRY_BYTES: Final = 1024 * 1024
 """Largest text of a ConfigMap that is read as an envelope."""
 _ANNOTATION: Final = "kubernetes-fleet.io/envelope-configmap"
-_KINDS: Final = frozenset({"ClusterResourceEnvelope", "ResourceEnvelope"})
 
 
 EnvelopeTexts = dict[str, tuple[Any, ...]]
@@ -34,7 +33,7 @@ def is_envelope(manifest: Manifest) -> bool:
     if key.kind == "ConfigMap" and not key.group:
         annotations = (manifest.body.get("metadata") or {}).get("annotations") or {}
         return str(annotations.get(_ANNOTATION) or "").lower() not in ("", "false")
-    return key.kind in _KINDS and key.group == PLACEMENT_GROUP
+    return is_envelope_kind(key.group, key.kind)
 
 
 def unwrap(envelope: Manifest, texts: EnvelopeTexts) -> tuple[Manifest, ...]:

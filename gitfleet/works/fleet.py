@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
@@ -149,7 +149,7 @@ def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSna
     labels = pinned_labels(concerned, current, state.clusters)
     bindings = []
     for binding in record.bindings:
-        if binding.state is BindingState.UNSCHEDULED or binding.deleting is not None:
+        if not is_active(binding):
             continue
         cluster_wide, namespaced = concerned.get(binding.cluster, ((), ()))
         bindings.append(

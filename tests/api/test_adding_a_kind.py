@@ -12,6 +12,7 @@ from annotated_types import Interval, Len
 
 from gitfleet.api import Break, Misshapen, dotted, json_schema, read, read_state, write
 from gitfleet.api.annotations import At, OneOf, Only
+from gitfleet.api.conditions import Condition
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.values import Labels, NonEmpty, ObjectName, Seconds
@@ -145,3 +146,13 @@ def test_its_schema_has_every_bound_and_every_default() -> None:
     }  # fmt: skip
     assert schema["$defs"]["Window"]["properties"]["day"] == {"enum": ["Mon", "Sat"]}
     assert schema["$defs"]["Window"]["required"] == ["day"]
+
+
+def test_a_boolean_is_no_number_wherever_it_stands() -> None:
+    sound = {"type": "Applied", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}
+    spoilt = {**sound, "observedGeneration": True}
+
+    assert len(read_state(tuple[Condition, ...], [sound, sound])) == 2
+    for conditions in ([spoilt], [sound, spoilt]):
+        with pytest.raises(Misshapen, match="observedGeneration"):
+            read_state(tuple[Condition, ...], conditions)

@@ -1,0 +1,47 @@
+"""What contracts.md §1 shows is read as it stands there, and its values are the defaults."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from gitfleet.api import read
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.formats.yaml_reader import parse_documents
+
+CONTRACTS = Path(__file__).parents[2] / "docs/reference/contracts.md"
+
+
+def documents() -> list[object]:
+    block, *_ = re.findall(r"```yaml\n(apiVersion: gitfleet.*?)```", CONTRACTS.read_text(), flags=re.DOTALL)
+    parsed = parse_documents(block.encode(), max_bytes=100_000)
+    assert parsed.faults == ()
+    return [document.value for document in parsed.documents]
+
+
+def test_the_fleet_config_shows_every_field_with_its_default() -> None:
+    body, _ = documents()
+
+    config, breaks = read(FleetConfig, body)
+
+    assert (breaks, config) == ([], FleetConfig())
+    assert config is not None and list(config.warnings()) == []
+
+
+def test_the_member_cluster_is_read() -> None:
+    _, body = documents()
+
+    cluster, breaks = read(MemberCluster, body)
+
+    assert breaks == [] and cluster is not None
+    assert (cluster.name, cluster.connection is not None and cluster.connection.context) == ("eu-1", "eu-1")
+
+
+def test_what_does_not_act_yet_says_so() -> None:
+    config = replace(FleetConfig(), mass_delete_min_objects=7, rollout_unreachable="Wait", policy={"allow": []})
+
+    assert [".".join(map(str, place)) for place, _ in config.warnings()] == [
+        "spec.massDelete", "spec.rollout", "spec.policy",
+    ]  # fmt: skip
