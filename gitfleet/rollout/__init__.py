@@ -10,6 +10,15 @@
                                                           placements and clusters that go as a whole
     waiting_for(record)                                   what a placement is still waiting for, in a sentence
 
+Whatever else comes to move bindings stands on the same three modules, none of which knows the rolling update's order:
+
+- `moves`: what a move makes of a binding. A staged run rolls out a stage's clusters with `roll_out` and
+  `start_rollout`, and tells the others with `tell_rollout`; an eviction marks one binding deleting, as a removal does.
+- `budgets`: how many may move. An eviction is allowed while `Budget.max_to_remove` of the disruption budget is above
+  zero; a stage's concurrency and the maxUnavailable of a workload's batch are limits of the same arithmetic.
+- `waits`: when to look again. A stage's soak and after-stage wait, and the time after which a cluster of a stage is
+  stuck, are `until_over` of a condition; what a run, or a workload's rollout between two batches, waits for is `until_plan_changes` of them.
+
 Forbidden here: choosing clusters, looking at manifests, talking to clusters. Same request, same plan.
 
 Source: kubefleet.md §3; decisions D1, D6, D13, D18.
@@ -28,9 +37,10 @@ from gitfleet.rollout.leaving import (
     without_left,
 )
 from gitfleet.rollout.plan import plan_rollout
-from gitfleet.rollout.readiness import STUCK_AFTER, Readiness, has_failed, is_diff_reported, is_ready
+from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready
 from gitfleet.rollout.requests import request_for
 from gitfleet.rollout.waiting import waiting_for
+from gitfleet.rollout.waits import STUCK_AFTER
 
 __all__ = [
     "STUCK_AFTER",

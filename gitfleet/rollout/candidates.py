@@ -9,6 +9,7 @@ from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.budgets import Counts
 from gitfleet.rollout.readiness import has_failed, in_progress, is_diff_reported, is_ready
+from gitfleet.rollout.waits import unavailable_period
 
 
 @dataclass(slots=True)
@@ -40,6 +41,11 @@ class Classes:
     def need_roll(self) -> bool:
         """Whether anything would move, were it allowed to."""
         return bool(self.failed_updates or self.updates or self.binds or self.blocked_binds or self.removes)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something would move and something that holds bindings is not ready."""
+        return self.need_roll and not self.all_ready
 
 
 def classify(request: RolloutRequest) -> Classes:
@@ -92,8 +98,7 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
 
 
 def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
-    period = timedelta(seconds=request.rolling_update.unavailable_period_seconds)
-    readiness = is_ready(binding, period, request.now)
+    readiness = is_ready(binding, unavailable_period(request.rolling_update), request.now)
     if readiness.ready and binding.cluster not in request.disturbed:
         out.ready.add(position)
         if binding.deleting is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.conditions import Status
@@ -13,6 +12,7 @@ from gitfleet.rollout import reasons
 from gitfleet.rollout.budgets import Budget, budget, target_of
 from gitfleet.rollout.candidates import Classes, classify, staleness
 from gitfleet.rollout.moves import roll_out, start_rollout, tell_rollout
+from gitfleet.rollout.waits import until_next_look, until_plan_changes
 
 
 def plan_rollout(request: RolloutRequest) -> RolloutPlan:
@@ -32,9 +32,9 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
         held=tuple(h for _, h in held),
         up_to_date=tuple(request.bindings[i].cluster for i in classes.up_to_date),
         need_roll=classes.need_roll,
-        wait=_wait(request, classes),
+        wait=until_next_look(request.rolling_update, classes.waits) if classes.is_waiting else None,
         bindings=_after(request, classes, moving, {i for i, _ in held}),
-        clock=min(classes.clocks, default=None) if classes.need_roll else None,
+        clock=until_plan_changes(classes.clocks) if classes.need_roll else None,
     )
 
 
@@ -107,14 +107,6 @@ def _held(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Pi
         *hold(classes.binds, picked.binds, MoveKind.BIND, bind),
         *hold(classes.blocked_binds, (), MoveKind.BIND, reasons.blocked_bind(request)),
     )
-
-
-def _wait(request: RolloutRequest, classes: Classes) -> timedelta | None:
-    """The earliest moment at which time alone may let something move; None when everything is ready or up to date."""
-    if not classes.need_roll or classes.all_ready:
-        return None
-    period = timedelta(seconds=request.rolling_update.unavailable_period_seconds)
-    return min((*classes.waits, period))
 
 
 def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: set[int]) -> tuple[Binding, ...]:

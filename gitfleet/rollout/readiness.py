@@ -11,11 +11,7 @@ from datetime import datetime, timedelta
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Condition, Status, find_condition
-
-STUCK_AFTER = timedelta(minutes=5)
-"""How long "still applying" or "not yet available" is progress (decision D6); after that it counts as a failure
-and it counts as failed, as KubeFleet counts it from the first moment. The length is KubeFleet's own threshold for a
-stuck cluster in staged updates. Without an end, clusters that never become available could never get the fix either."""
+from gitfleet.rollout.waits import STUCK_AFTER, until_over
 
 _UNTRACKABLE = frozenset({"NotAllWorkAreAvailabilityTrackable", "WorkNotTrackable"})
 _STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
@@ -44,7 +40,7 @@ def is_ready(binding: Binding, unavailable_period: timedelta, now: datetime) -> 
         return Readiness(False)
     if available.reason not in _UNTRACKABLE:
         return Readiness(True)
-    wait = unavailable_period - (now - _since(binding, available))
+    wait = until_over(binding, available, unavailable_period, now)
     return Readiness(False, wait) if wait > timedelta(0) else Readiness(True)
 
 
@@ -63,7 +59,7 @@ def has_failed(binding: Binding, now: datetime, *, trying: bool = False) -> bool
     """
     return any(
         c.reason not in _IN_PROGRESS
-        or (_patience(binding, c, now) <= timedelta(0) and not (trying and c.reason == "ApplyInProgress"))
+        or (until_over(binding, c, STUCK_AFTER, now) <= timedelta(0) and not (trying and c.reason == "ApplyInProgress"))
         for c in failures(binding)
     )
 
@@ -73,22 +69,9 @@ def in_progress(binding: Binding, now: datetime) -> timedelta | None:
     progress (anything else, failed included)."""
     if has_failed(binding, now):
         return None
-    return min((_patience(binding, condition, now) for condition in failures(binding)), default=None)
+    return min((until_over(binding, c, STUCK_AFTER, now) for c in failures(binding)), default=None)
 
 
 def is_diff_reported(binding: Binding) -> bool:
     """Whether a DiffReported condition of any status stands at the current generation: nothing is applied there."""
     return find_condition(binding.conditions, "DiffReported", generation=binding.generation) is not None
-
-
-def _patience(binding: Binding, condition: Condition, now: datetime) -> timedelta:
-    return STUCK_AFTER - (now - _since(binding, condition))
-
-
-def _since(binding: Binding, condition: Condition) -> datetime:
-    """When a condition began to hold for this generation: a status that is the same before and after an update keeps
-    its old transition time, so the start of the rollout counts where it is later."""
-    started = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
-    if started is None or started.status is not Status.TRUE:
-        return condition.last_transition_time
-    return max(condition.last_transition_time, started.last_transition_time)
