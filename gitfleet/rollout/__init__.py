@@ -17,7 +17,8 @@ Whatever else comes to move bindings stands on the same three modules, none of w
 - `budgets`: how many may move. An eviction is allowed while `Budget.max_to_remove` of the disruption budget is above
   zero; a stage's concurrency and the maxUnavailable of a workload's batch are limits of the same arithmetic.
 - `waits`: when to look again. A stage's soak and after-stage wait, and the time after which a cluster of a stage is
-  stuck, are `until_over` of a condition; what a run, or a workload's rollout between two batches, waits for is `until_plan_changes` of them.
+  stuck, are `until_over` of a condition; what a run, or a workload's rollout between two batches, waits for is
+  `until_plan_changes` of them.
 
 Forbidden here: choosing clusters, looking at manifests, talking to clusters. Same request, same plan.
 
