@@ -27,7 +27,7 @@ check: lint
 test: lint
 	$(BIN)/pytest -n auto --dist loadfile
 
-PACKAGE ?= rollout
+PACKAGE ?=
 
 mutants: $(VENV)/.installed
 	$(BIN)/python -m tests.mutants $(PACKAGE)

@@ -1,5 +1,5 @@
-"""`python -m tests.mutants PACKAGE [--max-children N]`: changes the code of one deciding package, one small change at a
-time (mutmut), and tells which changes no test notices.
+"""`python -m tests.mutants [PACKAGE ...] [--only PATTERN] [--show]`: changes the code of the deciding packages, one
+small change at a time (mutmut), and prints by package how many changes some test noticed, and those that none did.
 
 The project is copied to `.mutants/PACKAGE` first, so that nobody's work tree is touched; a run that was cut short goes
 on there. Survivors that are known stand on the package's page in this folder, each with the reason why it changes
@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -79,26 +78,50 @@ def verdicts(listing: str) -> dict[str, str]:
     return {name: verdict for name, _, verdict in lines if name.startswith("gitfleet.")}
 
 
+def survivors(found: dict[str, str]) -> list[str]:
+    """The changes that were tried and that no test noticed."""
+    return sorted(name for name, verdict in found.items() if verdict not in (*NOTICED, "not checked"))
+
+
+def report(package: str, folder: Path, *, show: bool) -> bool:
+    """Print what became of a package's changes; whether enough were killed and each survivor has its reason."""
+    found = verdicts(mutmut(folder, "results", "--all", "true"))
+    tried = {name: verdict for name, verdict in found.items() if verdict != "not checked"}
+    page = ROOT / "tests" / "mutants" / f"{package}.md"
+    known = page.read_text() if page.exists() else ""
+    alive = survivors(found)
+    unexplained = [name for name in alive if f"`{name}`" not in known]
+    for name in unexplained:
+        print(f"{name}: {tried[name]}, without a reason")
+        if show:
+            print(mutmut(folder, "show", name))
+    killed, of = len(tried) - len(alive), f"{len(tried)}" + (f" tried of {len(found)}" if tried != found else "")
+    share = killed / len(tried) if tried else 0.0
+    print(f"{package}: {killed}/{of} killed ({share:.1%}), {len(alive)} survived, {len(unexplained)} without a reason")
+    return share >= LEAST_KILLED and not unexplained
+
+
 def main() -> int:
     """See the module."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("package", choices=sorted(TESTS))
+    parser.add_argument(
+        "package", nargs="*", metavar="PACKAGE", help=f"{', '.join(TESTS)}; all of them when none is given"
+    )
     parser.add_argument("--max-children", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument("--only", default="", metavar="PATTERN", help="a sample by name: '*[05]' is every fifth change")
+    parser.add_argument("--show", action="store_true", help="print the change beside each survivor without a reason")
     given = parser.parse_args()
-    folder = prepare(given.package)
-    mutmut(folder, "run", "--max-children", str(given.max_children))
-    found = verdicts(mutmut(folder, "results", "--all", "true"))
-    page = ROOT / "tests" / "mutants" / f"{given.package}.md"
-    known = page.read_text() if page.exists() else ""
-    new = 0
-    for name, verdict in sorted(found.items()):
-        if verdict not in NOTICED and f"`{name}`" not in known:
-            new += 1
-            print(f"{name}: {verdict}\n{mutmut(folder, 'show', name)}")
-    total = Counter(found.values())
-    killed = sum(total[verdict] for verdict in NOTICED) / len(found) if found else 0.0
-    print(f"{given.package}: {killed:.1%} of {len(found)} killed ({dict(total)}), {new} survivors not listed")
-    return 0 if killed >= LEAST_KILLED and not new else 1
+    if unknown := set(given.package) - set(TESTS):
+        parser.error(f"no such package: {', '.join(sorted(unknown))}")
+    good = True
+    for package in given.package or TESTS:
+        folder = prepare(package)
+        run = ("run", "--max-children", str(given.max_children))
+        if again := survivors(verdicts(mutmut(folder, "results", "--all", "true"))):
+            mutmut(folder, *run, *again)  # what survived an earlier run may be noticed by now
+        mutmut(folder, *run, *filter(None, [given.only]))
+        good = report(package, folder, show=given.show) and good
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

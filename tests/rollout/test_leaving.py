@@ -7,13 +7,15 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.strategies import DeletePropagation, RolloutStrategy
-from gitfleet.model.failures import Failures
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.rollout import (
     next_forced_leave,
@@ -180,3 +182,21 @@ def test_a_deleted_placement_takes_no_removal_back() -> None:
 def test_nothing_to_take_back_is_the_same_record() -> None:
     before = record(of(WEB, "c1"))
     assert take_back(before, {"c1": MemberCluster(name="c1")}) is before
+
+
+@pytest.mark.parametrize("given_up", ["a", "b", "c"])
+def test_what_is_held_for_one_placement_stops_no_other(given_up: str) -> None:
+    keys = [PlacementKey("", name) for name in "abc"]
+    records = {key: record(*([] if key.name == given_up else [of(key, "c1")]), key=key) for key in keys}
+    found = removals({"c1": MemberCluster(name="c1")}, records, {"c1": owned(*keys)}, Failures())
+    assert found == {"c1": {PlacementKey("", given_up): DELETE}}
+
+
+def test_what_belongs_to_a_record_that_cannot_be_read_is_removed_nowhere() -> None:
+    """Not even from a cluster that leaves: nobody knows which of its bindings protect it."""
+    clusters = {"c1": MemberCluster(name="c1"), "c2": MemberCluster(name="c2", deleting=NOW)}
+    records = {WEB: Unreadable(placement=record().placement), OTHER: record(key=OTHER)}
+    failures = Failures()
+    found = removals(clusters, records, dict.fromkeys(clusters, owned(WEB, OTHER)), failures)
+    assert {name: set(keys) for name, keys in found.items()} == {"c1": {OTHER}, "c2": {OTHER}}
+    assert [failure.subject for failure in failures.found] == [Subject.of_placement(WEB)]

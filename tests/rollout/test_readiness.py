@@ -8,7 +8,7 @@ import pytest
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Condition, Status
-from gitfleet.rollout import STUCK_AFTER, has_failed, is_ready
+from gitfleet.rollout import STUCK_AFTER, has_failed, is_diff_reported, is_ready
 from tests.rollout.builders import NOW, available, bound, condition, unavailable
 
 PERIOD = timedelta(seconds=60)
@@ -20,9 +20,9 @@ def untrackable(age: float) -> Condition:
     return condition("Available", Status.TRUE, "NotAllWorkAreAvailabilityTrackable", age=age)
 
 
-def started(age: float, status: Status = Status.TRUE) -> Condition:
-    """When the rollout of this generation began."""
-    return condition("RolloutStarted", status, "RolloutStarted", age=age)
+def started(age: float, status: Status = Status.TRUE, generation: int = 1) -> Condition:
+    """When the rollout of this generation (or of another) began."""
+    return condition("RolloutStarted", status, "RolloutStarted", age=age, generation=generation)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,7 @@ def started(age: float, status: Status = Status.TRUE) -> Condition:
         ((untrackable(3600), started(60)), True, None),
         ((untrackable(3600), started(0, Status.FALSE)), True, None),
         ((untrackable(59), started(3600)), False, 1),
+        ((untrackable(3600), started(0, generation=0)), True, None),
         ((available(),), True, None),
         ((available(generation=0),), False, None),
         ((unavailable(age=9999),), False, None),
@@ -74,3 +75,11 @@ def applying(age: float) -> Binding:
 )
 def test_failed_or_still_in_progress(binding: Binding, trying: bool, failed: bool) -> None:
     assert has_failed(binding, NOW, trying=trying) == failed
+
+
+@pytest.mark.parametrize(("generation", "reported"), [(1, True), (0, False)])
+def test_differences_count_for_the_generation_that_they_were_reported_for(generation: int, reported: bool) -> None:
+    for status in (Status.TRUE, Status.FALSE):
+        found = bound("a", condition("DiffReported", status, "x", generation=generation))
+        assert is_diff_reported(found) == reported
+    assert not is_diff_reported(bound("a", available()))

@@ -1,0 +1,118 @@
+"""The question that a record asks, what is said of bindings that stay, and the ends of sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
+from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.api.strategies import ApplyStrategy, RollingUpdate, RolloutStrategy
+from gitfleet.model.rolling import RolloutRequest
+from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout import plan_rollout, request_for
+from gitfleet.rollout.reasons import names
+from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
+
+WEB = PlacementKey("", "web")
+SNAPSHOT = ResourceSnapshot(placement=WEB, index=4, hash="h", commit="c", created=NOW, documents=())
+STRATEGY = RolloutStrategy(
+    rolling_update=RollingUpdate(max_unavailable=3, max_surge=2), apply_strategy=ApplyStrategy(force_conflicts=True)
+)
+POLICY = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("a", "b"))
+
+
+def test_the_question_that_a_record_asks() -> None:
+    placement = Placement(key=WEB, selectors=(), policy=POLICY, strategy=STRATEGY)
+    record = PlacementRecord(
+        placement=placement,
+        bindings=(bound("b"), bound("a")),
+        resource_snapshots=(replace(SNAPSHOT, index=3), SNAPSHOT),
+    )
+    overrides: Any = {"a": (("cro-0",), ())}
+    labels: Any = {"a": (("zone", "1"),)}
+    asked = RolloutRequest(
+        placement_type=PlacementType.PICK_FIXED,
+        number_of_clusters=None,
+        cluster_names=("a", "b"),
+        rolling_update=STRATEGY.rolling_update,
+        apply_strategy=STRATEGY.apply_strategy,
+        bindings=tuple(sorted(record.bindings, key=lambda binding: binding.name)),
+        latest_snapshot=SNAPSHOT.name,
+        overrides=overrides,
+        now=NOW,
+        labels=labels,
+        disturbed=frozenset({"b"}),
+    )
+    assert request_for(record, overrides, NOW, labels, frozenset({"b"})) == asked
+    assert request_for(record, overrides, NOW) == replace(asked, labels={}, disturbed=frozenset())
+    empty = replace(record, resource_snapshots=(), bindings=())
+    assert request_for(empty, {}, NOW).latest_snapshot is None
+    count = replace(placement, policy=PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=2))
+    assert request_for(replace(record, placement=count), {}, NOW).number_of_clusters == 2
+
+
+@pytest.mark.parametrize(
+    ("clusters", "said"),
+    [
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (["a", "b", "c", "d"], "a, b, c and 1 more"),
+    ],
+)
+def test_names(clusters: list[str], said: str) -> None:
+    assert names(clusters) == said
+
+
+def test_a_sentence_without_a_cluster_to_wait_for_ends_with_the_limit() -> None:
+    plan = plan_rollout(request([bound("a", available())], max_unavailable=0))
+    assert [held.reason for held in plan.held] == [
+        "1 of 1 clusters is available and at least 1 must stay so: maxUnavailable 0 allows no further update"
+    ]
+    one: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 1, "max_surge": 0}
+    plan = plan_rollout(request([bound("a", available(), snapshot="s-1"), scheduled("b")], **one))
+    assert [held.reason for held in plan.held] == [
+        "1 cluster has the resources and at most 1 may: maxSurge 0 allows no further cluster"
+    ]
+
+
+def test_what_is_given_up_and_still_ready_is_not_counted_as_available() -> None:
+    leaving = [bound(name, available(), deleting=NOW) for name in ("x", "y")]
+    plan = plan_rollout(
+        request(
+            [bound("a", available()), *leaving],
+            max_unavailable=0,
+            placement_type=PlacementType.PICK_N,
+            number_of_clusters=1,
+        )
+    )
+    assert plan.moves == ()
+    assert [held.reason for held in plan.held] == [
+        "1 of 1 clusters is available and at least 1 must stay so: maxUnavailable 0 allows no further update"
+    ]
+
+
+def test_a_binding_of_which_nothing_new_is_said_is_the_very_same() -> None:
+    bindings = [bound("held", available()), bound("new", available(), snapshot="s-1")]
+    first = plan_rollout(request(bindings, max_unavailable=0)).bindings
+    again = plan_rollout(request(first, max_unavailable=0, now=NOW + timedelta(hours=1))).bindings
+    assert all(after is before for after, before in zip(again, first, strict=True))
+
+
+def test_a_rollout_of_an_older_generation_says_nothing_of_this_one() -> None:
+    older = condition("RolloutStarted", Status.TRUE, "RolloutStarted", generation=0)
+    (after,) = plan_rollout(request([bound("a", older, available())], latest="s-0")).bindings
+    told = find_condition(after.conditions, "RolloutStarted", generation=1)
+    assert told is not None and told.status is Status.TRUE
+
+
+def test_each_rollout_starts_the_clock_anew() -> None:
+    earlier = condition("RolloutStarted", Status.TRUE, "RolloutStarted", age=3600)
+    (after,) = plan_rollout(request([bound("a", earlier, available())], max_unavailable=1)).bindings
+    told = find_condition(after.conditions, "RolloutStarted", generation=2)
+    assert told is not None and told.last_transition_time == NOW

@@ -1,0 +1,155 @@
+"""The works of a whole fleet: which bindings have one, what fails alone, and what overrides look at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.overrides import JsonPatch
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.errors import GiveUp
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.works import (
+    WorksMemo,
+    check_readable,
+    pinned_labels,
+    render_fleet,
+    unreadable_overrides,
+    works_when_done,
+)
+from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, binding_of, override, rule, snapshot
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OLD = snapshot(NAMESPACE)
+LATEST = replace(snapshot(NAMESPACE, ROLE), index=1)
+CLUSTERS = {"east": EAST, "west": WEST}
+LABELLED = override("few", NAMESPACE, rule(JsonPatch("add", "/metadata/labels", {"a": "b"}), region="eu"))
+
+
+def at(cluster: MemberCluster, **more: Any) -> Binding:
+    """A binding that has the old snapshot."""
+    return replace(binding_of(cluster), **{"resource_snapshot": OLD.name, **more})
+
+
+def state_of(*bindings: Binding, overrides: tuple[OverrideSnapshot, ...] = (), **more: Any) -> FleetState:
+    """A fleet of two clusters with one placement."""
+    record = PlacementRecord(
+        placement=Placement(key=WEB, selectors=()),
+        bindings=bindings,
+        resource_snapshots=more.pop("snapshots", (OLD, LATEST)),
+    )
+    found = {o.override.key: (o,) for o in overrides}
+    return FleetState(placements={WEB: record}, overrides=found, clusters=CLUSTERS, **more)
+
+
+def names_of(state: FleetState, failures: Failures | None = None) -> dict[str, list[str]]:
+    """The snapshot of each work by cluster."""
+    works, _ = render_fleet(state, WorksMemo(), failures or Failures())
+    return {name: [work.snapshot for work in found] for name, found in works.items()}
+
+
+@pytest.mark.parametrize(
+    ("east", "has_work"),
+    [
+        (at(EAST), True),
+        (at(EAST, state=BindingState.UNSCHEDULED), True),
+        (at(EAST, deleting=NOW), False),
+        (at(EAST, resource_snapshot=None), False),
+        (at(EAST, resource_snapshot="web-9-snapshot"), False),
+        (at(MemberCluster(name="gone")), False),
+    ],
+    ids=["bound", "no longer picked", "given up", "not rolled out", "no such snapshot", "no such cluster"],
+)
+def test_which_bindings_have_a_work_and_the_next_has_its_own(east: Binding, has_work: bool) -> None:
+    assert names_of(state_of(east, at(WEST, resource_snapshot=LATEST.name))) == {
+        **({"east": [OLD.name]} if has_work else {}),
+        "west": [LATEST.name],
+    }
+
+
+def test_a_work_that_cannot_be_rendered_is_an_error_and_the_others_are_rendered() -> None:
+    """Nothing of it is applied and nothing removed; it is tried again, whatever is remembered."""
+    broken: Any = (object(),)
+    state = state_of(
+        at(EAST), at(WEST, resource_snapshot=LATEST.name), snapshots=(replace(OLD, manifests=broken), LATEST)
+    )
+    failures = Failures()
+    works, memo = render_fleet(state, WorksMemo(), failures)
+    (failure,) = failures.found
+    assert failure.subject == Subject("Work", "web", "east")
+    assert [(work.error, work.manifests) for work in works["east"]] == [(f"{failure.sentence} (cluster east)", ())]
+    assert [(work.error, work.manifests) for work in works["west"]] == [(None, LATEST.manifests)]
+    assert memo.placements == {}
+
+
+def test_a_placement_that_cannot_be_read_has_no_work_and_the_others_have_theirs() -> None:
+    odd: Any = (object(),)
+    state, other = state_of(at(EAST)), PlacementKey("", "other")
+    record = replace(state.placements[WEB], bindings=odd)
+    failures = Failures()
+    works, memo = render_fleet(replace(state, placements={other: record, **state.placements}), WorksMemo(), failures)
+    assert [work.placement for work in works["east"]] == [WEB]
+    assert [failure.subject for failure in failures.found] == [Subject.of_placement(other)]
+    assert set(memo.placements) == {WEB}
+
+
+def test_when_all_is_done_every_picked_cluster_has_the_newest_of_everything() -> None:
+    state = state_of(
+        at(EAST, cluster_resource_overrides=("old-0",)),
+        at(WEST, override_labels=(("region", "eu"),)),
+        at(MemberCluster(name="third"), state=BindingState.UNSCHEDULED),
+        overrides=(LABELLED,),
+    )
+    works = works_when_done(state, (LABELLED,))
+    assert {name: [(w.snapshot, w.error, w.overridden) for w in found] for name, found in works.items()} == {
+        "east": [(LATEST.name, None, True)],
+        "west": [(LATEST.name, None, False)],
+    }
+    (east,) = works["east"]
+    assert east.manifests[0].body["metadata"]["labels"] == {"a": "b"}
+    assert works_when_done(state_of(at(EAST, deleting=NOW), at(WEST, state=BindingState.UNSCHEDULED)), ()) == {}
+    assert works_when_done(state_of(at(EAST), snapshots=()), ()) == {}
+
+
+def test_an_override_that_cannot_be_read_is_named_with_all_its_snapshots_and_holds_who_names_it() -> None:
+    odd: Any = object()
+    wrong = replace(LABELLED, override=replace(LABELLED.override, rules=odd))
+    fine = override("fine", SETTINGS, rule(), ns="web")
+    failures = Failures()
+    found = unreadable_overrides(
+        {LABELLED.override.key: (LABELLED, replace(wrong, index=1)), fine.override.key: (fine,)}, failures
+    )
+    assert found == {"few-0", "few-1"}
+    key = LABELLED.override.key
+    assert [failure.subject for failure in failures.found] == [Subject(key.kind, str(key))]
+    check_readable([at(EAST, resource_overrides=("web/fine-0",))], found)
+    check_readable([at(EAST, cluster_resource_overrides=("few-1",))], frozenset())
+    for names in ({"cluster_resource_overrides": ("few-1",)}, {"resource_overrides": ("web/fine-0", "few-1")}):
+        with pytest.raises(GiveUp, match="override snapshot few-1 cannot be read"):
+            check_readable([at(WEST), at(EAST, **names)], found)
+
+
+def test_the_labels_that_overrides_look_at() -> None:
+    term = rule(region="eu").cluster_terms or ()
+    expression = LabelSelector(match_labels={"tier": "gold"}, match_expressions=(LabelRequirement("zone", "Exists"),))
+    looks = override("looks", NAMESPACE, replace(rule(), cluster_terms=(replace(term[0], label_selector=expression),)))
+    value = "${MEMBER-CLUSTER-LABEL-KEY-region} ${MEMBER-CLUSTER-LABEL-KEY-disk} ${MEMBER-CLUSTER-NAME}"
+    reads = override("reads", SETTINGS, rule(JsonPatch("add", "/data/x", value)), ns="web")
+    blind = override("blind", ROLE, rule(delete=True))
+    references: Any = {
+        "east": (("looks-0",), ("web/reads-0",)),
+        "west": (("blind-0", "not-there-0"), ()),
+        "gone": (("looks-0",), ()),
+    }
+    assert pinned_labels(references, (looks, reads, blind), CLUSTERS) == {
+        "east": (("disk", None), ("region", "eu"), ("tier", "gold"), ("zone", None)),
+    }
+    assert pinned_labels({}, (looks,), CLUSTERS) == {}
