@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitfleet.errors import RetryLater
+from gitfleet.model.git_names import blob_id
 
 _UNSURE = 2_000_000_000
 """So many nanoseconds after a change the clock of the coarsest file system has certainly gone on."""
@@ -92,11 +93,6 @@ class FolderFiles:
             return FolderFile(blob_id(place.read_bytes()), status.st_size, stamp, sure)
         except FileNotFoundError:
             return None  # it went while the folder was read
-
-
-def blob_id(content: bytes) -> str:
-    """Git's id of a blob with these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _raise(error: OSError) -> None:

@@ -5,6 +5,7 @@ Sources: git-check-ref-format, git fsck (hasDotgit and the like), path limits of
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 from gitfleet.errors import BadInput
@@ -104,3 +105,8 @@ def _check_utf8(text: str, what: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise BadInput(f"The {what} {text[:80]!r} is not valid Unicode.") from error
+
+
+def blob_id(content: bytes) -> str:
+    """Git's id of a blob with these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

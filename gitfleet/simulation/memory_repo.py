@@ -16,8 +16,9 @@ from types import MappingProxyType
 
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.model import git_names as names
+from gitfleet.model.git_names import blob_id
 from gitfleet.ports.repos import BranchChange, TreeEntry
-from gitfleet.simulation.memory_trees import EMPTY, Folder, blob_id, differences
+from gitfleet.simulation.memory_trees import EMPTY, Folder, differences
 
 IDENTITY = ("gitfleet", "gitfleet@localhost")
 """Committer, and author unless the change names one: the git adapter's, so that ids agree."""

@@ -112,11 +112,6 @@ def differences(old: Folder, new: Folder) -> dict[str, TreeEntry | None]:
     return dict(sorted(found.items(), key=lambda item: item[0].encode(errors="surrogateescape")))
 
 
-def blob_id(data: bytes) -> str:
-    """Git's id of a blob with these bytes."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
 def _compare(old: Folder, new: Folder, found: dict[str, TreeEntry | None]) -> None:
     if old is new or old.oid == new.oid:
         return

@@ -28,7 +28,6 @@ from gitfleet.state.read import (
     wanted_files,
 )
 from gitfleet.state.reader import StateReader, StateSource
-from gitfleet.state.shapes.clusters import cluster_object
 from gitfleet.state.shapes.fields import OURS, present
 from gitfleet.state.shapes.overrides import override_object
 from gitfleet.state.shapes.placements import placement_object
@@ -49,7 +48,6 @@ __all__ = [
     "StateSource",
     "assemble_state",
     "cached_form",
-    "cluster_object",
     "compose_state",
     "document_paths",
     "is_state_file",

@@ -23,7 +23,6 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import binding_line, bindings_bytes
-from gitfleet.state.shapes.clusters import cluster_object
 from gitfleet.state.shapes.ledgers import FleetHead, faults_object, inventory_bytes, inventory_line
 from gitfleet.state.shapes.overrides import override_object
 from gitfleet.state.shapes.placements import placement_file_object
@@ -211,7 +210,7 @@ def _cluster(files: _Files, name: str, old: MemberCluster | None, new: MemberClu
     if new is None:
         files.remove.append(path)
     elif new != old:
-        files.put(path, cluster_object(old) if old else None, cluster_object(new))
+        files.put(path, write(old) if old else None, write(new))
 
 
 def _placement(

@@ -25,7 +25,6 @@ from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import read_bindings
-from gitfleet.state.shapes.clusters import read_cluster
 from gitfleet.state.shapes.ledgers import FleetHead, read_faults, read_inventory
 from gitfleet.state.shapes.overrides import read_override
 from gitfleet.state.shapes.placements import read_placement
@@ -184,7 +183,7 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
         case "placements":
             return PlacementFile(*read_placement(_only(content)))
         case "clusters":
-            return read_cluster(_only(content))
+            return read_state(MemberCluster, _only(content))
         case "resources":
             return read_resource_snapshot(_only(content))
         case "policies":

@@ -22,7 +22,6 @@ from gitfleet.state import (
     PlacementFile,
     PlacementSummary,
     StateReader,
-    cluster_object,
     override_object,
     placement_object,
     policy_snapshot_object,
@@ -104,7 +103,7 @@ class ClusterView:
 
     def body(self) -> JsonObject:
         """The whole object."""
-        return cluster_object(self.cluster)
+        return write(self.cluster)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,11 +18,11 @@ from gitfleet.errors import BadInput, LostRace, RetryLater
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.model.git_names import blob_id
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.simulation.memory_trees import blob_id
 from tests.builders import config_map, member_cluster, namespace, pick_fixed, placement, to_yaml
 from tests.loop.commits import MOMENT
 from tests.loop.kustomizations import RecordingBuilder

@@ -15,12 +15,12 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.loop.trees import DesiredTrees, StateTrees, snapshots_in_use
+from gitfleet.model.git_names import blob_id
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.simulation.memory_trees import blob_id
 from gitfleet.state import compose_state
 from tests.builders import (
     config_map as shop_map,

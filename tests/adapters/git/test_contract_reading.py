@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.errors import BadInput
+from gitfleet.model.git_names import blob_id
 from gitfleet.ports.repos import RepoReader, RepoWriter, TreeEntry
-from gitfleet.simulation.memory_trees import blob_id
 from tests.adapters.git.hubs import WHEN, Hub, change, git, put_symlink
 
 FILES = {"a.b": b"1\n", "a/b": b"22\n", "a-b": b"", "sub/deep/er.yaml": b"kind: X\n"}
