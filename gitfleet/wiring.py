@@ -120,7 +120,7 @@ def _loaded_from(group: str) -> dict[str, Any]:
     for entry in entry_points(group=group):
         try:
             found[entry.name] = entry.load()
-        except Exception as error:  # somebody else's package: a config that names it gets a fault
+        except Exception as error:  # noqa: BLE001 - somebody else's package: a config that names it gets a fault
             log.warning("%s of %s cannot be loaded: %s", entry.name, entry.value, error)
     return found
 

@@ -75,7 +75,7 @@ def run(arguments: list[str]) -> int:
         if error.hint:
             say(f"hint: {_shortened(error.hint, arguments)}")
         return EXIT_FAULT
-    except Exception as error:  # a defect of ours: say where the report is instead of showing a traceback
+    except Exception as error:  # noqa: BLE001 - a defect of ours: say where the report is, show no traceback
         say(f"unexpected error: {type(error).__name__}: {error}")
         say(f"This is a defect of gitfleet {__version__}; the report is {saved_report(arguments)}")
         return EXIT_UNEXPECTED

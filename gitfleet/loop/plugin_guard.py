@@ -80,5 +80,5 @@ class _Worker:
             work, result = self._calls.get()
             try:
                 result.put((True, work()))
-            except BaseException as error:  # handed to the caller, who raises it
+            except BaseException as error:  # noqa: BLE001 - handed to the caller, who raises it
                 result.put((False, error))

@@ -81,7 +81,7 @@ def attempt(subject: Subject, call: Callable[P, T], *args: P.args, **named: P.kw
         return call(*args, **named)
     except MemoryError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the one place for it
         if isinstance(error, GitfleetError):
             return Failure(subject=subject, error=str(error), cause=error)
         text = f"unexpected {type(error).__name__}"

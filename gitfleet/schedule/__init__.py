@@ -18,6 +18,8 @@ from dataclasses import replace
 from typing import assert_never
 
 from gitfleet.api.placements import PlacementType
+from gitfleet.errors import GiveUp
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.cluster_set import ClusterSet
@@ -87,23 +89,25 @@ def schedule(
     if profile.fault is not None:
         return SchedulingResult(bindings=request.bindings, error=profile.fault, wake_at=fleet.wake_at)
     stages = Stages(profile, deadline)
-    run = Run(request, fleet, stages, {})
-    try:
-        match request.policy.placement_type:
-            case PlacementType.PICK_ALL:
-                answer = pick_all(run)
-            case PlacementType.PICK_N:
-                answer = pick_n(run)
-            case PlacementType.PICK_FIXED:
-                answer = pick_fixed(run)
-            case other:
-                assert_never(other)
-    except Exception as error:  # a plug-in may be anybody's code: its failure is this placement's answer
-        said = failure_of(stages, error)
+    answer = attempt(Subject.of_placement(request.placement), _pick, Run(request, fleet, stages, {}))
+    if isinstance(answer, Failure):
+        said = failure_of(stages, answer)
         if said is None:
-            raise
+            raise answer.cause or GiveUp(answer.sentence)
         return SchedulingResult(bindings=request.bindings, error=said, wake_at=fleet.wake_at)
     return replace(answer, wake_at=fleet.wake_at)
+
+
+def _pick(run: Run) -> SchedulingResult:
+    match run.request.policy.placement_type:
+        case PlacementType.PICK_ALL:
+            return pick_all(run)
+        case PlacementType.PICK_N:
+            return pick_n(run)
+        case PlacementType.PICK_FIXED:
+            return pick_fixed(run)
+        case other:
+            assert_never(other)
 
 
 def explain(

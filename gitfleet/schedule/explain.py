@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from gitfleet.api.bindings import Binding, ClusterScore
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementType
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
 from gitfleet.schedule.board import lay_out
 from gitfleet.schedule.decisions import outscored, standing_decision
@@ -36,20 +37,25 @@ def explain_clusters(
         return _fixed(answer, fleet, held)
     stages = Stages(profile)
     cycle = Run(after, fleet, stages, {}).cycle(board, answer.cycles + 1)
-    try:
-        filtered = stages.filter(cycle)
-        scorer = _scorer(profile, cycle)
-        worst = min(map(_score, held.values()), default=None)
-        return tuple(
-            _held(held[cluster.name], scorer)
-            if cluster.name in held
-            else _refused(cluster, cycle, filtered) or _outscored(cluster, scorer, worst)
-            for cluster in fleet.clusters
-        )
-    except Unschedulable as error:
+    verdicts = attempt(Subject.of_placement(request.placement), _one_more_cycle, stages, cycle, held)
+    if not isinstance(verdicts, Failure):
+        return verdicts
+    error = verdicts.cause
+    if isinstance(error, Unschedulable):
         return _undecided(fleet, held, str(error))
-    except Exception as error:  # single questions to a plug-in of anybody's; the sentence goes to the person who asked
-        return _undecided(fleet, held, f"a plug-in failed with {type(error).__name__}: {error}")
+    return _undecided(fleet, held, f"a plug-in failed with {type(error).__name__}: {error}")
+
+
+def _one_more_cycle(stages: Stages, cycle: Cycle, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
+    filtered = stages.filter(cycle)
+    scorer = _scorer(stages.profile, cycle)
+    worst = min(map(_score, held.values()), default=None)
+    return tuple(
+        _held(held[cluster.name], scorer)
+        if cluster.name in held
+        else _refused(cluster, cycle, filtered) or _outscored(cluster, scorer, worst)
+        for cluster in cycle.fleet.clusters
+    )
 
 
 @dataclass(frozen=True, slots=True)

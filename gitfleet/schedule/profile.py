@@ -16,6 +16,7 @@ from gitfleet.api.fleet import FleetConfig, ListedPlugin
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
 from gitfleet.schedule.fleet import Fact
 from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin, UnusablePlugin, stages_of, usable
@@ -119,12 +120,10 @@ def _make(listed: ListedPlugin, available: Mapping[str, PluginFactory]) -> Entry
             return Entry(SchedulerPlugin())
         known = ", ".join(sorted({*available, *BUILT_IN}))
         return f"there is no scheduler plug-in {listed.name}; installed are {known}"
-    try:
-        plugin = usable(factory(listed.args))
-    except UnusablePlugin as error:
-        return f"the scheduler plug-in {listed.name} cannot be used: {error}"
-    except Exception as error:  # somebody else's code: whatever it raises, the config is what cannot be used
-        return f"the scheduler plug-in {listed.name} refuses its args: {error}"
+    plugin = attempt(Subject("SchedulerPlugin", listed.name), lambda: usable(factory(listed.args)))
+    if isinstance(plugin, Failure):
+        wrong = "cannot be used" if isinstance(plugin.cause, UnusablePlugin) else "refuses its args"
+        return f"the scheduler plug-in {listed.name} {wrong}: {plugin.cause}"
     return Entry(plugin, listed.weight, digest_of({"plugin": listed.name, "args": dict(listed.args)}))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from gitfleet.model.failures import Failure
 from gitfleet.schedule.bits import positions, set_of
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.partitions import Partition, add_scores
@@ -161,11 +162,11 @@ class Stages:
         self.calling = entry
 
 
-def failure_of(stages: Stages, error: Exception) -> str | None:
+def failure_of(stages: Stages, failure: Failure) -> str | None:
     """One sentence about what stopped the stages; None when it was no plug-in and nothing foreseen, but a defect of
     gitfleet.
     """
-    who = stages.calling
+    who, error = stages.calling, failure.cause
     if isinstance(error, Unschedulable):
         return str(error) if who is None else f"{who.name}: {error}"
     return None if who is None else f"the plug-in {who.name} failed with {type(error).__name__}: {error}"

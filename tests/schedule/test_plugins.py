@@ -269,6 +269,24 @@ def test_a_plugin_that_raises_stops_its_placement_alone(error: Exception, messag
     }
 
 
+def test_a_defect_outside_of_plugins_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    defect = LookupError("of ours")
+
+    def broken(run: object) -> None:
+        raise defect
+
+    monkeypatch.setattr("gitfleet.schedule.pick_all", broken)
+    with pytest.raises(LookupError) as caught:
+        schedule(request(PlacementPolicy()), FLEET)
+    assert caught.value is defect
+
+
+def test_what_concerns_the_whole_process_is_no_answer_of_a_plugin() -> None:
+    profile = profile_with(Broken(MemoryError()))
+    with pytest.raises(MemoryError):
+        schedule(request(PlacementPolicy()), FLEET, profile)
+
+
 def test_a_used_up_deadline_stops_between_two_calls() -> None:
     plugin = NotThese()
     budget: Iterator[bool] = iter([False] * 8 + [True] * 100)
