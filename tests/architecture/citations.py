@@ -24,6 +24,8 @@ _RECORDS = re.compile(r"\bdecisions/(\d{4})")
 _PAGES = re.compile(r"(?<![\w/.$-])((?:[\w-]+/)*[\w-]+\.md)\b")
 _BACKTICKED = re.compile(r"`([^`\n]+)`")
 _ENTRY_POINTS = re.compile(r"gitfleet\.(dev\b.*|yaml|\w+_plugins|\w+_providers|health_checks|notifiers|forges)")
+_MUTANT = re.compile(r"\.x(?:_|ǁ\w+ǁ)(\w+?)__mutmut_\d+$")
+"""mutmut's name of a changed function or method; what it cites is the function."""
 _BRANCHES = set(asdict(Branches()).values())
 _FOREIGN_PAGES = {"crp.md", "comment.md"}
 """A page of a source document, and a file that a documented command writes."""
@@ -120,7 +122,7 @@ def _missing_pages(text: str, folder: Path) -> Iterator[str]:
 def _missing_code(text: str, folder: Path) -> Iterator[str]:
     for quoted in _BACKTICKED.findall(text):
         if re.fullmatch(r"(gitfleet|tests)(\.\w+)+", quoted) and not _ENTRY_POINTS.fullmatch(quoted):
-            if not _importable(quoted):
+            if not _importable(_MUTANT.sub(r".\1", quoted)):
                 yield quoted
         elif re.fullmatch(r"(?:[\w-]+/)*\w+\.py", quoted):
             if not _file(quoted, folder):

@@ -27,6 +27,8 @@ def test_what_is_cited_exists() -> None:
         ("docs/decisions/0001-dependencies.md, docs/decisions/9999", ["decisions/9999"]),
         ("docs/nothing.md and libs.md", ["docs/nothing.md", "libs.md"]),
         ("`gitfleet.reconcile.decide`, `gitfleet.nothing.at_all`", ["gitfleet.nothing.at_all"]),
+        ("`gitfleet.rollout.plan.x__moves__mutmut_16`", []),
+        ("`gitfleet.rollout.plan.xǁNoǁsuch_thing__mutmut_1`", ["gitfleet.rollout.plan.xǁNoǁsuch_thing__mutmut_1"]),
         ("`gitfleet/state`, `gitfleet/loop` and `gitfleet/nothing`", ["gitfleet/nothing"]),
         ("`loop/driver.py` and `loop/nothing.py`", ["loop/nothing.py"]),
     ],
