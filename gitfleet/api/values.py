@@ -45,6 +45,11 @@ def is_namespace_name(text: str) -> bool:
     return len(text) <= 63 and _NAMESPACE.fullmatch(text) is not None
 
 
+def is_reserved_namespace(name: str) -> bool:
+    """Whether a namespace belongs to Kubernetes or to the fleet itself; placing it is a user error (decision D37)."""
+    return name == "default" or name.startswith(("kube-", "fleet-"))
+
+
 def is_qualified_name(text: str) -> bool:
     """Kubernetes' qualified name, such as a label key: an optional DNS prefix and slash, a name of at most 63."""
     prefix, slash, name = text.rpartition("/")

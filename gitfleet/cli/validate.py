@@ -30,7 +30,7 @@ def validate(rev: str | None, settings: Settings, output: str) -> int:
 
     with wiring.open_workspace(settings, clusters="none") as workspace:
         commit = workspace.commit_of(rev)
-        faults = workspace.desired_at(commit).faults
+        faults = workspace.faults_at(commit)
     errors = sum(fault.severity == "error" for fault in faults)
     match output:
         case "json":

@@ -6,14 +6,16 @@ Everything here reads; only the runner that it hands out writes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfleet import schedule, snapshots, works
 from gitfleet.api.clusters import MemberCluster, ResourceUsage
+from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
+from gitfleet.formats.yaml_reader import lines_of
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
 from gitfleet.loop.runner import Runner, Wake
@@ -74,6 +76,19 @@ class Workspace:
     def desired_at(self, commit: str) -> Desired:
         """The fleet as written at a commit."""
         return self.driver.desired_trees.at(commit, self.driver.load_state(self.state_head()))
+
+    def faults_at(self, commit: str) -> tuple[Fault, ...]:
+        """All that is wrong in a commit, and with what is installed here: a FleetConfig may name other plug-ins."""
+        wanted = self.desired_at(commit)
+        found = schedule.profile_for(wanted.config, self.driver.plugins)[1]
+        origin = wanted.config.origin
+        if not found or origin is None or not origin.blob:
+            return tuple(sorted({*wanted.faults, *found}))
+        content = self.driver.reader.read_blobs([origin.blob], limit=1 << 24).get(origin.blob, b"")
+        numbers = [int(fault.field.rpartition("[")[2].rstrip("]")) for fault in found]
+        lines = lines_of(content, [(origin.document, ("spec", "scheduler", "plugins", number)) for number in numbers])
+        placed = (replace(fault, line=line) for fault, line in zip(found, lines, strict=True))
+        return tuple(sorted({*wanted.faults, *placed}))
 
     def decide(self, revision: str | None, base: str | None = None, what_if: WhatIf = NOTHING) -> Decision:
         """What a reconcile of a revision would decide now; with `base`, as if that revision had been decided before."""

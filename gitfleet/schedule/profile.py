@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import takewhile
 
 from gitfleet.api.faults import Fault
@@ -118,8 +119,10 @@ def _make(listed: ListedPlugin, available: Mapping[str, PluginFactory]) -> Entry
     if factory is None:
         if not listed.enabled:
             return Entry(SchedulerPlugin())
-        known = ", ".join(sorted({*available, *BUILT_IN}))
-        return f"there is no scheduler plug-in {listed.name}; installed are {known}"
+        known = sorted({*available, *BUILT_IN})
+        near = get_close_matches(listed.name, known, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        return f"there is no scheduler plug-in {listed.name}; {hint}installed are {', '.join(known)}"
     plugin = attempt(Subject("SchedulerPlugin", listed.name), lambda: usable(factory(listed.args)))
     if isinstance(plugin, Failure):
         wrong = "cannot be used" if isinstance(plugin.cause, UnusablePlugin) else "refuses its args"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import jsonpatch
 import jsonpointer
 
-from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
@@ -35,6 +35,44 @@ class Stored:
     first: bool = True
     due: datetime | None = None
     content: JsonObject | None = None
+
+
+_MAPPINGS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {
+    None: ("metadata", "metadata.labels", "metadata.annotations"),
+    kinds.SECRET: ("data", "stringData"),
+    GroupKind("", "ConfigMap"): ("data", "binaryData"),
+    kinds.CRD: ("spec", "spec.names"),
+}
+_LISTS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {
+    None: ("metadata.finalizers", "metadata.ownerReferences"),
+    kinds.CRD: ("spec.versions",),
+}
+
+
+def wrongly_typed(body: JsonObject) -> str:
+    """Which field has another type than the server decodes, of those that are looked into here; "" when none has."""
+    metadata = body.get("metadata")
+    if metadata is not None and not isinstance(metadata, Mapping):
+        return "metadata is not a mapping"
+    kind = key_of(body).group_kind
+    typed = ("spec",) if kind in kinds.BUILT_IN else ()
+    for path in (*_MAPPINGS[None], *typed, *_MAPPINGS.get(kind, ())):
+        if not isinstance(_at(body, path), Mapping | None):
+            return f"{path} is not a mapping"
+    for path in (*_LISTS[None], *_LISTS.get(kind, ())):
+        items = _at(body, path)
+        if not isinstance(items, list | None):
+            return f"{path} is not a list"
+        if path != "metadata.finalizers" and not all(isinstance(item, Mapping) for item in items or ()):
+            return f"an item of {path} is not a mapping"
+    return ""
+
+
+def _at(body: JsonObject, path: str) -> Any:
+    value: Any = body
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def owned_content(stored: Stored) -> JsonObject:

@@ -186,7 +186,8 @@ def _nodes(server: MemoryServer) -> Sequence[JsonObject]:
 
 def _apply(server: MemoryServer, target: Target, request: Request, now: datetime) -> Response:
     key, body, query = target.key, request.body or {}, request.query
-    metadata = body.get("metadata") or {}
+    written = body.get("metadata")
+    metadata = written if isinstance(written, Mapping) else {}
     manager = query.get("fieldManager")
     if request.headers.get("Content-Type") != APPLY:
         raise bad_request("no other patch than server-side apply is simulated")

@@ -26,6 +26,7 @@ from gitfleet.simulation.bodies import (
     patched,
     spec_of,
     stored_form,
+    wrongly_typed,
 )
 from gitfleet.simulation.fields import content_of
 from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited, owners_of
@@ -131,6 +132,8 @@ class MemoryServer:
     ) -> LiveObject:
         """Server-side apply: the object as it is afterwards. With a `uid` in its metadata it is laid over that object
         only, with a `resourceVersion` over that very version only. Refused as a server refuses."""
+        if wrong := wrongly_typed(body):
+            raise bad_request(f"the object cannot be decoded: {wrong}")
         key = key_of(body)
         kind = self._admit(key)
         stored = self.objects.get(key.identity)

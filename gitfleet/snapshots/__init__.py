@@ -20,7 +20,7 @@ D22, D26.
 from gitfleet.snapshots.index import PayloadIndex, PayloadMemo, index_of, index_payload
 from gitfleet.snapshots.order import snapshot_order
 from gitfleet.snapshots.override_snapshots import current_overrides, references_of, take_override_snapshots
-from gitfleet.snapshots.propagation import is_propagated, is_reserved_namespace
+from gitfleet.snapshots.propagation import is_propagated
 from gitfleet.snapshots.selection import Selection, UserError, select, selection_key
 from gitfleet.snapshots.strip import strip
 from gitfleet.snapshots.take import SnapshotResult, restore_snapshot, split_by_size, take_snapshots
@@ -35,7 +35,6 @@ __all__ = [
     "index_of",
     "index_payload",
     "is_propagated",
-    "is_reserved_namespace",
     "references_of",
     "restore_snapshot",
     "select",

@@ -11,11 +11,6 @@ _GENERATED_WHEN_OWNED: Final = frozenset({("apps", "ReplicaSet"), ("apps", "Cont
 _MANAGED_SLICE: Final = "endpointslice.kubernetes.io/managed-by"
 
 
-def is_reserved_namespace(name: str) -> bool:
-    """Whether a namespace belongs to Kubernetes or to the fleet itself; selecting it is a user error."""
-    return name == "default" or name.startswith(("kube-", "fleet-"))
-
-
 def is_propagated(
     key: ObjectKey,
     body: JsonObject,

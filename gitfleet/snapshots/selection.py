@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
+from gitfleet.api.values import is_reserved_namespace
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.snapshots.index import Kind, PayloadIndex
 from gitfleet.snapshots.order import order_of
-from gitfleet.snapshots.propagation import is_reserved_namespace
 
 _NAMESPACE: Kind = ("", "v1", "Namespace")
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.api.objects import Manifest, key_of
+from gitfleet.api.objects import Manifest, ObjectKey, key_of
+from gitfleet.api.values import is_kind_name, is_namespace_name, is_object_name, is_reserved_namespace
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.formats.kinds import is_envelope_kind
+from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 
 MAX_ENTRY_BYTES: Final = 1024 * 1024
@@ -41,20 +42,19 @@ def unwrap(envelope: Manifest, texts: EnvelopeTexts) -> tuple[Manifest, ...]:
     is parsed is added to `texts`."""
     inner: list[Manifest] = []
     for entry, body in _entries(envelope, texts):
-        if not isinstance(body, Mapping):
-            raise EnvelopeError(f"{envelope.key.kind} {_place(envelope)} cannot be unwrapped: {entry} is not an object")
+        if wrong := _shape_fault(body):
+            raise _refused(envelope, f"{entry} {wrong}")
         key = key_of(body)
-        if not (key.version and key.kind and key.name):
-            raise EnvelopeError(
-                f"{envelope.key.kind} {_place(envelope)} cannot be unwrapped: {entry} lacks apiVersion, kind or name"
-            )
-        _check_scope(envelope, entry, key.namespace)
+        if wrong := _scope_fault(envelope.key, key):
+            raise _refused(envelope, f"{entry} {wrong}")
         inner.append(Manifest(key, body, digest_of(body), envelope.origin))
     return tuple(inner)
 
 
 def _entries(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, Any]]:
     data = envelope.body.get("data") or {}
+    if not isinstance(data, Mapping):
+        raise _refused(envelope, "its data is not a mapping")
     for entry in sorted(data):
         if envelope.key.kind != "ConfigMap":
             yield entry, data[entry]
@@ -62,9 +62,7 @@ def _entries(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, An
         try:
             documents = _documents(str(data[entry]), texts)
         except UnreadableText as error:
-            raise EnvelopeError(
-                f"{envelope.key.kind} {_place(envelope)} cannot be unwrapped: {entry}: {error}"
-            ) from None
+            raise _refused(envelope, f"{entry}: {error}") from None
         for document in documents:
             yield entry, document
 
@@ -76,19 +74,47 @@ def _documents(text: str, texts: EnvelopeTexts) -> tuple[Any, ...]:
     return texts[text]
 
 
-def _check_scope(envelope: Manifest, entry: str, namespace: str) -> None:
-    kind, home = envelope.key.kind, envelope.key.namespace
-    wrong = ""
+def _shape_fault(body: Any) -> str:
+    """What keeps a document from being an object; "" when nothing does."""
+    if not isinstance(body, Mapping):
+        return "is not an object"
+    metadata = body.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        return "is not an object: its metadata is not a mapping"
+    texts = (body.get("apiVersion"), body.get("kind"), metadata.get("name"))
+    if not all(texts):
+        return "lacks apiVersion, kind or name"
+    namespace = metadata.get("namespace") or ""
+    if not all(isinstance(text, str) for text in (*texts, namespace)):
+        return "has an apiVersion, kind, name or namespace that is not a string"
+    if not is_kind_name(body["kind"]) or not is_object_name(metadata["name"]):
+        return "has a kind or a name that no object can have"
+    if namespace and not is_namespace_name(namespace):
+        return "has a namespace that no namespace can be called"
+    if any(not isinstance(metadata.get(field) or {}, Mapping) for field in ("labels", "annotations")):
+        return "has labels or annotations that are not a mapping"
+    return ""
+
+
+def _scope_fault(envelope: ObjectKey, key: ObjectKey) -> str:
+    """Why an object may not lie in this envelope; "" when it may."""
+    kind, home, namespace = envelope.kind, envelope.namespace, key.namespace
+    row = BUILT_IN_KINDS.get((key.group, key.kind))
+    if row is not None and row.namespaced != bool(namespace):
+        scope = "a namespaced kind and has no namespace" if row.namespaced else "a cluster-scoped kind in a namespace"
+        return f"is of {key.kind}, {scope}"
+    if (key.group, key.kind) == ("", "Namespace") and is_reserved_namespace(key.name):
+        return f"is namespace {key.name}, which is reserved and cannot be placed"
     if kind == "ClusterResourceEnvelope" and namespace:
-        wrong = f"lies in namespace {namespace}, and only cluster-scoped objects may be wrapped here"
-    elif kind == "ResourceEnvelope" and not namespace:
-        wrong = "has no namespace, and only objects of the envelope's own namespace may be wrapped here"
-    elif namespace and namespace != home and kind != "ClusterResourceEnvelope":
-        wrong = f"lies in namespace {namespace}, not in the envelope's own"
-    if wrong:
-        raise EnvelopeError(f"{kind} {_place(envelope)} cannot be unwrapped: {entry} {wrong}")
+        return f"lies in namespace {namespace}, and only cluster-scoped objects may be wrapped here"
+    if kind == "ResourceEnvelope" and not namespace:
+        return "has no namespace, and only objects of the envelope's own namespace may be wrapped here"
+    if namespace and namespace != home and kind != "ClusterResourceEnvelope":
+        return f"lies in namespace {namespace}, not in the envelope's own"
+    return ""
 
 
-def _place(envelope: Manifest) -> str:
+def _refused(envelope: Manifest, why: str) -> EnvelopeError:
     key = envelope.key
-    return f"{key.namespace}/{key.name}" if key.namespace else key.name
+    place = f"{key.namespace}/{key.name}" if key.namespace else key.name
+    return EnvelopeError(f"{key.kind} {place} cannot be unwrapped: {why}")

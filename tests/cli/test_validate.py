@@ -60,6 +60,21 @@ def test_every_fault_with_path_line_object_and_field(gitfleet: Shell, fleet: Pat
     assert ended.err.endswith("has 2 errors and no warnings\n")
 
 
+def test_a_plug_in_that_is_not_installed_is_a_fault_where_it_stands(gitfleet: Shell, fleet: Path) -> None:
+    config = (
+        "apiVersion: gitfleet.dev/v1alpha1\nkind: FleetConfig\nmetadata: {name: fleet}\nspec:\n"
+        "  scheduler:\n    plugins:\n      - name: ClusterAffinity\n      - name: TaintTolerations\n"
+    )
+    commit(fleet, {"gitfleet.yaml": config})
+    ended = gitfleet("validate", fleet)
+    assert ended.code == 1
+    assert ended.out.startswith(
+        "gitfleet.yaml:8: FleetConfig: spec.scheduler.plugins[1]: there is no scheduler plug-in TaintTolerations; "
+        "did you mean TaintToleration? installed are "
+    )
+    assert ended.out.count("\n") == 1
+
+
 def test_warnings_alone_are_no_failure(gitfleet: Shell, fleet: Path) -> None:
     commit(fleet, {"placements/warned.yaml": WARNED})
     ended = gitfleet("validate", fleet)

@@ -196,6 +196,52 @@ def test_a_name_that_no_object_can_have_is_a_fault(field: str, name: str) -> Non
     assert desired.faults
 
 
+CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b}\n"
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: shop}\n"
+ENVELOPE = "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceEnvelope\nmetadata: {name: e}\n"
+ROLE = "apiVersion: rbac.authorization.k8s.io/v1, kind: Role"
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        *((f"{CRD}spec: {value}\n", "spec") for value in ("text", "[]", "7")),
+        *((f"{CRD}spec: {{names: {value}}}\n", "spec.names") for value in ("text", "[]", "7")),
+        *((f"{CONFIG_MAP}data: {value}\n", "data") for value in ("text", "[]", "7")),
+        *((f"{SECRET}{part}: hunter2\n", part) for part in ("data", "stringData")),
+        *((f"{ENVELOPE}data: {value}\n", "data") for value in ("text", "[]", "7")),
+        (f"{ENVELOPE}data: {{x: text}}\n", "data.x"),
+        (f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: A, metadata: x}}}}\n", "data.x.metadata"),
+        (f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: A/B, metadata: {{name: a}}}}}}\n", "data.x.kind"),
+        (f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: A, metadata: {{name: ../a}}}}}}\n", "data.x.metadata.name"),
+        (f"{ENVELOPE}data: {{x: {{{ROLE}, metadata: {{name: a}}}}}}\n", "data.x.metadata.namespace"),
+        (
+            f"{ENVELOPE}data: {{x: {{apiVersion: v1, kind: Namespace, metadata: {{name: kube-system}}}}}}\n",
+            "data.x.metadata.name",
+        ),
+    ],
+)
+def test_what_gitfleet_looks_into_has_a_shape_that_it_can_read(text: str, field: str) -> None:
+    desired = read({"resources/a.yaml": text})
+    assert [(fault.line, fault.field) for fault in desired.faults] == [(4, field)]
+    assert desired.payload == () and "hunter2" not in str(desired.faults)
+
+
+def test_what_a_crd_says_of_its_kind_holds_inside_envelopes() -> None:
+    text = (
+        f"{CRD}spec: {{group: b, scope: Cluster, names: {{kind: A}}}}\n---\n"
+        f"{ENVELOPE.replace('Cluster', '').replace('name: e', 'name: e, namespace: shop')}"
+        "data: {x: {apiVersion: b/v1, kind: A, metadata: {name: a, namespace: shop}}}\n"
+    )
+    desired = read({"resources/a.yaml": text})
+    assert [str(fault) for fault in desired.faults] == [
+        (
+            "resources/a.yaml:9: ResourceEnvelope/shop/e: data.x.metadata.namespace: does not go with A, which is a "
+            "cluster-scoped kind; remove it"
+        )
+    ]
+
+
 def test_workload_rollouts_are_kept_as_written() -> None:
     text = (
         "apiVersion: core.oam.dev/v1beta1\nkind: AppRollout\nmetadata: {name: r, namespace: shop}\nspec: {any: thing}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -72,6 +73,42 @@ def test_statuses(lab: Lab, method: str, path: str, more: dict[str, Any], expect
     answer = ask(lab.cluster, method, path, **more)
     reason = answer.json().get("reason", "") if isinstance(answer.content, dict) else ""
     assert (answer.status, reason) == expected
+    assert lab.cluster.objects() == before
+
+
+SECRET = make.config_map("app", "s") | {"kind": "Secret"}
+DEFINITION = make.custom_definition("example.com", "Gadget")
+
+
+@pytest.mark.parametrize("wrong", ["hunter2", 7, ["hunter2"], [[]], True])
+@pytest.mark.parametrize(
+    ("at", "body", "fields"),
+    [
+        ("/api/v1/namespaces/app/configmaps/cm", make.config_map("app", "cm"), ("metadata", "data")),
+        ("/api/v1/namespaces/app/secrets/s", SECRET, ("metadata", "data", "stringData")),
+        ("/api/v1/namespaces/app", make.namespace("app"), ("metadata", "metadata.labels", "spec")),
+        ("/apis/apps/v1/namespaces/app/deployments/d", make.deployment("app", "d"), ("metadata", "spec")),
+        (
+            f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{DEFINITION['metadata']['name']}",
+            DEFINITION,
+            ("metadata", "spec", "spec.names"),
+        ),
+    ],
+)
+def test_an_object_of_wrong_types_is_a_bad_request(
+    lab: Lab, at: str, body: dict[str, Any], fields: tuple[str, ...], wrong: object
+) -> None:
+    before = lab.cluster.objects()
+    for field in fields:
+        *outer, last = field.split(".")
+        sent = copy.deepcopy(body)
+        place = sent
+        for name in outer:
+            place = place.setdefault(name, {})
+        place[last] = wrong
+        answer = ask(lab.cluster, "PATCH", at, body=sent, headers=APPLY, query=MINE)
+        assert (answer.status, answer.json()["reason"]) == (400, "BadRequest"), field
+        assert "hunter2" not in answer.json()["message"]
     assert lab.cluster.objects() == before
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -69,6 +70,23 @@ def inside(namespace: str = "", name: str = "n") -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Thing", "metadata": metadata}
 
 
+def of(kind: str, namespace: str = "") -> dict[str, Any]:
+    return {**inside(namespace), "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind}
+
+
+KUBE_SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
+NO_OBJECTS: list[tuple[Any, str]] = [
+    ({**inside("web"), "metadata": "x"}, "x is not an object: its metadata is not a mapping"),
+    ({**inside("web"), "metadata": ["x"]}, "x is not an object: its metadata is not a mapping"),
+    ({**inside("web"), "kind": ["A"]}, "x has an apiVersion, kind, name or namespace that is not a string"),
+    ({**inside("web"), "apiVersion": 1}, "x has an apiVersion, kind, name or namespace that is not a string"),
+    ({**inside("web"), "kind": "/../A"}, "x has a kind or a name that no object can have"),
+    (inside("web", "/../../evil"), "x has a kind or a name that no object can have"),
+    (inside("../web"), "x has a namespace that no namespace can be called"),
+    ({**inside(), "metadata": {"name": "a", "namespace": "web", "labels": "x"}}, "x has labels or annotations"),
+]
+
+
 @pytest.mark.parametrize(
     ("subject", "message"),
     [
@@ -77,6 +95,17 @@ def inside(namespace: str = "", name: str = "n") -> dict[str, Any]:
         (envelope("ResourceEnvelope", "web", inside("other")), "x lies in namespace other, not in the envelope's own"),
         (envelope("ResourceEnvelope", "web", inside("web", "")), "x lacks apiVersion, kind or name"),
         (envelope("ResourceEnvelope", "web", "text"), "x is not an object"),
+        *[(envelope("ResourceEnvelope", "web", entry), message) for entry, message in NO_OBJECTS],
+        *[(config(x=json.dumps(entry)), message) for entry, message in NO_OBJECTS],
+        (obj(FLEET, "ResourceEnvelope", "e", "web", data="text"), "its data is not a mapping"),
+        (obj(FLEET, "ResourceEnvelope", "e", "web", data=7), "its data is not a mapping"),
+        (obj("v1", "ConfigMap", "e", "web", metadata=ANNOTATED, data="hunter2"), "its data is not a mapping"),
+        (envelope("ResourceEnvelope", "web", of("ClusterRole", "web")), "x is of ClusterRole, a cluster-scoped kind"),
+        (envelope("ResourceEnvelope", "web", of("ClusterRole")), "x has no namespace"),
+        (envelope("ClusterResourceEnvelope", "", of("Role")), "x is of Role, a namespaced kind and has no namespace"),
+        (envelope("ClusterResourceEnvelope", "", of("Role", "web")), "x lies in namespace web"),
+        (envelope("ClusterResourceEnvelope", "", KUBE_SYSTEM), "x is namespace kube-system, which is reserved"),
+        (config(x=json.dumps(KUBE_SYSTEM)), "x is namespace kube-system, which is reserved"),
         (config(x="a: ["), "x: line 1: the YAML cannot be read"),
         (config(x="a: &top [*top]"), "x: line 1: an anchor contains an alias of itself"),
         (config(x="a: 1\na: 2"), 'x: line 2: the key "a" is given twice'),
