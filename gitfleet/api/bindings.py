@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Annotated, Any, Final
 
 from gitfleet.api.annotations import At, Default, Form, Inline
-from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.conditions import Conditions, ConditionType, Status, find_condition
 from gitfleet.api.layout import document
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
@@ -184,7 +184,7 @@ def is_active(binding: Binding) -> bool:
 def is_available(binding: Binding) -> bool:
     """Whether the cluster counts as available now: for the generation of the binding that holds (decision
     D24)."""
-    found = find_condition(binding.conditions, "Available", generation=binding.generation)
+    found = find_condition(binding.conditions, ConditionType.AVAILABLE, generation=binding.generation)
     return found is not None and found.status is Status.TRUE
 
 

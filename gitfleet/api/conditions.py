@@ -23,6 +23,18 @@ class Status(StrEnum):
     UNKNOWN = "Unknown"
 
 
+class ConditionType(StrEnum):
+    """What is told of a binding, in the order in which it comes about; a placement's types have its kind in front."""
+
+    SCHEDULED = "Scheduled"
+    ROLLOUT_STARTED = "RolloutStarted"
+    OVERRIDDEN = "Overridden"
+    WORK_SYNCHRONIZED = "WorkSynchronized"
+    APPLIED = "Applied"
+    AVAILABLE = "Available"
+    DIFF_REPORTED = "DiffReported"
+
+
 @document(tolerated={"lastUpdateTime": Time}, shared=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:

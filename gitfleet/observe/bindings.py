@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from gitfleet.api.bindings import Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
-from gitfleet.api.conditions import Conditions, Status, condition_of, find_condition
+from gitfleet.api.conditions import Conditions, ConditionType, Status, condition_of, find_condition
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
@@ -22,8 +22,15 @@ from gitfleet.observe.results import ObjectResult, ResultCode, Standing, results
 MOST_OBJECTS: Final = 100
 """KubeFleet's limit on failed, drifted and diffed objects of one cluster."""
 UNREACHABLE: Final = "ClusterUnreachable"
-_ORDER: Final = ("RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available", "DiffReported")
-_Told = tuple[str, Status, str, str]
+_ORDER: Final = (
+    ConditionType.ROLLOUT_STARTED,
+    ConditionType.OVERRIDDEN,
+    ConditionType.WORK_SYNCHRONIZED,
+    ConditionType.APPLIED,
+    ConditionType.AVAILABLE,
+    ConditionType.DIFF_REPORTED,
+)
+_Told = tuple[ConditionType, Status, str, str]
 """(type, status, reason, message) of a condition."""
 
 _Diverged = TypeVar("_Diverged", bound=DivergedObject)
@@ -113,7 +120,7 @@ def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Se
     is to be applied again is one that drifted: it stays Applied, and is judged as it was found, until the operation has
     been performed.
     """
-    applied = find_condition(binding.conditions, "Applied", generation=binding.generation)
+    applied = find_condition(binding.conditions, ConditionType.APPLIED, generation=binding.generation)
     pending = [r for r in results if r.standing is Standing.PENDING]
     if applied is None or not pending:
         return results, False
@@ -127,65 +134,70 @@ def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Se
 def _before_apply(binding: Binding, work: Work) -> Iterable[_Told]:
     if work.error is not None:
         message = f"Failed to apply the override rules on the resources: {work.error}"
-        yield "Overridden", Status.FALSE, "OverriddenFailed", message
+        yield ConditionType.OVERRIDDEN, Status.FALSE, "OverriddenFailed", message
         return
     if work.overridden:
         message = "Successfully applied the override rules on the resources"
-        yield "Overridden", Status.TRUE, "OverriddenSucceeded", message
+        yield ConditionType.OVERRIDDEN, Status.TRUE, "OverriddenSucceeded", message
     else:
         message = "No override rules are configured for the selected resources"
-        yield "Overridden", Status.TRUE, "NoOverrideSpecified", message
+        yield ConditionType.OVERRIDDEN, Status.TRUE, "NoOverrideSpecified", message
     if work.generation == binding.generation and work.snapshot == binding.resource_snapshot:
         message = "All of the works are synchronized to the latest"
-        yield "WorkSynchronized", Status.TRUE, "AllWorkSynced", message
+        yield ConditionType.WORK_SYNCHRONIZED, Status.TRUE, "AllWorkSynced", message
     else:
         message = f"The work is of snapshot {work.snapshot} and not of {binding.resource_snapshot} yet"
-        yield "WorkSynchronized", Status.FALSE, "WorkNotSynchronizedYet", message
+        yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, "WorkNotSynchronizedYet", message
 
 
 def _applied(results: Sequence[ObjectResult]) -> _Told:
     worst = max((r.standing for r in results), key=lambda s: s.value, default=Standing.IN_PLACE)
     if worst is Standing.IN_PLACE:
-        return "Applied", Status.TRUE, "AllWorkHaveBeenApplied", "All corresponding work objects are applied"
+        return (
+            ConditionType.APPLIED,
+            Status.TRUE,
+            "AllWorkHaveBeenApplied",
+            "All corresponding work objects are applied",
+        )
     if worst is Standing.PENDING:
         waiting = sum(1 for r in results if r.standing is not Standing.IN_PLACE)
         message = f"{waiting} of {len(results)} work objects are being applied"
-        return "Applied", Status.FALSE, "ApplyInProgress", message
+        return ConditionType.APPLIED, Status.FALSE, "ApplyInProgress", message
     # What another try can help is progress, what only a person can help is failure (decision D6).
     reason = "ApplyFailed" if worst is Standing.FAILED else "NotAllWorkHaveBeenApplied"
     concerned = [r for r in results if r.standing is worst]
-    return "Applied", Status.FALSE, reason, _sentence(concerned, "applied")
+    return ConditionType.APPLIED, Status.FALSE, reason, _sentence(concerned, "applied")
 
 
 def _available(results: Sequence[ObjectResult], work: Work) -> _Told:
     waiting = [r for r in results if r.verdict is not None and r.verdict.availability is Availability.NOT_YET]
     if waiting:
-        return "Available", Status.FALSE, "NotAllWorkAreAvailable", _sentence(waiting, "available")
+        return ConditionType.AVAILABLE, Status.FALSE, "NotAllWorkAreAvailable", _sentence(waiting, "available")
     untracked = [r for r in results if r.verdict is not None and r.verdict.availability is Availability.NOT_TRACKABLE]
     if untracked:
         # The seed's reason; newer KubeFleet says NotAllWorkAreAvailabilityTrackable for the same.
         message = f"The availability of work object {work.placement.name}-work is not trackable"
         first = untracked[0]
         why = f"{message}: {first.key}, {first.verdict.reason if first.verdict else ''}{_more(untracked)}"
-        return "Available", Status.TRUE, "WorkNotTrackable", why
-    return "Available", Status.TRUE, "AllWorkAreAvailable", "All corresponding work objects are available"
+        return ConditionType.AVAILABLE, Status.TRUE, "WorkNotTrackable", why
+    return ConditionType.AVAILABLE, Status.TRUE, "AllWorkAreAvailable", "All corresponding work objects are available"
 
 
 def _diff_reported(results: Sequence[ObjectResult]) -> _Told:
     missing = [r for r in results if not r.reported]
     if missing:
-        return "DiffReported", Status.FALSE, "NotAllWorkHaveDiffReported", _sentence(missing, "compared")
+        return ConditionType.DIFF_REPORTED, Status.FALSE, "NotAllWorkHaveDiffReported", _sentence(missing, "compared")
     message = "All corresponding work objects have reported their differences"
-    return "DiffReported", Status.TRUE, "AllWorkHaveDiffReported", message
+    return ConditionType.DIFF_REPORTED, Status.TRUE, "AllWorkHaveDiffReported", message
 
 
 def _unreachable(binding: Binding, work: Work, before: Sequence[_Told], now: datetime, error: str) -> Binding:
     generation, told = binding.generation, list(before)
     reports = work.apply_strategy.type.only_reports
-    if not reports and (find_condition(binding.conditions, "Applied", generation=generation) is None):
+    if not reports and (find_condition(binding.conditions, ConditionType.APPLIED, generation=generation) is None):
         message = f"Nothing could be applied: cluster {binding.cluster} does not answer"
-        told.append(("Applied", Status.FALSE, "ApplyInProgress", message))
-    last = "DiffReported" if reports else "Available"
+        told.append((ConditionType.APPLIED, Status.FALSE, "ApplyInProgress", message))
+    last = ConditionType.DIFF_REPORTED if reports else ConditionType.AVAILABLE
     known = find_condition(binding.conditions, last, generation=generation)
     if known is None or known.reason != UNREACHABLE:
         message = f"Cluster {binding.cluster} does not answer: {error}"
@@ -203,7 +215,7 @@ def _settled(
     applied_snapshot: str | None = None,
 ) -> Binding:
     """The binding with what was found; the very same one where it says all of that already."""
-    conditions = _conditions(binding, told, now, keep=("RolloutStarted",))
+    conditions = _conditions(binding, told, now, keep=(ConditionType.ROLLOUT_STARTED,))
     applied = applied_snapshot or binding.applied_snapshot
     said = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
     if said == (conditions, found.failed, found.drifted, found.diffed, applied):
@@ -230,7 +242,7 @@ def _conditions(binding: Binding, told: Sequence[_Told], now: datetime, keep: Se
             after[type_] = old
             continue
         since = old.last_transition_time if old is not None and old.status == status else now
-        after[type_] = condition_of(type_, status, reason, message, since, binding.generation)
+        after[type_] = condition_of(type_.value, status, reason, message, since, binding.generation)
     others = [c for type_, c in after.items() if type_ not in _ORDER]
     return (*others, *(after[type_] for type_ in _ORDER if type_ in after))
 
@@ -239,10 +251,17 @@ def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
     found: list[FailedObject] = []
     for r in results:
         if r.standing in (Standing.FAILED, Standing.RETRYING):
-            found.append(FailedObject(key=r.key, condition="Applied", reason=r.code or "", message=r.message))
+            found.append(
+                FailedObject(key=r.key, condition=ConditionType.APPLIED.value, reason=r.code or "", message=r.message)
+            )
         elif r.verdict is not None and r.verdict.availability is Availability.NOT_YET:
             found.append(
-                FailedObject(key=r.key, condition="Available", reason="NotYetAvailable", message=r.verdict.reason)
+                FailedObject(
+                    key=r.key,
+                    condition=ConditionType.AVAILABLE.value,
+                    reason="NotYetAvailable",
+                    message=r.verdict.reason,
+                )
             )
     return tuple(found[:MOST_OBJECTS])
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.conditions import Condition, Status, condition_of, find_condition, set_condition
+from gitfleet.api.conditions import Condition, ConditionType, Status, condition_of, find_condition, set_condition
 from gitfleet.model.rolling import RolloutRequest
 
 _STARTED = "Detected the new changes on the resources and started the rollout process"
@@ -39,7 +39,7 @@ def start_rollout(binding: Binding, now: datetime) -> Binding:
 
 def tell_rollout(binding: Binding, status: Status, now: datetime) -> Binding:
     """RolloutStarted with this status at the current generation; the binding itself where it stands there already."""
-    old = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
+    old = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
     if old is not None and old.status is status:
         return binding
     return replace(binding, conditions=set_condition(binding.conditions, _rollout_condition(binding, status, now)))
@@ -48,4 +48,4 @@ def tell_rollout(binding: Binding, status: Status, now: datetime) -> Binding:
 def _rollout_condition(binding: Binding, status: Status, now: datetime) -> Condition:
     started = status is Status.TRUE
     reason, message = ("RolloutStarted", _STARTED) if started else ("RolloutNotStartedYet", _NOT_STARTED)
-    return condition_of("RolloutStarted", status, reason, message, now, binding.generation)
+    return condition_of(ConditionType.ROLLOUT_STARTED.value, status, reason, message, now, binding.generation)

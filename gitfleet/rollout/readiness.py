@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitfleet.api.bindings import Binding
-from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
 from gitfleet.rollout.waits import STUCK_AFTER, until_over
 
 _UNTRACKABLE = frozenset({"NotAllWorkAreAvailabilityTrackable", "WorkNotTrackable"})
-_STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
+_STEPS = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED, ConditionType.AVAILABLE)
 _PENDING = frozenset({"OverriddenPending", "WorkNotSynchronizedYet", "ApplyPending", "ResourceNotAvailableYet"})
 _IN_PROGRESS = frozenset({"ApplyInProgress", "NotAllWorkHaveBeenApplied", "NotAllWorkAreAvailable"})
 
@@ -32,10 +32,10 @@ def is_ready(binding: Binding, unavailable_period: timedelta, now: datetime) -> 
 
     What cannot be tracked counts as available `unavailable_period` after it was applied (KubeFleet isBindingReady).
     """
-    diff = find_condition(binding.conditions, "DiffReported", generation=binding.generation)
+    diff = find_condition(binding.conditions, ConditionType.DIFF_REPORTED, generation=binding.generation)
     if diff is not None and diff.status is Status.TRUE:
         return Readiness(True)
-    available = find_condition(binding.conditions, "Available", generation=binding.generation)
+    available = find_condition(binding.conditions, ConditionType.AVAILABLE, generation=binding.generation)
     if available is None or available.status is not Status.TRUE:
         return Readiness(False)
     if available.reason not in _UNTRACKABLE:
@@ -74,4 +74,4 @@ def in_progress(binding: Binding, now: datetime) -> timedelta | None:
 
 def is_diff_reported(binding: Binding) -> bool:
     """Whether a DiffReported condition of any status stands at the current generation: nothing is applied there."""
-    return find_condition(binding.conditions, "DiffReported", generation=binding.generation) is not None
+    return find_condition(binding.conditions, ConditionType.DIFF_REPORTED, generation=binding.generation) is not None

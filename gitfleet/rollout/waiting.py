@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.conditions import ConditionType, Status, find_condition
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
 
@@ -29,7 +29,7 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
     if binding.deleting is not None:
         yield f"{binding.cluster} is giving up its resources"
         return
-    started = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
+    started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
     if started is not None and started.status is not Status.TRUE:
         yield f"{binding.cluster} waits: {held or started.message}"
         return
@@ -37,7 +37,7 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         if not record.placement.strategy.external:
             yield f"{binding.cluster} is {binding.state} and has not been rolled out"
         return
-    if find_condition(binding.conditions, "DiffReported", generation=binding.generation) is not None:
+    if find_condition(binding.conditions, ConditionType.DIFF_REPORTED, generation=binding.generation) is not None:
         return
     for step in _STEPS:
         condition = find_condition(binding.conditions, step, generation=binding.generation)

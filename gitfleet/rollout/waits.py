@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from gitfleet.api.bindings import Binding
-from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
 from gitfleet.api.strategies import RollingUpdate
 
 STUCK_AFTER = timedelta(minutes=5)
@@ -44,7 +44,7 @@ def until_plan_changes(clocks: Iterable[timedelta]) -> timedelta | None:
 def held_since(binding: Binding, condition: Condition) -> datetime:
     """When a condition began to hold for this generation: a status that is the same before and after an update keeps
     its old transition time, so the start of the rollout counts where it is later."""
-    started = find_condition(binding.conditions, "RolloutStarted", generation=binding.generation)
+    started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
     if started is None or started.status is not Status.TRUE:
         return condition.last_transition_time
     return max(condition.last_transition_time, started.last_transition_time)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple, assert_never
 
 from gitfleet.api.bindings import Binding, is_active
-from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
+from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategyType
 from gitfleet.model.state import PlacementRecord
@@ -129,14 +129,16 @@ def _unknown(step: Step) -> ClusterStep:
     return ClusterStep(step, Status.UNKNOWN, step.unknown[0], step.cluster_unknown, None)
 
 
-def _aggregate(record: PlacementRecord, stories: tuple[ClusterStory, ...]) -> list[tuple[str, Status, str, str]]:
+def _aggregate(
+    record: PlacementRecord, stories: tuple[ClusterStory, ...]
+) -> list[tuple[ConditionType, Status, str, str]]:
     if not stories:
         return []
     if record.placement.strategy.external:
         reason = _external_doubt(stories)
         if reason is not None:
             return [(ROLLOUT_STARTED.type, Status.UNKNOWN, EXTERNAL, reason)]
-    told: list[tuple[str, Status, str, str]] = []
+    told: list[tuple[ConditionType, Status, str, str]] = []
     for place, step in enumerate(steps_of(record.placement.strategy.apply_strategy.type)):
         statuses = [story.steps[place].status for story in stories if len(story.steps) > place]
         unknown, false = statuses.count(Status.UNKNOWN), statuses.count(Status.FALSE)

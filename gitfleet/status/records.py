@@ -18,7 +18,7 @@ def scheduled_condition(
     """The Scheduled verdict on a record's present generation; None for `fulfilled` means that nothing was decided."""
     status = {True: Status.TRUE, False: Status.FALSE, None: Status.UNKNOWN}[fulfilled]
     return Condition(
-        type=SCHEDULED,
+        type=SCHEDULED.value,
         status=status,
         reason=reason,
         message=message,

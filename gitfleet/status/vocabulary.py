@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from gitfleet.api.conditions import ConditionType
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import ApplyStrategyType
 
-SCHEDULED: Final = "Scheduled"
+SCHEDULED: Final = ConditionType.SCHEDULED
 NO_OVERRIDE: Final = ("NoOverrideSpecified", "No override rules are configured for the selected resources")
 BLOCKED: Final = ("RolloutNotStartedYet", "The rollout is being blocked by the rollout strategy")
 SCHEDULE_PENDING: Final = ("SchedulePending", "Scheduling has not completed")
@@ -35,7 +36,7 @@ class Step:
     """One condition type: (reason, message) for a placement with `{}` for the number of clusters, and what one
     cluster shows while its binding says nothing of the type."""
 
-    type: str
+    type: ConditionType
     unknown: tuple[str, str]
     false: tuple[str, str]
     true: tuple[str, str]
@@ -43,7 +44,7 @@ class Step:
 
 
 ROLLOUT_STARTED: Final = Step(
-    "RolloutStarted",
+    ConditionType.ROLLOUT_STARTED,
     (
         "RolloutStartedUnknown",
         "There are still {} cluster(s) in the process of deciding whether to roll out the latest resources or not",
@@ -53,7 +54,7 @@ ROLLOUT_STARTED: Final = Step(
     "In the process of deciding whether to roll out the latest resources or not",
 )
 OVERRIDDEN: Final = Step(
-    "Overridden",
+    ConditionType.OVERRIDDEN,
     (
         "OverriddenPending",
         (
@@ -66,7 +67,7 @@ OVERRIDDEN: Final = Step(
     "In the process of overriding the selected resources if there is any override defined",
 )
 WORK_SYNCHRONIZED: Final = Step(
-    "WorkSynchronized",
+    ConditionType.WORK_SYNCHRONIZED,
     (
         "WorkSynchronizedUnknown",
         "There are still {} cluster(s) in the process of creating or updating the work object(s) in the hub cluster",
@@ -76,14 +77,14 @@ WORK_SYNCHRONIZED: Final = Step(
     "In the process of creating or updating the work object(s) in the hub cluster",
 )
 APPLIED: Final = Step(
-    "Applied",
+    ConditionType.APPLIED,
     ("ApplyPending", "There are still {} cluster(s) in the process of applying the resources on the member cluster"),
     ("ApplyFailed", "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"),
     ("ApplySucceeded", "The selected resources are successfully applied to {} clusters"),
     "In the process of applying the resources on the member cluster",
 )
 AVAILABLE: Final = Step(
-    "Available",
+    ConditionType.AVAILABLE,
     (
         "ResourceAvailableUnknown",
         "There are still {} cluster(s) in the process of checking the availability of the selected resources",
@@ -93,7 +94,7 @@ AVAILABLE: Final = Step(
     "The availability of the selected resources is unknown yet",
 )
 DIFF_REPORTED: Final = Step(
-    "DiffReported",
+    ConditionType.DIFF_REPORTED,
     ("DiffReportingPending", "There are still {} cluster(s) in the process of checking for configuration differences"),
     ("DiffReportingIncompleteOrFailed", "Diff reporting in {} clusters is still in progress or has failed"),
     ("DiffReportingCompleted", "Diff reporting in {} cluster(s) has been completed"),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gitfleet.api import write, write_as
 from gitfleet.api.bindings import DiffedObject, DriftedObject, FailedObject, References
-from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.conditions import Conditions, ConditionType, Status, find_condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import PlacementRecord
@@ -63,7 +63,7 @@ def _cluster(record: PlacementRecord, story: ClusterStory) -> JsonObject:
     last = story.steps[-1]
     # What an earlier generation left behind says nothing of one that nobody has reported on yet.
     told = [step.step.type for step in story.steps if step.status is not Status.UNKNOWN]
-    at_apply = "Applied" in told
+    at_apply = ConditionType.APPLIED in told
     failing = at_apply and last.status is Status.FALSE
     diffed = failing or (last.step.type == "DiffReported" and last.status is Status.TRUE)
     return fields | present(
@@ -96,7 +96,7 @@ def _conditions(record: PlacementRecord, story: ClusterStory) -> list[JsonObject
                 "observedGeneration": generation,
                 "reason": step.reason,
                 "status": step.status.value,
-                "type": step.step.type,
+                "type": step.step.type.value,
             }
         )
     return told

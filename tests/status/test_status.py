@@ -14,6 +14,7 @@ from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType, RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status import placement_conditions
+from gitfleet.status.records import scheduled_condition
 from gitfleet.status.vocabulary import EXTERNAL_DIFFERENT, EXTERNAL_NOT_STARTED
 from gitfleet.views.placement_status import status_object
 from tests.state.builders import CONFIG, T0, binding, condition, record, through
@@ -349,3 +350,9 @@ def test_what_was_found_on_a_cluster_is_shown_once_something_was_applied(
     assert ("driftedPlacements" in shown) == shows_drift
     assert ("diffedPlacements" in shown) == shows_diff
     assert ("failedPlacements" in shown) == failing
+
+
+def test_what_is_written_of_conditions_is_plain_text() -> None:
+    """An equal member of an enumeration in its place would be taken out of caches as if it were the text."""
+    told = scheduled_condition(record(), True, "r", "m", T0)
+    assert type(told.type) is str
