@@ -45,14 +45,22 @@ def demo(directory: Path) -> int:
         readme = workspace.state_file("README.md")
     click.echo("")
     _print_markdown(readme)
-    where = shlex.quote(str(repo))
+    where, program = shlex.quote(str(repo)), _program()
     say("What gitfleet wrote on the branch gitfleet/state is shown above. To see more of it:")
-    say(f"  gitfleet get crp -C {where}")
-    say(f"  gitfleet explain web -C {where}")
+    say(f"  {program} get crp -C {where}")
+    say(f"  {program} explain web -C {where}")
     say(f"  git -C {where} log gitfleet/state")
     say(f"Edit and commit a file in {where}, then:")
-    say(f"  gitfleet run --until-settled {where} --cache-dir {shlex.quote(str(cache))}")
+    say(f"  {program} run --until-settled {where} --cache-dir {shlex.quote(str(cache))}")
     return 0 if result.settled else 1
+
+
+def _program() -> str:
+    """What starts gitfleet in the shell that started this: its name where the PATH has it, else as it was started."""
+    if shutil.which("gitfleet"):
+        return "gitfleet"
+    started = Path(sys.argv[0])
+    return shlex.quote(str(started)) if started.name == "gitfleet" else f"{shlex.quote(sys.executable)} -m gitfleet"
 
 
 def _clear(directory: Path) -> None:

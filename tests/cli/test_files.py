@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -140,6 +144,7 @@ def test_schema(gitfleet: Shell) -> None:
 
 def test_demo(gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     first = gitfleet("demo")
     again = gitfleet("demo")
 
@@ -154,6 +159,24 @@ def test_demo(gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
     for command in commands:
         assert gitfleet(*command.split()[1:]).code == 0
+
+
+def test_the_commands_that_the_demo_ends_with_run_where_gitfleet_is_not_on_the_path(
+    gitfleet: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in ("git", "env", "sh"):
+        (tools / tool).symlink_to(shutil.which(tool) or "")
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.chdir(tmp_path)
+    ended = gitfleet("demo")
+
+    said = [line.strip() for line in ended.err.splitlines() if line.startswith("  ")]
+    assert len(said) == 4
+    for command in said:
+        done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (command, done.stderr)
 
 
 def test_demo_deletes_nobody_elses_folder(gitfleet: Shell, tmp_path: Path) -> None:
