@@ -221,6 +221,12 @@ def when_of(at: float | None) -> str:
     return f"{text:>7}  "
 
 
+def ending_of(end: Event) -> str:
+    """What the last event of a play says in words."""
+    settled = end.fields["reason"] == "settled"
+    return "nothing moves any more" if settled else "stopped before everything was settled"
+
+
 @contextmanager
 def _bars() -> Iterator[RichProgress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn

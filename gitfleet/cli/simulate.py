@@ -10,7 +10,7 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.messages import say, say_some
 from gitfleet.cli.output import print_table, show
-from gitfleet.cli.progress import progress_for, when_of
+from gitfleet.cli.progress import ending_of, progress_for, when_of
 from gitfleet.errors import BadInput
 from gitfleet.model.events import Event
 from gitfleet.settings import Settings, WhatIfOptions
@@ -61,8 +61,7 @@ def simulate(
         show("")
         print_table(("PLACEMENT", "CLUSTER", "SNAPSHOT", "AVAILABLE"), _ending(end.fields["placements"]))
     say_some("waiting", list(waiting), "-o json has the whole timeline")
-    settled = end.fields["reason"] == "settled"
-    say(f"{'nothing moves any more' if settled else 'stopped before everything was settled'}, at {when_of(at).strip()}")
+    say(f"{ending_of(end)}, at {when_of(at).strip()}")
     if save is not None:
         _save(save, heard)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from gitfleet.cli.progress import Lines, when_of
+from gitfleet.cli.progress import Lines, ending_of, when_of
 from gitfleet.model.events import Event
 from gitfleet.views import html_document
 
@@ -28,12 +28,14 @@ _LEGEND: Final = (
     ("failed", "failed"),
     ("leaving", "no longer picked"),
 )
+_STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)
+"""Seconds between two ticks, whole ones since that is what a tick can say."""
 _STYLE: Final = """
 .row{display:flex;align-items:center;gap:.8rem;margin:3px 0}
 .name{flex:0 0 18rem;overflow-wrap:anywhere;text-align:right}
 .bar{position:relative;flex:1;height:1.3rem;background:#eef1f4;border-radius:3px;overflow:hidden}
 .bar i{position:absolute;top:0;bottom:0;min-width:2px}
-.scale{display:flex;justify-content:space-between;margin-left:18.8rem;color:#5b6875;font-size:13px}
+.scale{position:relative;height:1.5rem;margin-left:18.8rem;color:#5b6875;font-size:13px}.scale span{position:absolute}
 .legend{display:flex;flex-wrap:wrap;gap:1.2rem;font-size:13px}.legend i{display:inline-block;width:1rem;height:.8rem}
 .picked{background:#b9c4cf}.rolling{background:#4f8fd9}.applied{background:#f2b63c}.available{background:#3f9d5f}
 .failed{background:#cf4034}.leaving{background:repeating-linear-gradient(45deg,#b9c4cf 0 4px,#eef1f4 4px 8px)}
@@ -60,31 +62,40 @@ def page_of(heard: Sequence[tuple[float, Event]]) -> str:
 
 
 def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
+    # What the last events lead to would have no width on an axis that ends with them.
+    edge = end + max(1.0, end / 10)
     yield f"<h1>A rollout in virtual time: {escape(when_of(end).strip())}</h1>"
     legend = "".join(f'<span><i class="{word}"></i> {escape(meaning)}</span>' for word, meaning in _LEGEND)
     yield f'<p class="legend">{legend}</p>'
     before = None
-    for (placement, cluster), spans in sorted(_spans(heard, end).items()):
+    for (placement, cluster), spans in sorted(_spans(heard, edge).items()):
         if placement != before:
             yield f"<h2>{escape(placement)}</h2>"
             before = placement
-        bar = "".join(_bar(span, end) for span in spans)
+        bar = "".join(_bar(span, edge) for span in spans)
         yield f'<div class="row"><span class="name">{escape(cluster)}</span><span class="bar">{bar}</span></div>'
-    marks = "".join(f"<span>{escape(when_of(end * part / 4).strip())}</span>" for part in range(5))
-    yield f'<div class="scale">{marks}</div>'
+    yield f'<div class="scale">{"".join(_ticks(edge))}</div>'
     yield "<h2>Everything that happened</h2><pre>"
     yield from (escape(line) for line in _story(heard))
     yield "</pre>"
 
 
-def _bar(span: Span, end: float) -> str:
-    whole = end or 1.0
-    left, width = 100 * span.begin / whole, 100 * (span.end - span.begin) / whole
-    title = f"{when_of(span.begin).strip()} to {when_of(span.end).strip()}: {span.meaning}"
+def _ticks(edge: float) -> Iterator[str]:
+    step = next((step for step in _STEPS if edge / step <= 8), int(edge / 8))
+    for at in range(0, int(edge) + 1, step):
+        # One at the very edge would stand outside.
+        if at < edge:
+            yield f'<span style="left:{100 * at / edge:.2f}%">{escape(when_of(at).strip())}</span>'
+
+
+def _bar(span: Span, edge: float) -> str:
+    left, width = 100 * span.begin / edge, 100 * (span.end - span.begin) / edge
+    until = when_of(span.end).strip() if span.end < edge else "the end"
+    title = f"{when_of(span.begin).strip()} to {until}: {span.meaning}"
     return f'<i class="{span.phase}" style="left:{left:.2f}%;width:{width:.2f}%" title="{escape(title)}"></i>'
 
 
-def _spans(heard: Sequence[tuple[float, Event]], end: float) -> dict[tuple[str, str], list[Span]]:
+def _spans(heard: Sequence[tuple[float, Event]], edge: float) -> dict[tuple[str, str], list[Span]]:
     meanings = dict(_LEGEND)
     changes: dict[tuple[str, str], list[tuple[float, str]]] = {}
     for at, event in heard:
@@ -97,10 +108,10 @@ def _spans(heard: Sequence[tuple[float, Event]], end: float) -> dict[tuple[str, 
             changes.setdefault((event.placement, event.cluster), []).append((at, phase))
     spans: dict[tuple[str, str], list[Span]] = {}
     for row, steps in changes.items():
-        ends = [*(at for at, _ in steps[1:]), end]
+        ends = [*(at for at, _ in steps[1:]), edge]
         pairs = zip(steps, ends, strict=True)
         found = [Span(at, until, phase, meanings[phase]) for (at, phase), until in pairs if phase]
-        spans[row] = [span for span in found if span.end > span.begin or end == 0]
+        spans[row] = [span for span in found if span.end > span.begin]
     return spans
 
 
@@ -111,4 +122,5 @@ def _story(heard: Sequence[tuple[float, Event]]) -> list[str]:
         if event.type != "end":
             writer.hear(event, at)
     writer.finish()
+    lines += [f"{when_of(at)}{ending_of(event)}" for at, event in heard if event.type == "end"]
     return lines
