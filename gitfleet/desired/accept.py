@@ -80,6 +80,13 @@ def _spec_changed(new: Placement | MemberCluster, old: Placement | MemberCluster
     return bool(as_written(new)["spec"] != as_written(old)["spec"])
 
 
+def says_the_same(value: object, accepted: object) -> bool:
+    """Whether what people wrote now is what was accepted before, for the kinds that are accepted by their content."""
+    if isinstance(value, Placement | MemberCluster | Override) and type(accepted) is type(value):
+        return as_written(value) == as_written(accepted)
+    return False
+
+
 def as_written(value: Placement | MemberCluster | Override) -> dict[str, Any]:
     """What people say with an object, in the one form in which it is stored: two files that say the same are the same
     object, however they say it."""

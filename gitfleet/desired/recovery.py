@@ -97,10 +97,9 @@ class Recovery:
             self._placed = {item.identity: item for item in self._in_snapshots()}
         return self._placed
 
-    def known_path(self, identity: Identity) -> str | None:
-        """Where an object stood before, as far as it can be told."""
-        known = self.object(identity, "")
-        return known.origin.path if known is not None and known.origin.path else None
+    def known(self, identity: Identity) -> ReadObject | None:
+        """What was in force of an object, with the path where it stood as far as that is known ("" where it is not)."""
+        return self.object(identity, "")
 
     def _in_force(self, path: str) -> list[ReadObject]:
         """The objects of a changed file as they were in force at the observed commit, those that are held left out."""

@@ -12,6 +12,7 @@ from gitfleet.api.kinds import KINDS, ROLLOUTS
 from gitfleet.api.objects import GroupKind, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval
+from gitfleet.desired.accept import says_the_same
 from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
@@ -84,19 +85,31 @@ def _choose(pool: _Pool, gathered: Gathered) -> None:
                 several.setdefault(item.identity, [first]).append(item)
     doubled: Refusals = []
     for identity, items in several.items():
-        first, *others = _by_precedence(items, pool.recovery.known_path(identity))
+        first, *others = _by_precedence(items, pool.recovery.known(identity), pool.request.changed)
         pool.chosen[identity] = first
         sentence = f"is defined a second time; {first.origin} already has it, remove one of the two"
         doubled += [(item, ((), sentence)) for item in others]
     pool.faults += faults_at(doubled, pool.request.contents)
 
 
-def _by_precedence(items: list[ReadObject], known: str | None) -> list[ReadObject]:
-    """An approval that says something before one that does not, then the path that is known, then the first path."""
+def _by_precedence(
+    items: list[ReadObject], known: ReadObject | None, changed: Collection[str] | None
+) -> list[ReadObject]:
+    """An approval that says something before one that does not; then what is in force, by its path, by what it says or
+    by its file that did not change; then the first path. A copy whose name was not changed takes nothing over."""
+    path = known.origin.path if known is not None else ""
+    accepted = known.value if known is not None else None
 
-    def rank(item: ReadObject) -> tuple[bool, bool, Origin]:
+    def rank(item: ReadObject) -> tuple[bool, bool, bool, bool, Origin]:
         undecided = isinstance(item.value, Approval) and not item.value.conditions
-        return undecided, item.origin.path != known, item.origin
+        news = changed is not None and item.origin.path in changed
+        return (
+            undecided,
+            not path or item.origin.path != path,
+            not says_the_same(item.value, accepted),
+            news,
+            item.origin,
+        )
 
     return sorted(items, key=rank)
 

@@ -11,7 +11,7 @@ from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.desired import SourceFile, is_read, read_desired, wanted_paths
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, PlacementRecord
 from tests.desired.commits import faults_of, read, request_of, source_of
 
 OVERRIDE = """\
@@ -53,6 +53,38 @@ def test_of_doubles_the_one_that_was_there_stays() -> None:
     desired = read({"overrides/a.yaml": override("o"), "overrides/z.yaml": override("o")}, accepted=state)
     assert [fault.path for fault in desired.faults] == ["overrides/a.yaml"]
     assert [str(value.origin) for value in desired.overrides.values()] == ["overrides/z.yaml:1"]
+
+
+@pytest.mark.parametrize("changed", [("placements/shop.yaml",), (), None], ids=["new copy", "later commit", "unknown"])
+def test_a_copy_whose_name_was_not_changed_takes_nothing_over(changed: tuple[str, ...] | None) -> None:
+    """Its selector differs: taken for the placement in force, it would delete what that one placed."""
+    (known,) = read({"placements/web.yaml": PLACEMENT}).placements.values()
+    stored = replace(known, origin=None)
+    state = FleetState(placements={stored.key: PlacementRecord(placement=stored)})
+    copy = PLACEMENT.replace("kind: Namespace, name: web", "kind: Namespace, name: shop")
+    files = {"placements/shop.yaml": copy, "placements/web.yaml": PLACEMENT}
+    desired = read_desired(replace(request_of(files, accepted=state), changed=changed))
+    assert [str(fault) for fault in desired.faults] == [
+        (
+            "placements/shop.yaml:1: ClusterResourcePlacement/web: is defined a second time; placements/web.yaml:1 "
+            "already has it, remove one of the two"
+        )
+    ]
+    assert [str(placement.origin) for placement in desired.placements.values()] == ["placements/web.yaml:1"]
+
+
+@pytest.mark.parametrize("path", ["clusters/a.yaml", "clusters/z.yaml"])
+def test_a_copied_cluster_does_not_redirect_the_one_in_force(path: str) -> None:
+    one = (
+        "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: eu}\n"
+        "spec: {identity: {kind: ServiceAccount, name: eu, namespace: fleet-system}, connection: {context: eu}}\n"
+    )
+    (known,) = read({"clusters/m.yaml": one}).clusters.values()
+    state = FleetState(clusters={"eu": replace(known, origin=None)})
+    files = {"clusters/m.yaml": one, path: one.replace("context: eu", "context: other")}
+    desired = read_desired(replace(request_of(files, accepted=state), changed=(path,)))
+    assert [fault.path for fault in desired.faults] == [path]
+    assert str(desired.clusters["eu"].origin) == "clusters/m.yaml:1"
 
 
 def test_a_resource_is_in_one_override() -> None:

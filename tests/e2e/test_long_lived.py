@@ -69,7 +69,7 @@ def test_a_commit_to_a_local_repo_wakes_it_and_the_work_tree_is_never_touched(tm
     program = Program(repo=str(repo), home=tmp_path / "home", simulated=simulated)
     with program.running() as running:
         eventually(lambda: applied_value(simulated) == "one", lambda: running.talk)
-        eventually(lambda: "type: Available" in git(repo, "show", f"{STATE}:bindings/web/all.yaml", check=False))
+        eventually(lambda: '"type":"Available"' in git(repo, "show", f"{STATE}:bindings/web/all.yaml", check=False))
         time.sleep(1)  # by now it waits for the hour to pass
         for value in ("two", "three"):
             commit(value)
