@@ -63,6 +63,11 @@ class Kind:
         """What people may type for the kind and no other, in small letters: its name, its plural, its short names."""
         return (self.name.lower(), self.plural, *self.short_names)
 
+    def is_meant_alone(self, word: str) -> bool:
+        """Whether a word in small letters stands for this kind and not for the one of the other scope too: its name,
+        its plural and KubeFleet's short name (`crp`), but not the folder nor its singular (`placement`)."""
+        return word in self.words[:3] or (word in self.words and word.startswith(self.name.lower()))
+
     @property
     def listed_as(self) -> str:
         """What `get` lists the kind under, and `Desired` holds it under: its folder, or its plural where it has
@@ -107,6 +112,19 @@ def list_named(word: str) -> str:
     if kind.place is Place.OWN_FILE:
         raise BadInput(f"no branch holds a {kind.name}", hint="it is a file that a command is given")
     return kind.listed_as
+
+
+def scope_named(word: str) -> bool | None:
+    """Whether a word lists namespaced objects alone (true) or cluster-scoped ones alone (false); None for a word that
+    stands for both, or for a kind that has one scope."""
+    plain = word.lower()
+    alone = [kind for kind in KINDS.values() if kind.is_meant_alone(plain)]
+    paired = [kind for kind in alone for other in KINDS.values() if kind.folder and _are_pair(kind, other)]
+    return paired[0].namespaced if paired else None
+
+
+def _are_pair(kind: Kind, other: Kind) -> bool:
+    return kind.folder == other.folder and kind.namespaced != other.namespaced
 
 
 def _spelt(word: str) -> str:

@@ -69,7 +69,7 @@ def _objects(settings: Settings, kind: str, name: str | None, at: str | None) ->
 
     listed_as = list_named(kind)
     if listed_as not in views.kinds():
-        return _named(kind, name, _written(settings, listed_as, name, at))
+        return _named(kind, name, _written(settings, kind, name, at))
     return _named(kind, name, views.objects_of(kind, open_state(settings, at).reader, name))
 
 
@@ -81,22 +81,25 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
 
     listed_as = list_named(kind)
     if listed_as not in views.kinds():
-        return desired_kinds.table_of(_named(kind, name, _written(settings, listed_as, name, at)))
+        return desired_kinds.table_of(_named(kind, name, _written(settings, kind, name, at)))
     opened = open_state(settings, at)
     table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
     return table
 
 
-def _written(settings: Settings, listed_as: str, name: str | None, at: str | None) -> Sequence[Any]:
+def _written(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:
     """What people wrote, from the watched branch."""
-    from gitfleet import wiring
+    from gitfleet import views, wiring
+    from gitfleet.api.kinds import list_named
     from gitfleet.cli import desired_kinds
 
+    listed_as = list_named(kind)
     if at is not None:
         raise BadInput(f"{listed_as} stand on the watched branch, not on the state branch", hint="leave --at away")
     with wiring.open_workspace(settings, clusters="none") as workspace:
-        return desired_kinds.objects_of(listed_as, workspace.desired_at(workspace.commit_of(None)), name)
+        desired = workspace.desired_at(workspace.commit_of(None))
+        return views.in_scope(kind, desired_kinds.objects_of(listed_as, desired, name))
 
 
 def _named(kind: str, name: str | None, found: Sequence[Any]) -> Sequence[Any]:

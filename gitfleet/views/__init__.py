@@ -1,6 +1,6 @@
 """views: what people are shown of the state and of plans, and the texts it is shown in.
 
-table_of, objects_of, kinds                     what `get` shows: typed views (`models`) read through a StateReader
+table_of, objects_of, in_scope, kinds           what `get` shows: typed views (`models`) read through a StateReader
 describe_lines(object)                          what `describe` prints
 markdown_table(table), html_page(title, table)  a table for other readers; the terminal's is in `cli`
 code_span, table_lines, html_document           the parts of which such pages are made
@@ -12,7 +12,7 @@ explanation(...), no_placement, recorded_plan   what `explain` prints
 from gitfleet.views.description import describe_lines
 from gitfleet.views.explanation import explanation, no_placement, recorded_plan
 from gitfleet.views.html import html_document, html_page
-from gitfleet.views.kinds import kinds, objects_of, table_of
+from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, markdown_table, table_lines
 from gitfleet.views.plan_document import fault_document, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
@@ -29,6 +29,7 @@ __all__ = [
     "has_changes",
     "html_document",
     "html_page",
+    "in_scope",
     "kinds",
     "markdown_table",
     "moves_sentence",

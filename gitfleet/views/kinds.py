@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from gitfleet.api.kinds import list_named
+from gitfleet.api.kinds import list_named, scope_named
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput
 from gitfleet.state import StateReader
@@ -34,8 +34,9 @@ def table_of(kind: str, state: StateReader, name: str | None = None, *, now: dat
 
     A NAMESPACE column is there only when an object has a namespace. AGE counts from the first thing that is dated.
     """
-    wanted = _kind(kind)
+    wanted, scope = _kind(kind), scope_named(kind)
     found = [view for view in wanted.views(state, name) if _is_named(view, name)]
+    found = [view for view in found if scope in (None, bool(view.namespace))]
     namespaced = any(view.namespace for view in found)
     shown = [column for column in wanted.columns if wide or not column[1]]
     rows = []
@@ -48,7 +49,15 @@ def table_of(kind: str, state: StateReader, name: str | None = None, *, now: dat
 
 def objects_of(kind: str, state: StateReader, name: str | None = None) -> list[JsonObject]:
     """The objects of a kind, or the one of a name, as Kubernetes would show them. BadInput for an unknown kind."""
-    return list(_kind(kind).bodies(state, name))
+    return in_scope(kind, _kind(kind).bodies(state, name))
+
+
+def in_scope(kind: str, bodies: Iterable[JsonObject]) -> list[JsonObject]:
+    """The objects of the scope that a word stands for: `crp` has no namespace, `rp` has one, `placements` may."""
+    scope = scope_named(kind)
+    if scope is None:
+        return list(bodies)
+    return [body for body in bodies if scope == bool(body["metadata"].get("namespace"))]
 
 
 def kinds() -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def without_ages(text: str) -> str:
     return "\n".join(AGE.sub("0s", line).rstrip() for line in text.splitlines()) + "\n"
 
 
-@pytest.mark.parametrize("word", ["crp", "placements", "ClusterResourcePlacement", "rp"])
+@pytest.mark.parametrize("word", ["crp", "placements", "ClusterResourcePlacement"])
 def test_placements(gitfleet: Shell, settled: Path, word: str) -> None:
     ended = gitfleet("get", word, "-C", settled)
 
@@ -67,6 +67,34 @@ def test_other_formats(gitfleet: Shell, settled: Path) -> None:
     assert gitfleet("get", "crp", "-C", settled, "-o", "name").out == (
         "clusterresourceplacement/monitoring\nclusterresourceplacement/web\n"
     )
+
+
+def test_a_word_of_one_scope_lists_that_scope_alone(gitfleet: Shell, settled: Path) -> None:
+    listed = {
+        word: set(gitfleet("get", word, "-C", settled, "-o", "name").out.split())
+        for word in (
+            "crp",
+            "rp",
+            "ResourcePlacement",
+            "placement",
+            "cro",
+            "ro",
+            "overrides",
+            "crb",
+            "rb",
+            "csus",
+            "sus",
+        )
+    }
+
+    assert listed["rp"] == listed["ResourcePlacement"] == listed["rb"] == listed["sus"] == set()
+    assert listed["crp"] == listed["placement"] != set() != listed["crb"]
+    assert {name.split("/")[0] for name in listed["cro"]} <= {"clusterresourceoverridesnapshot"}
+    assert {name.split("/")[0] for name in listed["ro"]} == {"resourceoverridesnapshot"}
+    assert listed["overrides"] == listed["cro"] | listed["ro"]
+    table = gitfleet("get", "rp", "-C", settled)
+    assert (table.code, table.out, table.err) == (0, "", "No resources found\n")
+    assert gitfleet("describe", "rp", "web", "-C", settled).code == 1
 
 
 def test_names_and_kinds_that_are_not_there(gitfleet: Shell, settled: Path) -> None:

@@ -38,7 +38,7 @@ def fleet() -> FleetState:
     ("kind", "columns", "rows"),
     [
         (
-            "crp",
+            "placements",
             ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE"),
             [
                 ("", "web", "1", "True", "False", "1/2", "0", "5m3s"),
@@ -63,7 +63,17 @@ def fleet() -> FleetState:
             ],
         ),
         (
-            "csps",
+            "crp",
+            ("NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE"),
+            [("web", "1", "True", "False", "1/2", "0", "5m3s")],
+        ),
+        (
+            "rp",
+            ("NAMESPACE", "NAME", "GEN", "SCHEDULED", "AVAILABLE", "CLUSTERS", "SNAPSHOT", "AGE"),
+            [("shop", "cart", "1", "True", "True", "1/1", "0", "5m3s")],
+        ),
+        (
+            "policies",
             ("NAMESPACE", "NAME", "PLACEMENT", "INDEX", "LATEST", "TYPE"),
             [("", "web-0", "web", "0", "true", "PickN"), ("shop", "cart-0", "cart", "0", "true", "PickAll")],
         ),
@@ -122,7 +132,7 @@ def test_wide_tables_only_add_columns_and_every_object_has_a_row(kind: str) -> N
 def test_one_object_by_its_name(name: str, found: int) -> None:
     assert (
         len(objects_of("placements", reader_of(fleet()), name))
-        == len(table_of("crp", reader_of(fleet()), name, now=NOW).rows)
+        == len(table_of("placements", reader_of(fleet()), name, now=NOW).rows)
         == found
     )
 
