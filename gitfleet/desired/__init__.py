@@ -27,7 +27,7 @@ Forbidden here: I/O, clocks, other packages. Sources: contracts.md §1, kubeflee
 from collections.abc import Iterator
 from hashlib import sha256
 
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.desired.accept import Accepted, accept
 from gitfleet.desired.paths import (
     IGNORE_FILE,
@@ -41,6 +41,7 @@ from gitfleet.desired.paths import (
 from gitfleet.desired.readings import FileReading, read_file
 from gitfleet.desired.request import DesiredRequest, HeldVersion, SourceFile
 from gitfleet.desired.tree import read_desired
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import PARSER_VERSION, ParsedFile, parse_documents
 
 __all__ = [
@@ -80,7 +81,10 @@ def cache_key(path: str, blob: str) -> str:
 
 
 def manifests_of(path: str, blob: str, parsed: ParsedFile) -> Iterator[Manifest]:
-    """The sound payload of one file, in document order."""
-    for item in read_file(path, blob, parsed, lambda _blob: b"").objects:
-        if isinstance(item.value, Manifest):
-            yield item.value
+    """The objects of one file that a snapshot may hold, in document order: a snapshot was judged when it was taken, and
+    is restored whatever is a fault by now."""
+    for document in parsed.documents:
+        body = document.value
+        if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and body.get("kind"):
+            origin = Origin(path, document.line, blob, document.index)
+            yield Manifest(key=key_of(body), body=body, digest=digest_of(body), origin=origin)

@@ -169,6 +169,18 @@ def test_documents_of_several_versions_of_one_path_at_once() -> None:
     }
 
 
+def test_a_snapshot_is_restored_though_its_objects_are_faults_by_now() -> None:
+    """A version with stricter rules must not stop the fleet: what was accepted goes on."""
+    repo = MemoryRepo()
+    text = config_map("a", "1").replace("kind: ConfigMap", "kind: /ConfigMap")
+    commit = repo.commit_files("main", {"resources/a.yaml": text}, MOMENT)
+    trees = DesiredTrees(repo, MemoryCache(), Limits())
+    assert [fault.field for fault in trees.at(commit, FleetState()).faults] == ["kind"]
+    blob = blob_id(text.encode())
+    (manifest,) = trees.documents([("resources/a.yaml", blob)]).values()
+    assert (manifest.key.kind, manifest.key.name, manifest.origin.blob) == ("/ConfigMap", "a", blob)
+
+
 def test_a_restart_in_the_middle_of_a_rollout_restores_every_snapshot_in_use() -> None:
     world = World()
     world.commit(
