@@ -5,6 +5,7 @@ No sentence repeats a value that stands in a file, so none can give away a secre
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -46,7 +47,7 @@ def without_nulls(value: Any) -> Any:
 def breaks_of(error: ValidationError, cls: type) -> list[Break]:
     """Every error with its location and its sentence."""
     breaks: list[Break] = []
-    for item in error.errors(include_url=False, include_input=False):
+    for item in error.errors(include_url=False):
         # "[key]" is pydantic's mark for a mapping's key, as opposed to its value.
         location: Location = tuple(step for step in item["loc"] if step != "[key]")
         context: Mapping[str, Any] = item.get("ctx") or {}
@@ -55,6 +56,8 @@ def breaks_of(error: ValidationError, cls: type) -> list[Break]:
             breaks.append((location, str(cause)))
         elif item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
             breaks.append((location, _unknown_field(cls, location)))
+        elif item["type"] in ("literal_error", "enum"):
+            breaks.append((location, _not_a_choice(str(context["expected"]), item["input"])))
         else:
             breaks.append((location, _sentence(item["type"], context)))
     return breaks
@@ -97,8 +100,6 @@ def _sentence(kind: str, context: Mapping[str, Any]) -> str:
     if kind in _PLAIN:
         return _PLAIN[kind]
     match kind:
-        case "literal_error" | "enum":
-            return f"must be one of {str(context['expected']).replace(' or ', ', ')}; correct it"
         case "greater_than_equal":
             return f"must be at least {context['ge']}; raise it"
         case "less_than_equal":
@@ -109,6 +110,14 @@ def _sentence(kind: str, context: Mapping[str, Any]) -> str:
             return f"may have at most {context['max_length']} items; remove some"
         case _:
             return "is not what this field takes; see `gitfleet schema`"
+
+
+def _not_a_choice(expected: str, value: Any) -> str:
+    """The choices, and the one that a value is nearest to, whatever its case."""
+    folded = {choice.lower(): choice for choice in re.findall("'([^']*)'", expected)}
+    near = get_close_matches(value.lower(), folded, n=1, cutoff=0.8) if isinstance(value, str) else []
+    end = f'did you mean "{folded[near[0]]}"?' if near else "correct it"
+    return f"must be one of {expected.replace(' or ', ', ')}; {end}"
 
 
 def _unknown_field(cls: type, location: Location) -> str:

@@ -90,7 +90,7 @@ def test_a_known_fault_is_1(gitfleet: Shell, tmp_path: Path) -> None:
     for repo in (tmp_path / "absent", tmp_path / "empty"):
         ended = gitfleet("validate", repo)
         assert (ended.code, ended.out) == (1, "")
-        assert ended.err.startswith("error: There is no git repository at")
+        assert ended.err.startswith(f'error: There is no git repository at "{repo}"')
 
 
 def test_a_repository_without_a_commit_says_what_to_do(gitfleet: Shell, tmp_path: Path) -> None:

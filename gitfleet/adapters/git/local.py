@@ -60,11 +60,11 @@ def find_local_repository(path: Path) -> LocalRepository:
     """
     top = path.expanduser().absolute()
     if not top.exists():
-        raise BadInput(f"There is no git repository at {path}: the path does not exist.")
+        raise BadInput(f'There is no git repository at "{path}": the path does not exist.')
     git_dir = next((found for found in (_follow(top / ".git"), _follow(top)) if found), None)
     if git_dir is None:
         raise BadInput(
-            f"There is no git repository at {path}.", hint="Give the top folder of a clone or a bare repository."
+            f'There is no git repository at "{path}".', hint="Give the top folder of a clone or a bare repository."
         )
     return LocalRepository(git_dir, _check_owner(git_dir, shown=path))
 
