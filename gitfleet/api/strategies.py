@@ -7,31 +7,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, assert_never
+from typing import Annotated, assert_never
 
 from annotated_types import Interval
 
-from gitfleet.api.annotations import At, Break, Form, OneOf
+from gitfleet.api.annotations import At, Break, OneOf
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.values import (
     IntOrPercent,
 )
-from gitfleet.formats.int_or_percent import SCHEMA as INT_OR_PERCENT_SCHEMA
-from gitfleet.formats.int_or_percent import is_zero, read_int_or_percent
-
-
-def _unavailable(value: Any) -> int | str:
-    # A budget of zero would never let anything move (decision D1).
-    if not (type(value) is int and value < 0) and not is_zero(amount := read_int_or_percent(value)):
-        return amount
-    raise ValueError("must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it")
+from gitfleet.formats.int_or_percent import is_zero
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollingUpdate:
     """The budget of a rolling update; the period is in seconds and counts only for what cannot be tracked."""
 
-    max_unavailable: Annotated[int | str, Form(_unavailable, INT_OR_PERCENT_SCHEMA)] = "25%"
+    max_unavailable: IntOrPercent = "25%"
     max_surge: IntOrPercent = "25%"
     unavailable_period_seconds: Annotated[int, Interval(ge=0)] = 60
 
@@ -183,6 +175,12 @@ class RolloutStrategy:
         DeletePropagation.DELETE
     )
     report_back_strategy: ReportBackStrategy | None = None
+
+    def breaks(self) -> Iterator[Break]:
+        """A budget of zero would never let anything move (decision D1)."""
+        if is_zero(self.rolling_update.max_unavailable):
+            sentence = "must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it"
+            yield ("rollingUpdate", "maxUnavailable"), sentence
 
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
         """External has no budget of its own."""

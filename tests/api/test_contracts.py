@@ -6,9 +6,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from gitfleet.api import read
+from gitfleet.api import read, read_state
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.strategies import RollingUpdate
 from gitfleet.formats.yaml_reader import parse_documents
 
 CONTRACTS = Path(__file__).parents[2] / "docs/reference/contracts.md"
@@ -45,3 +46,8 @@ def test_what_does_not_act_yet_says_so() -> None:
     assert [".".join(map(str, place)) for place, _ in config.warnings()] == [
         "spec.massDelete", "spec.rollout", "spec.policy",
     ]  # fmt: skip
+
+
+def test_a_budget_of_zero_that_stands_in_the_state_is_read() -> None:
+    """Decision D1 is a rule of validation: what is stored stays readable; the arithmetic takes it."""
+    assert read_state(RollingUpdate, {"maxUnavailable": 0, "maxSurge": "0%"}).max_unavailable == 0
