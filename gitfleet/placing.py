@@ -1,9 +1,10 @@
-"""Deciding one placement: the steps that lead from its record to the next one.
+"""Deciding placements, each by itself: the steps that lead from a record to the next one.
 
+    decide_placements  each placement's next record, the same again where nothing changed for it
     decide_placement   observe -> snapshots -> schedule -> rollout -> status
     settle_placement   observe -> status, once its operations were performed
 
-Whatever these raise is this placement's alone: `reconcile` keeps the record as it was.
+Whatever these raise for one placement is that one's alone: its record is kept as it was.
 """
 
 from __future__ import annotations
@@ -13,14 +14,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet import observe, rollout, schedule, snapshots, status, works
-from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import Placement, PlacementKey
-from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.model.decisions import Inputs
-from gitfleet.model.failures import Failures
+from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
+from gitfleet.shared import Shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +35,6 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """What all placements of one pass share."""
-
-    inputs: Inputs
-    clusters: Mapping[str, MemberCluster]
-    index: schedule.FleetIndex
-    profile: schedule.Profile
-    payload: snapshots.PayloadIndex
-    overrides: tuple[OverrideSnapshot, ...]
-    unreadable: frozenset[str]
-    disturbed: Mapping[PlacementKey, frozenset[str]]
-    digests: schedule.BindingDigests
-
-    def facts(self) -> tuple[object, ...]:
-        """What every placement depends on beside what was seen of it, its selection and its scheduling."""
-        clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}
-        return self.overrides, self.unreadable, clusters
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementsMemo:
     """The decisions of the pass before, and all that they were made of."""
 
@@ -63,38 +42,76 @@ class PlacementsMemo:
     seen: observe.Seen | None = None
     decided: Mapping[PlacementKey, Decided] = field(default_factory=dict)
 
+    def plans(self) -> dict[PlacementKey, RolloutPlan]:
+        """The plan of each rolling update."""
+        return {key: one.plan for key, one in self.decided.items() if one.plan is not None}
+
     def lasting(self, old: PlacementRecord, placement: Placement) -> Decided | None:
         """The decision that led to this record of this placement, if it lasts."""
         known = self.decided.get(placement.key)
         same = known is not None and known.lasting and known.record is old and old.placement is placement
         return known if same else None
 
-    def still_holds(self, record: PlacementRecord, seen: observe.Seen, fleet: Shared) -> bool:
+    def still_holds(self, record: PlacementRecord, seen: observe.Seen, shared: Shared) -> bool:
         """Whether the same was seen of a placement, and selecting and scheduling it again changes nothing."""
         if self.seen is None or not seen.says_the_same(record, self.seen):
             return False
-        return record.placement.deleting is not None or _schedule(record, fleet) == (record, None)
+        return record.placement.deleting is not None or _schedule(record, shared) == (record, None)
 
 
-def decide_placement(record: PlacementRecord, seen: observe.Seen, fleet: Shared, failures: Failures) -> Decided:
+def decide_placements(
+    placements: Mapping[PlacementKey, Placement],
+    seen: observe.Seen,
+    shared: Shared,
+    memo: PlacementsMemo,
+    failures: Failures,
+) -> PlacementsMemo:
+    """The decision on each placement, with all that it was made of; `memo` saves those that nothing changed for."""
+    facts = shared.facts()
+    last = memo if memo.facts == facts else PlacementsMemo()
+    decided = {key: _decide_one(placement, seen, shared, last, failures) for key, placement in placements.items()}
+    return PlacementsMemo(facts=facts, seen=seen, decided=decided)
+
+
+def _decide_one(
+    placement: Placement, seen: observe.Seen, shared: Shared, memo: PlacementsMemo, failures: Failures
+) -> Decided:
+    """The placement's next record, and its plan; the record that it has when anything about it failed."""
+    before = shared.inputs.before.placements.get(placement.key)
+    subject, old = Subject.of_placement(placement.key), before or PlacementRecord(placement=placement)
+    kept = Decided(old)
+    if subject in failures:
+        return kept
+    known = memo.lasting(old, placement)
+    if known is not None and attempt(subject, memo.still_holds, old, seen, shared) is True:
+        return known
+    record, mine = replace(old, placement=placement), Failures()
+    after = mine.contain(subject, kept, decide_placement, record, seen, shared, mine)
+    failures.note_all(mine)
+    moving = after.plan is not None and after.plan.need_roll
+    same = keep(old, after.record)
+    return Decided(same, after.plan, lasting=same is old and not moving and not mine.found)
+
+
+def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared, failures: Failures) -> Decided:
     """The record with what was seen, selected, scheduled and rolled out;
     GiveUp when it names an override that cannot be read."""
-    now, scheduled, plan = fleet.inputs.now, None, None
-    works.check_readable(record.bindings, fleet.unreadable)
-    record = rollout.take_back(record, fleet.clusters)
+    now, scheduled, plan = shared.inputs.now, None, None
+    works.check_readable(record.bindings, shared.unreadable)
+    record = rollout.take_back(record, shared.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
     if record.placement.deleting is None:
-        record, scheduled = _schedule(record, fleet)
+        record, scheduled = _schedule(record, shared)
         if not record.placement.strategy.external:
-            record, plan = _roll_out(rollout.give_up(record, fleet.clusters, now), fleet)
-    return Decided(status.with_conditions(rollout.give_up(record, fleet.clusters, now), scheduled, now), plan)
+            record, plan = _roll_out(rollout.give_up(record, shared.clusters, now), shared)
+    return Decided(status.with_conditions(rollout.give_up(record, shared.clusters, now), scheduled, now), plan)
 
 
-def _schedule(record: PlacementRecord, fleet: Shared) -> tuple[PlacementRecord, Condition | None]:
+def _schedule(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, Condition | None]:
     """The record with its snapshots and scheduling; the Scheduled condition where something was decided."""
-    now, index, profile, digests = fleet.inputs.now, fleet.index, fleet.profile, fleet.digests
+    now, index, profile, digests = shared.inputs.now, shared.index, shared.profile, shared.digests
     taken = snapshots.take_snapshots(
-        record.placement, fleet.payload, record, commit=fleet.inputs.desired.commit, now=now
+        record.placement, shared.payload, record, commit=shared.inputs.desired.commit, now=now
     )
     record = replace(record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots)
     if (error := taken.user_error) is not None:
@@ -107,11 +124,11 @@ def _schedule(record: PlacementRecord, fleet: Shared) -> tuple[PlacementRecord, 
     return status.with_schedule(record, answer, key, now)
 
 
-def _roll_out(record: PlacementRecord, fleet: Shared) -> tuple[PlacementRecord, RolloutPlan]:
-    key, latest, clusters = record.placement.key, record.latest_resources, fleet.clusters
-    concerned = works.overrides_by_cluster(key, latest, fleet.overrides, clusters.values()) if latest else {}
-    labels = works.pinned_labels(concerned, fleet.overrides, clusters)
-    request = rollout.request_for(record, concerned, fleet.inputs.now, labels, fleet.disturbed.get(key, frozenset()))
+def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan]:
+    key, latest, clusters = record.placement.key, record.latest_resources, shared.clusters
+    concerned = works.overrides_by_cluster(key, latest, shared.overrides, clusters.values()) if latest else {}
+    labels = works.pinned_labels(concerned, shared.overrides, clusters)
+    request = rollout.request_for(record, concerned, shared.inputs.now, labels, shared.disturbed.get(key, frozenset()))
     plan = rollout.plan_rollout(request)
     return replace(record, bindings=plan.bindings), plan
 

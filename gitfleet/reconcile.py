@@ -16,13 +16,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
-from gitfleet import apply, desired, observe, placing, rollout, schedule, snapshots, status, works
-from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet import apply, desired, observe, placing, rollout, schedule, status, works
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.decisions import Decision, Inputs
-from gitfleet.model.failures import Failure, Failures, Subject, attempt
+from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
-from gitfleet.model.state import FleetState, PlacementRecord, keep
+from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.shared import Shared, SharedMemo, prepare
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -33,11 +35,9 @@ Plugins = Mapping[str, schedule.PluginFactory]
 class Memo:
     """Answers of the pass before, each with the question it answers: an empty memo gives the same decision."""
 
-    payload: snapshots.PayloadMemo = None
     works: works.WorksMemo = works.WorksMemo()
     plans: apply.PlansMemo = field(default_factory=dict)
-    bindings: schedule.BindingDigests = field(default_factory=dict)
-    fleet: schedule.FleetIndex | None = None
+    shared: SharedMemo = SharedMemo()
     placements: placing.PlacementsMemo = placing.PlacementsMemo()
 
 
@@ -52,85 +52,37 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
     operations, planned = apply.plan_fleet(known, seen_works, inputs.observations, removing, memo.plans, failures)
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations)
-    in_use = snapshots.references_of(before, failures)
-    overrides = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use, failures=failures)
-    unreadable = works.unreadable_overrides(overrides, failures)
-    payload, payload_memo = snapshots.index_of(wanted, memo.payload, failures)
-    index = schedule.index_fleet(clusters.values(), now, memo.fleet, failures)
     profile, faults = schedule.profile_for(wanted.config, plugins)
-    current = snapshots.current_overrides(wanted.overrides, overrides)
-    shared = placing.Shared(
-        inputs=inputs,
-        clusters=clusters,
-        index=index,
-        profile=profile,
-        payload=payload,
-        overrides=tuple(o for o in current if o.reference not in unreadable),
-        unreadable=unreadable,
-        disturbed=apply.disturbed_by(operations),
-        digests={key: known for key, known in memo.bindings.items() if key in accepted.placements},
-    )
-    facts = shared.facts()
-    last = memo.placements if memo.placements.facts == facts else placing.PlacementsMemo()
-    decided = {
-        key: _decide_one(placement, before.placements.get(key), seen, shared, last, failures)
-        for key, placement in accepted.placements.items()
-    }
-    records = {key: one.record for key, one in decided.items()}
-    plans = {key: one.plan for key, one in decided.items() if one.plan is not None}
+    shared = prepare(inputs, clusters, profile, apply.disturbed_by(operations), memo.shared, failures)
+    placements = placing.decide_placements(accepted.placements, seen, shared, memo.placements, failures)
     after = replace(
         known,
         observed_commit=wanted.commit,
         scheduler_plugins=wanted.config.scheduler_plugins,
-        placements=records,
-        overrides=overrides,
+        placements={key: one.record for key, one in placements.decided.items()},
+        overrides=shared.override_snapshots,
         last_good=wanted.last_good,
     )
     works_after, rendered = works.render_fleet(after, rendered, failures)
     after = replace(after, faults=wanted.faults + faults + status.faults_of(failures, after, wanted))
-    clocks = (now + plan.clock for plan in plans.values() if plan.clock is not None)
-    wakes = (index.wake_at, rollout.next_forced_leave(clusters), *clocks)
+    plans = placements.plans()
     decision = Decision(
         inputs=inputs,
         after=status.with_failures(after, before, failures, now),
         works=works_after,
         seen_works=seen_works,
         plans=plans,
-        wake_at=min((wake for wake in wakes if wake is not None), default=None),
+        wake_at=_wake_at(shared, plans),
         failures=failures.found,
     )
-    return decision, Memo(
-        payload=payload_memo,
-        works=rendered,
-        plans=planned,
-        bindings=shared.digests,
-        fleet=None if failures.found else index,  # a cluster that could not be judged is judged again
-        placements=placing.PlacementsMemo(facts=facts, seen=seen, decided=decided),
-    )
+    return decision, Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements)
 
 
-def _decide_one(
-    placement: Placement,
-    before: PlacementRecord | None,
-    seen: observe.Seen,
-    shared: placing.Shared,
-    memo: placing.PlacementsMemo,
-    failures: Failures,
-) -> placing.Decided:
-    """The placement's next record, and its plan; the record that it has when anything about it failed."""
-    subject, old = Subject.of_placement(placement.key), before or PlacementRecord(placement=placement)
-    kept = placing.Decided(old)
-    if subject in failures:
-        return kept
-    known = memo.lasting(old, placement)
-    if known is not None and attempt(subject, memo.still_holds, old, seen, shared) is True:
-        return known
-    record, mine = replace(old, placement=placement), Failures()
-    after = mine.contain(subject, kept, placing.decide_placement, record, seen, shared, mine)
-    failures.note_all(mine)
-    moving = after.plan is not None and after.plan.need_roll
-    same = keep(old, after.record)
-    return placing.Decided(same, after.plan, lasting=same is old and not moving and not mine.found)
+def _wake_at(shared: Shared, plans: Mapping[PlacementKey, RolloutPlan]) -> datetime | None:
+    """The first moment at which time alone may change the decision."""
+    clocks = (shared.inputs.now + plan.clock for plan in plans.values() if plan.clock is not None)
+    wakes = (shared.index.wake_at, rollout.next_forced_leave(shared.clusters), *clocks)
+    return min((wake for wake in wakes if wake is not None), default=None)
 
 
 def plan_operations(

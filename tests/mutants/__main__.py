@@ -30,7 +30,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Which tests speak of each package; the conformance cases speak of all."""
 NOTICED: Final = ("killed", "timeout", "caught by type check", "segfault")
-FILES: Final[dict[str, tuple[str, ...]]] = {"reconcile": ("gitfleet/reconcile.py", "gitfleet/placing.py")}
+FILES: Final[dict[str, tuple[str, ...]]] = {
+    "reconcile": ("gitfleet/reconcile.py", "gitfleet/placing.py", "gitfleet/shared.py")
+}
 """What is changed, where it is not the package of that name."""
 _SLOW: Final = "tests/status/test_events.py::test_equal_states_tell_nothing_and_every_event_has_a_sentence"
 """A run of a whole fleet: 9 s, which each change that no other test notices would cost."""

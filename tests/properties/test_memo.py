@@ -25,7 +25,7 @@ def test_an_empty_memo_gives_the_same_decision(seed: int, monkeypatch: pytest.Mo
         decision, after = decide(inputs, memo, plugins)
         anew, _ = decide(inputs, EMPTY, plugins)
         assert anew == decision
-        compared.append(memo.fleet is not None)
+        compared.append(memo.shared.index is not None)
         return decision, after
 
     def planned(

@@ -1,0 +1,84 @@
+"""What all placements of one pass share, prepared once before any of them is decided.
+
+prepare     the payload and the clusters indexed, the overrides that can be read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitfleet import schedule, snapshots, works
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.failures import Failures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedMemo:
+    """What the pass before prepared, each with what it was made of."""
+
+    payload: snapshots.PayloadMemo = None
+    index: schedule.FleetIndex | None = None
+    digests: schedule.BindingDigests = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What all placements of one pass share; `overrides` are the latest snapshots of those that can be read."""
+
+    inputs: Inputs
+    clusters: Mapping[str, MemberCluster]
+    profile: schedule.Profile
+    index: schedule.FleetIndex
+    payload: snapshots.PayloadIndex
+    payload_memo: snapshots.PayloadMemo
+    override_snapshots: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]]
+    overrides: tuple[OverrideSnapshot, ...]
+    unreadable: frozenset[str]
+    disturbed: Mapping[PlacementKey, frozenset[str]]
+    digests: schedule.BindingDigests
+
+    def facts(self) -> tuple[object, ...]:
+        """What every placement depends on beside what was seen of it, its selection and its scheduling."""
+        clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}
+        return self.overrides, self.unreadable, clusters
+
+    def memo(self, failures: Failures) -> SharedMemo:
+        """What the next pass may use again."""
+        index = None if failures.found else self.index  # a cluster that could not be judged is judged again
+        return SharedMemo(payload=self.payload_memo, index=index, digests=self.digests)
+
+
+def prepare(
+    inputs: Inputs,
+    clusters: Mapping[str, MemberCluster],
+    profile: schedule.Profile,
+    disturbed: Mapping[PlacementKey, frozenset[str]],
+    memo: SharedMemo,
+    failures: Failures,
+) -> Shared:
+    """Index what is wanted and the observed `clusters`; `disturbed` are the clusters on which a placement's objects are
+    about to be changed."""
+    wanted, before = inputs.desired, inputs.before
+    in_use = snapshots.references_of(before, failures)
+    taken = snapshots.take_override_snapshots(wanted.overrides, before.overrides, in_use=in_use, failures=failures)
+    unreadable = works.unreadable_overrides(taken, failures)
+    payload, payload_memo = snapshots.index_of(wanted, memo.payload, failures)
+    latest = snapshots.current_overrides(wanted.overrides, taken)
+    return Shared(
+        inputs=inputs,
+        clusters=clusters,
+        profile=profile,
+        index=schedule.index_fleet(clusters.values(), inputs.now, memo.index, failures),
+        payload=payload,
+        payload_memo=payload_memo,
+        override_snapshots=taken,
+        overrides=tuple(override for override in latest if override.reference not in unreadable),
+        unreadable=unreadable,
+        disturbed=disturbed,
+        digests={key: known for key, known in memo.digests.items() if key in before.placements},
+    )
