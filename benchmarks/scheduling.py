@@ -28,7 +28,7 @@ from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType, TopologySpreadConstraint
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule import BindingDigests, FleetIndex, index_fleet, schedule, schedule_key
-from gitfleet.schedule.eligibility import Eligibility, standing_of
+from gitfleet.schedule.eligibility import Eligibility, eligibility_of
 
 T = TypeVar("T")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -124,7 +124,7 @@ def _passes(policy: PlacementPolicy, cluster: MemberCluster) -> bool:
         for term in policy.affinity.required
     ):
         return False
-    return standing_of(cluster, NOW).verdict is Eligibility.ELIGIBLE and not cluster.taints
+    return eligibility_of(cluster, NOW).verdict is Eligibility.ELIGIBLE and not cluster.taints
 
 
 def _count(

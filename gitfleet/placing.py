@@ -119,9 +119,9 @@ def _schedule(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord,
     request = schedule.request_for(record, now)
     if schedule.settled_key(request, index, profile, digests) == record.schedule_key:
         return record, None
-    answer = schedule.schedule(request, index, profile=profile)
-    key = schedule.settled_key(replace(request, bindings=answer.bindings), index, profile, digests)
-    return status.with_schedule(record, answer, key, now)
+    result = schedule.schedule(request, index, profile=profile)
+    key = schedule.settled_key(replace(request, bindings=result.bindings), index, profile, digests)
+    return status.with_schedule(record, result, key, now)
 
 
 def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan]:

@@ -41,8 +41,8 @@ from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import FileProperties, SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.simulation.play import Play, Reconciler
 from gitfleet.simulation.scenario import Scenario, read_scenario
+from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
 
 log = logging.getLogger(__name__)
 DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}\n"
@@ -156,11 +156,11 @@ def simulate(
         blobs = workspace.driver.reader.read_blobs(entries.values(), limit=settings.limits.file_bytes)
         files = {path: blobs[oid] for path, oid in entries.items() if oid in blobs}
         branch = workspace.driver.branches.watch
-    play = play_files(script, files, listen, what_if=what_if, branch=branch, settings=settings)
-    return tuple(sentence for record in play.state.placements.values() for sentence in rollout.waiting_for(record))
+    run = run_scenario(script, files, listen, what_if=what_if, branch=branch, settings=settings)
+    return tuple(sentence for record in run.state.placements.values() for sentence in rollout.waiting_for(record))
 
 
-def play_files(
+def run_scenario(
     script: Scenario,
     files: Mapping[str, bytes],
     listen: Callable[[Event, float], None],
@@ -168,7 +168,7 @@ def play_files(
     what_if: WhatIf = WhatIf(),  # noqa: B008 - a frozen value
     branch: str = "main",
     settings: Settings | None = None,
-) -> Play:
+) -> ScenarioRun:
     """Play a scenario on the files of a config repo; the play as it ended."""
     chosen = settings or Settings(repo="memory", cache_dir=Path())
     clock = ManualClock(script.start)
@@ -192,11 +192,11 @@ def play_files(
             listen=hear,
         )
 
-    play = Play(
+    run = ScenarioRun(
         scenario=script, repo=repo, fleet=fleet, clock=clock, branch=branch, start_reconciler=start, listen=listen
     )
-    play.run()
-    return play
+    run.run()
+    return run
 
 
 class _ListedProviders:
@@ -256,7 +256,7 @@ def _watcher(settings: Settings, simulated: SimulatedFleet) -> Callable[[Wake], 
             signal.signal(signal.SIGTERM, lambda *_: wake.stop())
             signal.signal(signal.SIGINT, lambda *_: _interrupt(wake))
         git_dir = local_git_dir(settings.repo)
-        return ref_watch.watch_refs(git_dir, wake.ring) if git_dir else lambda: None
+        return ref_watch.watch_refs(git_dir, wake.trigger) if git_dir else lambda: None
 
     return start
 

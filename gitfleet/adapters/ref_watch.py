@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 _MOVING = {"created", "modified", "moved", "deleted"}
 
 
-class _Bell(FileSystemEventHandler):
-    def __init__(self, git_dir: Path, ring: Callable[[], None]) -> None:
-        self._ring = ring
+class _RefEvents(FileSystemEventHandler):
+    def __init__(self, git_dir: Path, trigger: Callable[[], None]) -> None:
+        self._trigger = trigger
         self._packed = str(git_dir / "packed-refs")
         self._folders = tuple(str(git_dir / name) + os.sep for name in ("refs/heads", "reftable"))
 
@@ -32,22 +32,22 @@ class _Bell(FileSystemEventHandler):
         if event.event_type in _MOVING and not isinstance(event, DirModifiedEvent):
             path = os.fsdecode(event.dest_path if event.event_type == "moved" else event.src_path)
             if not path.endswith(".lock") and (path == self._packed or path.startswith(self._folders)):
-                self._ring()
+                self._trigger()
 
 
-def watch_refs(git_dir: Path, ring: Callable[[], None]) -> Callable[[], None]:
-    """Call `ring` soon after a branch of the repository moves; the returned function ends the watch.
+def watch_refs(git_dir: Path, trigger: Callable[[], None]) -> Callable[[], None]:
+    """Call `trigger` soon after a branch of the repository moves; the returned function ends the watch.
 
     `git_dir` is the common git directory, which the repository's work trees share. Where the system gives no watches (a
     limit, a file system without them), polling alone is left, and the log says so.
     """
     observer = Observer()
-    bell = _Bell(git_dir, ring)
+    events = _RefEvents(git_dir, trigger)
     try:
-        observer.schedule(bell, str(git_dir / "refs"), recursive=True)
-        observer.schedule(bell, str(git_dir), recursive=False)
+        observer.schedule(events, str(git_dir / "refs"), recursive=True)
+        observer.schedule(events, str(git_dir), recursive=False)
         if (git_dir / "reftable").is_dir():
-            observer.schedule(bell, str(git_dir / "reftable"), recursive=False)
+            observer.schedule(events, str(git_dir / "reftable"), recursive=False)
         observer.start()
     except OSError as error:
         log.warning("%s cannot be watched (%s); only the poll interval wakes the loop", git_dir, error)

@@ -10,7 +10,7 @@ from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, plac
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.views import code_span, moves_sentence, table_lines
 
-MOST_DIFF_LETTERS: Final = 40_000
+MOST_DIFF_CHARACTERS: Final = 40_000
 """Forges cut a comment at 64 KiB; the diffs are what can be long."""
 _MOST_ROWS: Final = 50
 
@@ -79,7 +79,7 @@ def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
         for group in operations_of(placement, diffs_of=_WRITES)
         if group.diff
     ]
-    package = MOST_DIFF_LETTERS
+    package = MOST_DIFF_CHARACTERS
     for shown, (title, diff) in enumerate(diffs):
         package -= len(diff)
         if package < 0:

@@ -16,8 +16,8 @@ from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
-from gitfleet.loop.quiet import Quiet, quiet_after, with_known_objects
 from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
@@ -34,7 +34,7 @@ Listener = Callable[[Event], None]
 P = ParamSpec("P")
 log = logging.getLogger(__name__)
 _MOST_TURNS = 3
-_HELD_UP = timedelta(seconds=2)
+_LONGEST_DELAY = timedelta(seconds=2)
 """Longer than this between a push and its operations, a process was suspended or starved, and asks the remote again."""
 
 
@@ -91,7 +91,7 @@ class Driver:
     _known: tuple[str | None, FleetState] | None = None
     _published: tuple[FleetState, FleetState, tuple[Event, ...]] | None = None
     _config: tuple[str, FleetConfig] | None = None
-    _quiet: tuple[Quiet, ReconcileResult] | None = None
+    _unchanged: tuple[UnchangedReconcile, ReconcileResult] | None = None
     _observed: Mapping[str, ClusterObservation] = field(default_factory=dict)
 
     @property
@@ -123,9 +123,9 @@ class Driver:
             self._read_config(heads[watch], heads)
             if self.branches.watch == watch:
                 return heads[watch]
-        turned, self._config = self.branches.watch, None
+        other, self._config = self.branches.watch, None
         raise BadInput(
-            f'the configurations on "{watch}" and "{turned}" send the watch to each other',
+            f'the configurations on "{watch}" and "{other}" send the watch to each other',
             hint="let spec.branches.watch say the same on both, or name the branch with --branch",
         )
 
@@ -162,8 +162,8 @@ class Driver:
         heads = self.reader.fetch()
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
-        if self._quiet is not None and self._quiet[0].still(inputs):
-            return self._quiet[1]
+        if self._unchanged is not None and self._unchanged[0].still(inputs):
+            return self._unchanged[1]
         decided = self.decide(inputs)
         decision, operations = self.observe_unseen(decided)
         self.checkpoint("decided")
@@ -203,9 +203,9 @@ class Driver:
             outcomes=outcomes,
         )
         # Objects that only the closer look saw are not in the inputs: with them, every reconcile decides anew.
-        quiet = result.settled and not outcomes and not decided.unseen()
-        remembered = quiet_after(inputs, after) if quiet else None
-        self._quiet = (remembered, result) if remembered is not None else None
+        repeatable = result.settled and not outcomes and not decided.unseen()
+        remembered = unchanged_after(inputs, after) if repeatable else None
+        self._unchanged = (remembered, result) if remembered is not None else None
         return result
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:
@@ -303,7 +303,7 @@ class Driver:
         """
         if not any(isinstance(operation, Create | Update | Delete) for operation in operations):
             return
-        sure = pushed is not None and self.clock.now() - pushed <= _HELD_UP
+        sure = pushed is not None and self.clock.now() - pushed <= _LONGEST_DELAY
         if not sure and self.reader.fetch().get(self.branches.state) != head:
             raise LostRace(f"{self.branches.state} was moved by another process")
 
@@ -320,12 +320,12 @@ class Driver:
     def _emit(self, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
         """Tell the events; a timeline that cannot be told holds nothing up."""
 
-        def tell() -> None:
+        def emit_all() -> None:
             for event in events_of(*args, **named):
                 self.listen(event)
 
         failures = Failures()
-        failures.contain(Subject("events", ""), None, tell)
+        failures.contain(Subject("events", ""), None, emit_all)
         self._report(failures.found)
 
     def _report(self, failures: Iterable[Failure]) -> None:

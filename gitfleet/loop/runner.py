@@ -26,20 +26,20 @@ _MORE_TRIES = 4
 class Wake:
     """A bell: whoever rings it makes the next look come at once. `stop` ends the loop after the present reconcile."""
 
-    _bell: threading.Event = field(default_factory=threading.Event)
+    _event: threading.Event = field(default_factory=threading.Event)
     _stop: threading.Event = field(default_factory=threading.Event)
     interrupted: bool = False
     """Whether it was a person's Ctrl-C that ended the loop."""
 
-    def ring(self) -> None:
+    def trigger(self) -> None:
         """Wake the loop; safe from any thread and from a signal handler."""
-        self._bell.set()
+        self._event.set()
 
     def stop(self, *, interrupted: bool = False) -> None:
         """End the loop after the reconcile that is under way."""
         self.interrupted = self.interrupted or interrupted
         self._stop.set()
-        self._bell.set()
+        self._event.set()
 
     @property
     def stopped(self) -> bool:
@@ -48,8 +48,8 @@ class Wake:
 
     def wait(self, seconds: float) -> None:
         """Sleep until the bell rings or the time is over."""
-        self._bell.wait(max(0.0, seconds))
-        self._bell.clear()
+        self._event.wait(max(0.0, seconds))
+        self._event.clear()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Runner:
     wake: Wake
     interval: Callable[[], float]
     watch: Callable[[Wake], Callable[[], None]]
-    _quiet: int = 0
+    _without_change: int = 0
 
     def once(self) -> ReconcileResult:
         """One reconcile; a lost race is tried again a few times, as somebody else's commit is no reason to do
@@ -117,8 +117,8 @@ class Runner:
                         raise result.cause
                     failures += 1
                     pause = min(_MAX_BACKOFF, 2.0 ** min(failures, _MAX_DOUBLINGS))
-                    said = result.cause if isinstance(result.cause, GitfleetError) else result.report
-                    log.warning("%s; trying again in %g s", said, pause)
+                    message = result.cause if isinstance(result.cause, GitfleetError) else result.report
+                    log.warning("%s; trying again in %g s", message, pause)
                     self.wake.wait(pause)
                     continue
                 failures, reconciles = 0, reconciles + 1
@@ -131,12 +131,12 @@ class Runner:
         if result.lost_race:
             return 0.0
         if result.settled:
-            self._quiet = 0
+            self._without_change = 0
             return self.interval()
         # Something is on its way: look again soon, more and more seldom while nothing comes of it (an image that never
         # gets ready, an object that the server refuses), and at the moment at which time alone may change the answer.
-        self._quiet = 0 if result.changed else self._quiet + 1
-        pause = 0.0 if result.changed else _BUSY_PAUSE * 1.5 ** min(self._quiet - 1, 20)
+        self._without_change = 0 if result.changed else self._without_change + 1
+        pause = 0.0 if result.changed else _BUSY_PAUSE * 1.5 ** min(self._without_change - 1, 20)
         if result.wake_at is not None and not result.waiting:
             pause = max(pause, (result.wake_at - self.clock.now()).total_seconds())
         return min(pause, self.interval())

@@ -89,13 +89,13 @@ def schedule(
     if profile.fault is not None:
         return SchedulingResult(bindings=request.bindings, error=profile.fault, wake_at=fleet.wake_at)
     stages = Stages(profile, deadline)
-    answer = attempt(Subject.of_placement(request.placement), _pick, Run(request, fleet, stages, {}))
-    if isinstance(answer, Failure):
-        said = failure_of(stages, answer)
+    result = attempt(Subject.of_placement(request.placement), _pick, Run(request, fleet, stages, {}))
+    if isinstance(result, Failure):
+        said = failure_of(stages, result)
         if said is None:
-            raise answer.cause or GiveUp(answer.sentence)
+            raise result.cause or GiveUp(result.sentence)
         return SchedulingResult(bindings=request.bindings, error=said, wake_at=fleet.wake_at)
-    return replace(answer, wake_at=fleet.wake_at)
+    return replace(result, wake_at=fleet.wake_at)
 
 
 def _pick(run: Run) -> SchedulingResult:

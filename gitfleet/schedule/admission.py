@@ -39,7 +39,7 @@ class ClusterEligibility(SchedulerPlugin):
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
         """With the times of the moment."""
-        verdict = cycle.fleet.standings[cycle.fleet.position[cluster.name]].verdict
+        verdict = cycle.fleet.eligibilities[cycle.fleet.position[cluster.name]].verdict
         return None if verdict is Eligibility.ELIGIBLE else Refusal(reason_of(cluster, verdict, cycle.fleet.now))
 
     def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
@@ -48,7 +48,7 @@ class ClusterEligibility(SchedulerPlugin):
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """What the owners of the cluster can do."""
-        return _REMEDIES[cycle.fleet.standings[cycle.fleet.position[cluster.name]].verdict]
+        return _REMEDIES[cycle.fleet.eligibilities[cycle.fleet.position[cluster.name]].verdict]
 
 
 class NamespaceAffinity(SchedulerPlugin):

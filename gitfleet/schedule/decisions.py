@@ -64,19 +64,19 @@ def refused(cluster: str, why: str, by: str) -> ClusterDecision:
     return ClusterDecision(cluster=cluster, selected=False, reason=f"ClusterUnschedulable, {why}", refused_by=by)
 
 
-def standing_decision(binding: Binding) -> ClusterDecision:
+def decision_of_binding(binding: Binding) -> ClusterDecision:
     """The decision that made a binding, which holds as long as the binding does."""
     return binding.decision or ClusterDecision(cluster=binding.cluster, selected=True)
 
 
 def list_decisions(
-    held: Iterable[Iterable[Binding]], left_behind: Iterator[ClusterDecision], turned_away: Iterator[ClusterDecision]
+    held: Iterable[Iterable[Binding]], left_behind: Iterator[ClusterDecision], filtered_out: Iterator[ClusterDecision]
 ) -> tuple[ClusterDecision, ...]:
     """At most 1000: the clusters held, then up to 20 others, those with a score first."""
-    selected = list(islice(map(standing_decision, chain.from_iterable(held)), MOST_DECISIONS))
+    selected = list(islice(map(decision_of_binding, chain.from_iterable(held)), MOST_DECISIONS))
     seen = {decision.cluster for decision in selected}
     most_others = min(MOST_UNSELECTED, MOST_DECISIONS - len(selected))
-    others = (decision for decision in chain(left_behind, turned_away) if decision.cluster not in seen)
+    others = (decision for decision in chain(left_behind, filtered_out) if decision.cluster not in seen)
     return (*selected, *islice(others, most_others))
 
 
@@ -87,7 +87,7 @@ def left_behind_in(cycle: Cycle, rest: Iterable[ScoreGroup]) -> Iterator[Cluster
             yield outscored(cycle.fleet.names[i], score)
 
 
-def turned_away_in(cycle: Cycle, filtered: Filtered) -> Iterator[ClusterDecision]:
+def refused_in(cycle: Cycle, filtered: Filtered) -> Iterator[ClusterDecision]:
     """Decisions for the refused clusters, by name."""
     for i in positions(filtered.decided):
         cluster = cycle.fleet.clusters[i]
@@ -98,7 +98,7 @@ def turned_away_in(cycle: Cycle, filtered: Filtered) -> Iterator[ClusterDecision
                 break
 
 
-def answer_of(
+def result_of(
     bindings: tuple[Binding, ...], decisions: tuple[ClusterDecision, ...], found: int, *, enough: bool
 ) -> SchedulingResult:
     """The answer with the Scheduled condition: whether as many clusters were found as the policy needs."""

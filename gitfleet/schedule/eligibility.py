@@ -16,7 +16,7 @@ from gitfleet.api.conditions import Status, find_condition
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)
 HEALTH_TIMEOUT = timedelta(minutes=5)
 _DISCONNECTED = "cluster is not connected to the fleet: "
-_TICK = timedelta.resolution
+_RESOLUTION = timedelta.resolution
 
 
 class Eligibility(StrEnum):
@@ -32,37 +32,37 @@ class Eligibility(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TimedEligibility:
     """The verdict at a moment, and the first later moment at which the clock alone would change it (None: never)."""
 
     verdict: Eligibility
     until: datetime | None = None
 
 
-def standing_of(cluster: MemberCluster, now: datetime) -> Standing:
+def eligibility_of(cluster: MemberCluster, now: datetime) -> TimedEligibility:
     """How the cluster stands at `now`."""
     if cluster.deleting is not None:
-        return Standing(Eligibility.LEFT)
+        return TimedEligibility(Eligibility.LEFT)
     agent = cluster.status.agent
     if agent is None:
-        return Standing(Eligibility.NOT_ONLINE)
+        return TimedEligibility(Eligibility.NOT_ONLINE)
     joined = find_condition(agent.conditions, "Joined")
     if joined is None or joined.status is not Status.TRUE:
-        return Standing(Eligibility.NOT_JOINED)
-    heard = agent.last_received_heartbeat
+        return TimedEligibility(Eligibility.NOT_JOINED)
+    heartbeat = agent.last_received_heartbeat
     healthy = find_condition(agent.conditions, "Healthy")
     vouched = healthy is not None and healthy.status is not Status.UNKNOWN and not _keeps_sending(agent)
-    if heard is None or (now - heard > HEARTBEAT_TIMEOUT and not vouched):
-        return Standing(Eligibility.SILENT)
-    until = None if vouched else heard + HEARTBEAT_TIMEOUT + _TICK
+    if heartbeat is None or (now - heartbeat > HEARTBEAT_TIMEOUT and not vouched):
+        return TimedEligibility(Eligibility.SILENT)
+    until = None if vouched else heartbeat + HEARTBEAT_TIMEOUT + _RESOLUTION
     if healthy is None:
-        return Standing(Eligibility.HEALTH_UNKNOWN, until)
+        return TimedEligibility(Eligibility.HEALTH_UNKNOWN, until)
     if healthy.status is not Status.TRUE:
         if now - healthy.last_transition_time > HEALTH_TIMEOUT:
-            return Standing(Eligibility.UNHEALTHY, until)
-        over = healthy.last_transition_time + HEALTH_TIMEOUT + _TICK
+            return TimedEligibility(Eligibility.UNHEALTHY, until)
+        over = healthy.last_transition_time + HEALTH_TIMEOUT + _RESOLUTION
         until = min(until, over) if until is not None else over
-    return Standing(Eligibility.ELIGIBLE, until)
+    return TimedEligibility(Eligibility.ELIGIBLE, until)
 
 
 def _keeps_sending(agent: AgentStatus) -> bool:
@@ -71,10 +71,10 @@ def _keeps_sending(agent: AgentStatus) -> bool:
     gitfleet writes a heartbeat only together with a change of a condition (so that an unchanged fleet makes no commit),
     and makes Healthy Unknown as soon as a cluster stops answering: True and False both vouch for the old heartbeat.
     """
-    heard = agent.last_received_heartbeat
-    if heard is None or not agent.conditions:
+    heartbeat = agent.last_received_heartbeat
+    if heartbeat is None or not agent.conditions:
         return True
-    return heard - max(condition.last_transition_time for condition in agent.conditions) > HEARTBEAT_TIMEOUT
+    return heartbeat - max(condition.last_transition_time for condition in agent.conditions) > HEARTBEAT_TIMEOUT
 
 
 def reason_of(cluster: MemberCluster, verdict: Eligibility, now: datetime) -> str:
@@ -92,8 +92,8 @@ def reason_of(cluster: MemberCluster, verdict: Eligibility, now: datetime) -> st
         case Eligibility.HEALTH_UNKNOWN:
             return _DISCONNECTED + "health condition from member agent is not available"
         case Eligibility.SILENT:
-            heard = agent.last_received_heartbeat if agent else None
-            when = f"last received {_minutes(now - heard)} minutes ago" if heard else "never received"
+            heartbeat = agent.last_received_heartbeat if agent else None
+            when = f"last received {_minutes(now - heartbeat)} minutes ago" if heartbeat else "never received"
             return f"{_DISCONNECTED}no recent heartbeat signals ({when})"
         case Eligibility.UNHEALTHY:
             healthy = find_condition(agent.conditions, "Healthy") if agent else None

@@ -14,8 +14,8 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementType
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, SchedulingResult
-from gitfleet.schedule.board import lay_out
-from gitfleet.schedule.decisions import outscored, standing_decision
+from gitfleet.schedule.classified_bindings import classify_bindings
+from gitfleet.schedule.decisions import decision_of_binding, outscored
 from gitfleet.schedule.eligibility import reason_of
 from gitfleet.schedule.fleet import FleetIndex
 from gitfleet.schedule.pick import Run
@@ -25,18 +25,18 @@ from gitfleet.schedule.stages import Filtered, Stages
 
 
 def explain_clusters(
-    request: SchedulingRequest, answer: SchedulingResult, fleet: FleetIndex, profile: Profile
+    request: SchedulingRequest, result: SchedulingResult, fleet: FleetIndex, profile: Profile
 ) -> tuple[ClusterVerdict, ...]:
     """A verdict on every cluster of the fleet, by name; PickFixed: also on names that the fleet does not have."""
-    after = replace(request, bindings=answer.bindings)
-    board = lay_out(after, fleet)
-    held = {**board.scheduled, **board.bound}
-    if answer.error is not None:
-        return _undecided(fleet, held, answer.error)
+    after = replace(request, bindings=result.bindings)
+    classified = classify_bindings(after, fleet)
+    held = {**classified.scheduled, **classified.bound}
+    if result.error is not None:
+        return _undecided(fleet, held, result.error)
     if request.policy.placement_type is PlacementType.PICK_FIXED:
-        return _fixed(answer, fleet, held)
+        return _fixed(result, fleet, held)
     stages = Stages(profile)
-    cycle = Run(after, fleet, stages, {}).cycle(board, answer.cycles + 1)
+    cycle = Run(after, fleet, stages, {}).cycle(classified, result.cycles + 1)
     verdicts = attempt(Subject.of_placement(request.placement), _one_more_cycle, stages, cycle, held)
     if not isinstance(verdicts, Failure):
         return verdicts
@@ -83,7 +83,7 @@ def _scorer(profile: Profile, cycle: Cycle) -> _Scorer:
 
 def _held(binding: Binding, scorer: _Scorer) -> ClusterVerdict:
     """The decision stands as it was made; the plug-ins that do not look at bindings tell what they give today."""
-    decision = standing_decision(binding)
+    decision = decision_of_binding(binding)
     cluster = scorer.cycle.fleet.clusters[scorer.cycle.fleet.position[binding.cluster]]
     return ClusterVerdict(
         cluster=binding.cluster,
@@ -127,8 +127,8 @@ def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | No
     )
 
 
-def _fixed(answer: SchedulingResult, fleet: FleetIndex, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
-    decisions = {decision.cluster: decision for decision in answer.decisions}
+def _fixed(result: SchedulingResult, fleet: FleetIndex, held: Mapping[str, Binding]) -> tuple[ClusterVerdict, ...]:
+    decisions = {decision.cluster: decision for decision in result.decisions}
     verdicts: list[ClusterVerdict] = []
     for name in sorted({*fleet.names, *decisions}):
         decision = decisions.get(name)
@@ -149,7 +149,7 @@ def _fixed(answer: SchedulingResult, fleet: FleetIndex, held: Mapping[str, Bindi
 
 
 def _reconnect(fleet: FleetIndex, where: int) -> str:
-    why = reason_of(fleet.clusters[where], fleet.standings[where].verdict, fleet.now)
+    why = reason_of(fleet.clusters[where], fleet.eligibilities[where].verdict, fleet.now)
     return f"make the cluster eligible: {why}"
 
 

@@ -18,7 +18,7 @@ from gitfleet.api.clusters import MEMBER_NAME_LABEL, MemberCluster
 from gitfleet.formats.canonical_json import digest_of, json_bytes, json_text
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.schedule.columns import Column
-from gitfleet.schedule.eligibility import Eligibility, Standing, standing_of
+from gitfleet.schedule.eligibility import Eligibility, TimedEligibility, eligibility_of
 
 RESOURCE_PREFIX = "resources.kubernetes-fleet.io/"
 T = TypeVar("T")
@@ -51,14 +51,14 @@ class FleetIndex:
     names: tuple[str, ...]
     clusters: tuple[MemberCluster, ...]
     position: Mapping[str, int]
-    standings: tuple[Standing, ...]
+    eligibilities: tuple[TimedEligibility, ...]
     wake_at: datetime | None
     columns: dict[Fact, Column] = field(default_factory=dict, repr=False)
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     """Answers that depend on `names` alone."""
 
     @property
-    def everyone(self) -> int:
+    def all_clusters(self) -> int:
         """The set of all clusters."""
         return (1 << len(self.names)) - 1
 
@@ -107,21 +107,21 @@ def index_fleet(
     names = tuple(sorted(by_name))
     ordered = tuple(map(by_name.__getitem__, names))
     if previous is None or previous.names != names:
-        standings = tuple(_standing(cluster, now, contained) for cluster in ordered)
-        columns = {ELIGIBILITY: Column(tuple(standing.verdict for standing in standings))}
+        eligibilities = tuple(_eligibility(cluster, now, contained) for cluster in ordered)
+        columns = {ELIGIBILITY: Column(tuple(eligibility.verdict for eligibility in eligibilities))}
         position = {name: i for i, name in enumerate(names)}
         return FleetIndex(
             now=now,
             names=names,
             clusters=ordered,
             position=position,
-            standings=standings,
-            wake_at=_earliest(standings),
+            eligibilities=eligibilities,
+            wake_at=_earliest(eligibilities),
             columns=columns,
         )
     pairs = zip(previous.clusters, ordered, strict=True)
     changed = [i for i, (old, new) in enumerate(pairs) if old is not new]
-    standings = _carry_standings(previous, ordered, changed, now, contained)
+    eligibilities = _updated_eligibilities(previous, ordered, changed, now, contained)
     columns = {
         fact: column.changed([(i, read(ordered[i])) for i in changed])
         for fact, column in list(previous.columns.items())
@@ -129,47 +129,47 @@ def index_fleet(
         for read in (reader(fact),)
     }
     verdicts = previous.columns[ELIGIBILITY]
-    if standings is not previous.standings:
-        verdicts = verdicts.changed((i, standing.verdict) for i, standing in enumerate(standings))
+    if eligibilities is not previous.eligibilities:
+        verdicts = verdicts.changed((i, eligibility.verdict) for i, eligibility in enumerate(eligibilities))
     columns[ELIGIBILITY] = verdicts
     return FleetIndex(
         now=now,
         names=previous.names,
         clusters=ordered,
         position=previous.position,
-        standings=standings,
-        wake_at=previous.wake_at if standings is previous.standings else _earliest(standings),
+        eligibilities=eligibilities,
+        wake_at=previous.wake_at if eligibilities is previous.eligibilities else _earliest(eligibilities),
         columns=columns,
         memo=previous.memo,
     )
 
 
-def _carry_standings(
+def _updated_eligibilities(
     previous: FleetIndex,
     clusters: tuple[MemberCluster, ...],
     changed: list[int],
     now: datetime,
     failures: Failures,
-) -> tuple[Standing, ...]:
+) -> tuple[TimedEligibility, ...]:
     """The standings at `now`: of clusters that changed, and of all when the clock passed a limit (or went back)."""
     if now < previous.now or (previous.wake_at is not None and now >= previous.wake_at):
-        return tuple(_standing(cluster, now, failures) for cluster in clusters)
+        return tuple(_eligibility(cluster, now, failures) for cluster in clusters)
     if not changed:
-        return previous.standings
-    standings = list(previous.standings)
+        return previous.eligibilities
+    eligibilities = list(previous.eligibilities)
     for i in changed:
-        standings[i] = _standing(clusters[i], now, failures)
-    return tuple(standings)
+        eligibilities[i] = _eligibility(clusters[i], now, failures)
+    return tuple(eligibilities)
 
 
-def _standing(cluster: MemberCluster, now: datetime, failures: Failures) -> Standing:
+def _eligibility(cluster: MemberCluster, now: datetime, failures: Failures) -> TimedEligibility:
     """The cluster's standing; one that cannot be judged gets nothing new."""
     subject = Subject("MemberCluster", cluster.name)
-    return failures.contain(subject, Standing(Eligibility.HEALTH_UNKNOWN), standing_of, cluster, now)
+    return failures.contain(subject, TimedEligibility(Eligibility.HEALTH_UNKNOWN), eligibility_of, cluster, now)
 
 
-def _earliest(standings: tuple[Standing, ...]) -> datetime | None:
-    return min((s.until for s in standings if s.until is not None), default=None)
+def _earliest(eligibilities: tuple[TimedEligibility, ...]) -> datetime | None:
+    return min((s.until for s in eligibilities if s.until is not None), default=None)
 
 
 def reader(fact: Fact) -> Callable[[MemberCluster], str | None]:

@@ -13,17 +13,17 @@ from typing import Any
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule.bits import ascending, first_down
-from gitfleet.schedule.board import Board, lay_out
+from gitfleet.schedule.classified_bindings import ClassifiedBindings, classify_bindings
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.decisions import (
-    answer_of,
     left_behind_in,
     list_decisions,
     not_eligible,
     not_found,
     picked,
     picked_by_name,
-    turned_away_in,
+    refused_in,
+    result_of,
 )
 from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import FleetIndex
@@ -40,7 +40,7 @@ class Run:
     stages: Stages
     notes: dict[str, Any]
 
-    def cycle(self, board: Board, number: int) -> Cycle:
+    def cycle(self, classified: ClassifiedBindings, number: int) -> Cycle:
         """What plug-ins see now."""
         return Cycle(
             placement=self.request.placement,
@@ -48,29 +48,29 @@ class Run:
             fleet=self.fleet,
             now=self.request.now,
             number=number,
-            present=ClusterSet(self.fleet.names, board.present),
-            obsolete=ClusterSet(self.fleet.names, board.obsolete_set),
+            present=ClusterSet(self.fleet.names, classified.present),
+            obsolete=ClusterSet(self.fleet.names, classified.obsolete_set),
             notes=self.notes,
         )
 
 
 def pick_all(run: Run) -> SchedulingResult:
     """Every cluster that passes the filters, by name; clusters that are held already stay, whatever their state."""
-    board = lay_out(run.request, run.fleet)
-    cycle = run.cycle(board, 1)
+    classified = classify_bindings(run.request, run.fleet)
+    cycle = run.cycle(classified, 1)
     filtered = run.stages.filter(cycle)
-    held = (board.listed(board.scheduled), board.listed(board.bound))
-    if filtered.candidates or board.obsolete:
+    held = (classified.listed(classified.scheduled), classified.listed(classified.bound))
+    if filtered.candidates or classified.obsolete:
         names = list(ascending(filtered.candidates, run.fleet.names))
         decisions = run.fleet.once(
             "picked-without-score", lambda: tuple(picked(name, 0, 0) for name in run.fleet.names)
         )
-        bound = board.bind(names, list(ascending(filtered.candidates, decisions)))
+        bound = classified.bind(names, list(ascending(filtered.candidates, decisions)))
         new = (bound.created, bound.patched)
     else:
         new = ((), ())
-    told = list_decisions((*new, *held), iter(()), turned_away_in(cycle, filtered))
-    return answer_of(board.finish(), told, board.count, enough=True)
+    decisions = list_decisions((*new, *held), iter(()), refused_in(cycle, filtered))
+    return result_of(classified.finish(), decisions, classified.count, enough=True)
 
 
 def pick_n(run: Run) -> SchedulingResult:
@@ -78,32 +78,36 @@ def pick_n(run: Run) -> SchedulingResult:
     wanted = run.request.policy.number_of_clusters
     if wanted is None:
         raise Unschedulable("a placement of the type PickN needs numberOfClusters")
-    board = lay_out(run.request, run.fleet)
-    if wanted <= board.count:
-        groups = _downscale(board, board.count - wanted) if board.count > wanted or board.obsolete else None
-        held = groups or (board.listed(board.bound), board.listed(board.scheduled))
-        told = list_decisions(held, iter(()), iter(()))
-        return answer_of(board.finish(), told, board.count, enough=True)
+    classified = classify_bindings(run.request, run.fleet)
+    if wanted <= classified.count:
+        groups = (
+            _downscale(classified, classified.count - wanted)
+            if classified.count > wanted or classified.obsolete
+            else None
+        )
+        held = groups or (classified.listed(classified.bound), classified.listed(classified.scheduled))
+        decisions = list_decisions(held, iter(()), iter(()))
+        return result_of(classified.finish(), decisions, classified.count, enough=True)
     number = 0
     while True:
         number += 1
-        cycle = run.cycle(board, number)
-        need = wanted - board.count
+        cycle = run.cycle(classified, number)
+        need = wanted - classified.count
         limit = run.stages.post_batch(cycle, need)
         filtered = run.stages.filter(cycle)
         best, rest = _take(run.stages.rank(cycle, filtered), limit, run.fleet)
-        bound = board.bind([decision.cluster for decision in best], best)
+        bound = classified.bind([decision.cluster for decision in best], best)
         if need == limit or bound.count < limit or not bound.count:
             break
-        board.follow(bound, run.fleet)
+        classified.follow(bound, run.fleet)
     new = {binding.cluster for binding in (*bound.created, *bound.patched)}
-    groups = (board.listed(board.scheduled), board.listed(board.bound))
+    groups = (classified.listed(classified.scheduled), classified.listed(classified.bound))
     older = [[binding for binding in group if binding.cluster not in new] for group in groups]
-    told = list_decisions(
-        (bound.created, bound.patched, *older), left_behind_in(cycle, rest), turned_away_in(cycle, filtered)
+    decisions = list_decisions(
+        (bound.created, bound.patched, *older), left_behind_in(cycle, rest), refused_in(cycle, filtered)
     )
-    answer = answer_of(board.finish(), told, board.count, enough=board.count >= wanted)
-    return replace(answer, cycles=number)
+    result = result_of(classified.finish(), decisions, classified.count, enough=classified.count >= wanted)
+    return replace(result, cycles=number)
 
 
 def pick_fixed(run: Run) -> SchedulingResult:
@@ -113,7 +117,7 @@ def pick_fixed(run: Run) -> SchedulingResult:
     selects nothing, so everything is given up (decision D5).
     """
     fleet, policy = run.fleet, run.request.policy
-    board = lay_out(run.request, fleet)
+    classified = classify_bindings(run.request, fleet)
     valid: list[ClusterDecision] = []
     others: list[ClusterDecision] = []
     missing: list[ClusterDecision] = []
@@ -121,16 +125,16 @@ def pick_fixed(run: Run) -> SchedulingResult:
         where = fleet.position.get(name)
         if where is None:
             missing.append(not_found(name))
-        elif fleet.standings[where].verdict is Eligibility.ELIGIBLE:
+        elif fleet.eligibilities[where].verdict is Eligibility.ELIGIBLE:
             valid.append(picked_by_name(name))
         else:
-            why = reason_of(fleet.clusters[where], fleet.standings[where].verdict, fleet.now)
+            why = reason_of(fleet.clusters[where], fleet.eligibilities[where].verdict, fleet.now)
             others.append(not_eligible(name, why))
     if not policy.cluster_names:
-        board.unschedule((*board.scheduled.values(), *board.bound.values()))
-    board.bind([decision.cluster for decision in valid], valid)
+        classified.unschedule((*classified.scheduled.values(), *classified.bound.values()))
+    classified.bind([decision.cluster for decision in valid], valid)
     enough = not others and not missing
-    return answer_of(board.finish(), (*valid, *others, *missing), len(valid), enough=enough)
+    return result_of(classified.finish(), (*valid, *others, *missing), len(valid), enough=enough)
 
 
 def _take(
@@ -152,20 +156,20 @@ def _left(score: Score, members: int, taken: list[int], groups: Iterator[ScoreGr
     yield from groups
 
 
-def _downscale(board: Board, count: int) -> tuple[list[Binding], list[Binding]]:
+def _downscale(classified: ClassifiedBindings, count: int) -> tuple[list[Binding], list[Binding]]:
     """Give up all obsolete bindings and `count` others: Scheduled before Bound, each from the lowest score up.
 
     What is left is listed as KubeFleet does: a group that was searched for the lowest score stays in that order.
     """
-    board.unschedule(board.obsolete.values())
-    scheduled = board.listed(board.scheduled)
-    bound = board.listed(board.bound)
+    classified.unschedule(classified.obsolete.values())
+    scheduled = classified.listed(classified.scheduled)
+    bound = classified.listed(classified.bound)
     if 0 < count < len(scheduled):
         scheduled.sort(key=_fitness)
     elif count > len(scheduled):
         bound.sort(key=_fitness)
     gone = [*scheduled, *bound][:count]
-    board.unschedule(gone)
+    classified.unschedule(gone)
     return scheduled[count:], bound[max(0, count - len(scheduled)) :]
 
 

@@ -87,7 +87,7 @@ class Cycle:
     @property
     def clusters(self) -> ClusterSet:
         """All clusters of the fleet."""
-        return ClusterSet(self.fleet.names, self.fleet.everyone)
+        return ClusterSet(self.fleet.names, self.fleet.all_clusters)
 
     def cluster(self, name: str) -> MemberCluster:
         """A cluster of the fleet by its name; KeyError when there is none."""

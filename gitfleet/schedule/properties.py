@@ -37,10 +37,10 @@ def requirement_members(requirement: PropertyRequirement, fleet: FleetIndex, can
     if not candidates:
         return 0
     column = property_column(fleet, requirement.name)
-    told = candidates & column.present
-    if not told:
+    having = candidates & column.present
+    if not having:
         return 0
-    _refuse_unparsable(column, fleet, requirement.name, told)
+    _refuse_unparsable(column, fleet, requirement.name, having)
     expected = _expected(requirement)
     operator = requirement.operator
 
@@ -52,7 +52,7 @@ def requirement_members(requirement: PropertyRequirement, fleet: FleetIndex, can
                 found += where
         return set_of(found, len(column.values))
 
-    return told & column.once((operator, expected), meeting)
+    return having & column.once((operator, expected), meeting)
 
 
 def extremes_of(fleet: FleetIndex, name: str) -> Extremes:

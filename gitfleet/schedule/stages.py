@@ -56,7 +56,7 @@ class Stages:
     deadline: Deadline | None = None
     calling: Entry | None = None
     _first: Filtered | None = None
-    _judged: dict[int, tuple[int, Refused]] = field(default_factory=dict)
+    _filtered_so_far: dict[int, tuple[int, Refused]] = field(default_factory=dict)
     _scored: int = 0
     _steady_scores: Partition[Score] = field(default_factory=dict)
     _ranked: list[ScoreGroup] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Stages:
         """Pre-filter and filter: the first plug-in that refuses a cluster counts."""
         steady = self.profile.steady_filters
         if self._first is None:
-            self._first = self._filter(cycle, steady, Filtered(cycle.fleet.everyone, ()))
+            self._first = self._filter(cycle, steady, Filtered(cycle.fleet.all_clusters, ()))
         return self._filter(cycle, self.profile.filters[len(steady) :], self._first)
 
     def rank(self, cycle: Cycle, filtered: Filtered) -> Iterator[ScoreGroup]:
@@ -96,23 +96,23 @@ class Stages:
             self._begin(entry)
             if not entry.plugin.pre_filter(cycle):
                 continue
-            refused = self._judge(cycle, entry, candidates)
+            refused = self._refused_by(cycle, entry, candidates)
             if refused.all:
                 refusals.append((entry, refused))
                 candidates ^= refused.all
         self.calling = None
         return Filtered(candidates, (*before.refusals, *refusals))
 
-    def _judge(self, cycle: Cycle, entry: Entry, candidates: int) -> Refused:
+    def _refused_by(self, cycle: Cycle, entry: Entry, candidates: int) -> Refused:
         """Which candidates a plug-in refuses; one that does not depend on bindings judges each of them once."""
         if entry.plugin.depends_on_bindings:
             return self._filter_all(cycle, entry, candidates)
-        judged, known = self._judged.get(id(entry.plugin), (0, Refused(0)))
+        judged, known = self._filtered_so_far.get(id(entry.plugin), (0, Refused(0)))
         unknown = candidates & ~judged
         if unknown:
             more = self._filter_all(cycle, entry, unknown)
             known = Refused(known.all | more.all, known.silent | more.silent)
-            self._judged[id(entry.plugin)] = (judged | unknown, known)
+            self._filtered_so_far[id(entry.plugin)] = (judged | unknown, known)
         return Refused(known.all & candidates, known.silent & candidates)
 
     def _filter_all(self, cycle: Cycle, entry: Entry, candidates: int) -> Refused:

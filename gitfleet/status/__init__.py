@@ -13,6 +13,7 @@ Source: contracts.md §5; kubefleet.md §9; decision D23.
 """
 
 from gitfleet.status.cluster_states import cluster_state, health_condition, joined_condition
+from gitfleet.status.commit_messages import commit_message, one_line, sentence
 from gitfleet.status.conditions import (
     ClusterStory,
     cluster_stories,
@@ -24,7 +25,6 @@ from gitfleet.status.conditions import (
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
 from gitfleet.status.failures import faults_of, with_failures, with_unsettled
 from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
-from gitfleet.status.story import commit_message, one_line, sentence
 from gitfleet.status.vocabulary import SCHEDULED, type_of
 
 __all__ = [

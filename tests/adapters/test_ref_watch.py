@@ -31,7 +31,7 @@ class Bell:
         self.rung = threading.Event()
         self.count = 0
 
-    def ring(self) -> None:
+    def trigger(self) -> None:
         self.count += 1
         self.rung.set()
 
@@ -49,11 +49,11 @@ def repo(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bell(repo: Path) -> Iterator[Bell]:
+def events(repo: Path) -> Iterator[Bell]:
     heard = Bell()
     git_dir = local_git_dir(str(repo))
     assert git_dir is not None
-    end = watch_refs(git_dir, heard.ring)
+    end = watch_refs(git_dir, heard.trigger)
     yield heard
     end()
 
@@ -68,36 +68,36 @@ def bell(repo: Path) -> Iterator[Bell]:
         ("pack-refs", "--all"),
     ],
 )
-def test_it_rings_when_a_branch_moves(repo: Path, bell: Bell, command: tuple[str, ...]) -> None:
+def test_it_rings_when_a_branch_moves(repo: Path, events: Bell, command: tuple[str, ...]) -> None:
     git(repo, *command)
-    assert bell.rung.wait(SOON)
+    assert events.rung.wait(SOON)
 
 
-def test_it_rings_for_a_branch_in_a_folder_that_was_just_made_and_for_its_end(repo: Path, bell: Bell) -> None:
+def test_it_rings_for_a_branch_in_a_folder_that_was_just_made_and_for_its_end(repo: Path, events: Bell) -> None:
     git(repo, "branch", "deep/er/one")
-    assert bell.rung.wait(SOON)
-    bell.silence()
+    assert events.rung.wait(SOON)
+    events.silence()
     git(repo, "update-ref", "refs/heads/deep/er/one", "HEAD~0", "HEAD")
     git(repo, "branch", "deep/er/two")
-    assert bell.rung.wait(SOON)
-    bell.silence()
+    assert events.rung.wait(SOON)
+    events.silence()
     git(repo, "branch", "-D", "deep/er/one")
-    assert bell.rung.wait(SOON)
+    assert events.rung.wait(SOON)
 
 
-def test_it_rings_when_a_packed_branch_is_deleted(repo: Path, bell: Bell) -> None:
+def test_it_rings_when_a_packed_branch_is_deleted(repo: Path, events: Bell) -> None:
     git(repo, "branch", "gone")
     git(repo, "pack-refs", "--all")
-    bell.silence()
+    events.silence()
     git(repo, "branch", "-D", "gone")
-    assert bell.rung.wait(SOON)
+    assert events.rung.wait(SOON)
 
 
-def test_it_rings_for_a_commit_in_another_work_tree(repo: Path, bell: Bell, tmp_path: Path) -> None:
+def test_it_rings_for_a_commit_in_another_work_tree(repo: Path, events: Bell, tmp_path: Path) -> None:
     git(repo, "worktree", "add", "-b", "side", str(tmp_path / "side"))
-    bell.silence()
+    events.silence()
     git(tmp_path / "side", "commit", "--allow-empty", "-m", "x")
-    assert bell.rung.wait(SOON)
+    assert events.rung.wait(SOON)
     assert local_git_dir(str(tmp_path / "side")) == local_git_dir(str(repo))
 
 
@@ -106,15 +106,15 @@ def test_it_rings_for_a_push_into_a_bare_repository(repo: Path, tmp_path: Path) 
     heard = Bell()
     git_dir = local_git_dir(str(tmp_path / "bare.git"))
     assert git_dir is not None
-    end = watch_refs(git_dir, heard.ring)
+    end = watch_refs(git_dir, heard.trigger)
     git(repo, "push", str(tmp_path / "bare.git"), "HEAD:refs/heads/new")
     assert heard.rung.wait(SOON)
     end()
 
 
-def test_it_does_not_ring_for_what_moves_no_branch(repo: Path, bell: Bell) -> None:
-    bell.silence()
-    bell.count = 0
+def test_it_does_not_ring_for_what_moves_no_branch(repo: Path, events: Bell) -> None:
+    events.silence()
+    events.count = 0
     (repo / "a.txt").write_text("edited")
     (repo / "clusters/d.yaml").write_text("new")
     (repo / ".git/refs/heads/main.lock").write_text("")
@@ -131,8 +131,8 @@ def test_it_does_not_ring_for_what_moves_no_branch(repo: Path, bell: Bell) -> No
         ("fetch", "."),
     ):
         git(repo, *command)
-    bell.silence()
-    assert bell.count == 0
+    events.silence()
+    assert events.count == 0
 
 
 def test_it_ends_cleanly(repo: Path) -> None:
@@ -140,7 +140,7 @@ def test_it_ends_cleanly(repo: Path) -> None:
     heard = Bell()
     git_dir = local_git_dir(str(repo))
     assert git_dir is not None
-    end = watch_refs(git_dir, heard.ring)
+    end = watch_refs(git_dir, heard.trigger)
     assert threading.active_count() > threads
     end()
     assert threading.active_count() == threads
@@ -177,7 +177,7 @@ def test_a_repository_of_branches_in_a_reftable(tmp_path: Path) -> None:
     except subprocess.CalledProcessError:
         pytest.skip("this git has no reftable")
     heard = Bell()
-    end = watch_refs(tmp_path / "repo/.git", heard.ring)
+    end = watch_refs(tmp_path / "repo/.git", heard.trigger)
     git(tmp_path / "repo", "commit", "--allow-empty", "-m", "x")
     assert heard.rung.wait(SOON)
     end()

@@ -183,7 +183,7 @@ def test_once_tries_a_lost_race_again_a_few_times() -> None:
 
 def test_the_bell_ends_a_wait_at_once_and_is_not_lost_when_nobody_waits() -> None:
     wake = Wake()
-    wake.ring()
+    wake.trigger()
     wake.wait(3600)
     wake.wait(0)
     wake.stop(interrupted=True)

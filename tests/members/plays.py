@@ -17,9 +17,9 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
-from gitfleet.simulation.play import Play
 from gitfleet.simulation.rules import ClusterRule
 from gitfleet.simulation.scenario import RemoveFile, Scenario, SwitchCluster, TimelineEntry, WriteFile, read_scenario
+from gitfleet.simulation.scenario_run import ScenarioRun
 from gitfleet.views import objects_of
 from tests import builders
 from tests.state.builders import reader_of
@@ -33,7 +33,7 @@ STATE: Final = "gitfleet/state"
 class Played:
     """One play as it ended, with everything that was told."""
 
-    play: Play
+    play: ScenarioRun
     told: tuple[tuple[float, Event], ...]
 
     @property
@@ -135,7 +135,7 @@ def _play(
         cluster_rules=script.cluster_rules,
         timeline=ordered,
     )
-    play = wiring.play_files(whole, files, lambda event, at: told.append((at, event)), what_if=what_if)
+    play = wiring.run_scenario(whole, files, lambda event, at: told.append((at, event)), what_if=what_if)
     return Played(play, tuple(told))
 
 

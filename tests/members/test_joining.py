@@ -10,7 +10,7 @@ import pytest
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe import observe_cluster
-from gitfleet.schedule.eligibility import Eligibility, reason_of, standing_of
+from gitfleet.schedule.eligibility import Eligibility, eligibility_of, reason_of
 from gitfleet.simulation.rules import ClusterRule
 from tests.members.plays import (
     START,
@@ -92,15 +92,15 @@ def test_an_unready_cluster_is_refused_after_five_minutes_and_by_its_own_reason(
     begun = START + timedelta(hours=1)
     ill = ClusterObservation(cluster="a", reachable=True, healthy=False, error="etcd is not ready", observed=begun)
     cluster = observe_cluster(cluster, ill, begun)
-    assert standing_of(cluster, begun + timedelta(minutes=4)).verdict is Eligibility.ELIGIBLE
+    assert eligibility_of(cluster, begun + timedelta(minutes=4)).verdict is Eligibility.ELIGIBLE
     after = begun + timedelta(minutes=6)
     assert observe_cluster(cluster, ill, after) is cluster
-    verdict = standing_of(cluster, after).verdict
+    verdict = eligibility_of(cluster, after).verdict
     assert reason_of(cluster, verdict, after) == (
         "cluster is not connected to the fleet: unhealthy for a prolonged period of time "
         "(last transitioned 6.00 minutes ago)"
     )
-    assert standing_of(cluster, begun).until == begun + timedelta(minutes=5) + timedelta.resolution
+    assert eligibility_of(cluster, begun).until == begun + timedelta(minutes=5) + timedelta.resolution
 
 
 def test_an_edit_of_the_file_keeps_what_is_known_of_the_cluster() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 from gitfleet import wiring
 from gitfleet.model.events import Event
-from gitfleet.simulation.play import Play
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.scenario import Scenario, read_scenario
+from gitfleet.simulation.scenario_run import ScenarioRun
 from gitfleet.views import objects_of
 from tests import builders
 from tests.scenarios.explaining import explain, waiting
@@ -32,13 +32,13 @@ def load(name: str) -> tuple[dict[str, bytes], Scenario]:
     return files, read_scenario((EXAMPLES / name / "scenario.yaml").read_bytes(), path=f"{name}/scenario.yaml")
 
 
-def play(name: str, until: timedelta | None = None) -> tuple[Play, Timeline]:
+def play(name: str, until: timedelta | None = None) -> tuple[ScenarioRun, Timeline]:
     """Play an example, as if nothing of its timeline came after `until`."""
     files, scenario = load(name)
     if until is not None:
         scenario = replace(scenario, timeline=tuple(e for e in scenario.timeline if e.at <= until))
     timeline: Timeline = []
-    return wiring.play_files(scenario, files, lambda event, at: timeline.append((at, event))), timeline
+    return wiring.run_scenario(scenario, files, lambda event, at: timeline.append((at, event))), timeline
 
 
 def availability(timeline: Timeline) -> Iterator[tuple[float, Event, frozenset[str]]]:
@@ -53,7 +53,7 @@ def availability(timeline: Timeline) -> Iterator[tuple[float, Event, frozenset[s
         yield at, event, frozenset(available)
 
 
-def status_of(play: Play) -> dict[str, Any]:
+def status_of(play: ScenarioRun) -> dict[str, Any]:
     """The placement's status as `get -o yaml` shows it."""
     (document,) = objects_of("crp", reader_of(play.state), "test")
     status = document["status"]
@@ -66,7 +66,7 @@ def condition(conditions: list[dict[str, Any]], type_: str) -> dict[str, Any]:
     return next(c for c in conditions if c["type"] == type_)
 
 
-def images(play: Play) -> dict[str, str | None]:
+def images(play: ScenarioRun) -> dict[str, str | None]:
     """The image that each cluster runs."""
     found: dict[str, str | None] = {}
     for name, cluster in sorted(play.fleet.clusters.items()):
@@ -249,7 +249,7 @@ def test_disturbances_lose_nothing_and_breaks_no_budget() -> None:
     files, _ = load("bad-image")
     path = EXAMPLES / "bad-image" / "disturbances.yaml"
     timeline: Timeline = []
-    played = wiring.play_files(
+    played = wiring.run_scenario(
         read_scenario(path.read_bytes(), path=path.name), files, lambda event, at: timeline.append((at, event))
     )
     assert set(images(played).values()) == {"registry.example/web:2"}

@@ -46,8 +46,8 @@ def agent(
     conditions = [] if joined is None else [condition("Joined", joined)]
     if healthy is not None:
         conditions.append(condition("Healthy", healthy, healthy_ago))
-    heard = None if heard_ago is None else NOW - heard_ago
-    return AgentStatus(conditions=tuple(conditions), last_received_heartbeat=heard)
+    heartbeat = None if heard_ago is None else NOW - heard_ago
+    return AgentStatus(conditions=tuple(conditions), last_received_heartbeat=heartbeat)
 
 
 def cluster(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
-from gitfleet.adapters.kube.properties_lane import Lane, Late, Raised, Returned
+from gitfleet.adapters.kube.timed_calls import NotReturned, Raised, Returned, TimedCaller
 from gitfleet.api.clusters import PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Status
 from gitfleet.api.fleet import ListedProvider
@@ -95,7 +95,10 @@ class Collector:
         self._view = view
         self._providers = providers
         self._limit = limit
-        self._lanes = {True: Lane(f"properties-{view.name}-core"), False: Lane(f"properties-{view.name}")}
+        self._callers = {
+            True: TimedCaller(f"properties-{view.name}-core"),
+            False: TimedCaller(f"properties-{view.name}"),
+        }
         self._running: dict[str, PropertyProvider] = {}
         self._last: tuple[datetime, tuple[str, ...], Gathered] | None = None
 
@@ -111,19 +114,19 @@ class Collector:
         return gathered
 
     def _ask(self, provider: Provider) -> _Answer:
-        lane = self._lanes[provider.name == CORE]
+        caller = self._callers[provider.name == CORE]
         name = provider.name
         if provider.key not in self._running:
-            match lane.call(lambda: self._begin(provider), self._limit):
-                case Late(reason):
+            match caller.call(lambda: self._begin(provider), self._limit):
+                case NotReturned(reason):
                     return _Answer(name=name, started=(reason, _LATE_START[reason]))
                 case Raised(error):
                     sentence = f"Failed to start the property provider: {_said(error)}"
                     return _Answer(name=name, started=("FailedToStart", sentence))
                 case Returned(running):
                     self._running[provider.key] = running
-        match lane.call(self._running[provider.key].collect, self._limit):
-            case Late(reason):
+        match caller.call(self._running[provider.key].collect, self._limit):
+            case NotReturned(reason):
                 return _Answer(name=name, failed=(reason, _LATE_COLLECTION[reason]))
             case Raised(error):
                 return _Answer(name=name, failed=("FailedToCollect", _said(error)))

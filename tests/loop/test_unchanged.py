@@ -10,7 +10,7 @@ import pytest
 
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Status
-from gitfleet.loop.quiet import quiet_after
+from gitfleet.loop.unchanged import unchanged_after
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation, LiveObject, ReportedCondition
@@ -76,13 +76,13 @@ CHANGES: dict[str, Callable[[], Inputs]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_whatever_changes_alone_ends_the_quiet(change: str) -> None:
-    quiet = quiet_after(inputs(c1=SEEN), STATE)
+    quiet = unchanged_after(inputs(c1=SEEN), STATE)
     assert quiet is not None
     assert not quiet.still(CHANGES[change]())
 
 
 def test_the_same_at_another_time_is_still_quiet() -> None:
-    quiet = quiet_after(inputs(c1=SEEN), STATE)
+    quiet = unchanged_after(inputs(c1=SEEN), STATE)
     later = replace(
         SEEN,
         observed=NOW + timedelta(hours=1),
@@ -95,7 +95,7 @@ def test_the_same_at_another_time_is_still_quiet() -> None:
 
 def test_objects_without_a_version_are_compared_as_a_whole() -> None:
     seen = replace(SEEN, live={CM.key: live(version="")})
-    quiet = quiet_after(inputs(c1=seen), STATE)
+    quiet = unchanged_after(inputs(c1=seen), STATE)
     assert quiet is not None
     assert quiet.still(inputs(c1=replace(SEEN, live={CM.key: live(version="")})))
     assert not quiet.still(inputs(c1=replace(SEEN, live={CM.key: live(version="", value="2")})))
@@ -120,5 +120,5 @@ def written(**parts: object) -> FleetState:
     ],
 )
 def test_what_was_measured_and_is_not_written_yet_lets_nothing_be_quiet(after: FleetState) -> None:
-    assert quiet_after(inputs(c1=SEEN), after) is None
-    assert quiet_after(inputs(c1=replace(SEEN, reachable=False)), after) is not None
+    assert unchanged_after(inputs(c1=SEEN), after) is None
+    assert unchanged_after(inputs(c1=replace(SEEN, reachable=False)), after) is not None

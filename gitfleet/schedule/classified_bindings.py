@@ -39,7 +39,7 @@ class Bound:
 
 
 @dataclass(slots=True)
-class Board:
+class ClassifiedBindings:
     """Bindings by cluster: `fresh` were made in this cycle, `before` is what was given up by this board, as it was.
 
     Deleting ones are only carried along; `changed` tells whether anything differs from the start.
@@ -145,46 +145,48 @@ class Board:
             self.carried.append(binding)
 
 
-def lay_out(request: SchedulingRequest, fleet: FleetIndex) -> Board:
+def classify_bindings(request: SchedulingRequest, fleet: FleetIndex) -> ClassifiedBindings:
     """Sort the bindings; those on clusters that are gone or leaving are given up at once."""
     names = list(map(_cluster, request.bindings))
-    board = Board(request, in_order=_strictly_ascending(names))
+    classified = ClassifiedBindings(request, in_order=_strictly_ascending(names))
     where = list(map(fleet.position.get, names))
     leaving = set(fleet.column(ELIGIBILITY).positions.get(Eligibility.LEFT, ()))
     size = len(fleet.names)
-    if board.in_order and _at_rest(request, where, leaving):
+    if classified.in_order and _all_current(request, where, leaving):
         states = list(map(_state, request.bindings))
         if states.count(BindingState.SCHEDULED) == len(states):
-            board.scheduled = dict(zip(names, request.bindings, strict=True))
+            classified.scheduled = dict(zip(names, request.bindings, strict=True))
         else:
             bound = [state is BindingState.BOUND for state in states]
-            board.bound = dict(compress(zip(names, request.bindings, strict=True), bound))
-            board.scheduled = dict(compress(zip(names, request.bindings, strict=True), map(not_, bound)))
-        board.present = set_of(cast(list[int], where), size)
-        return board
+            classified.bound = dict(compress(zip(names, request.bindings, strict=True), bound))
+            classified.scheduled = dict(compress(zip(names, request.bindings, strict=True), map(not_, bound)))
+        classified.present = set_of(cast(list[int], where), size)
+        return classified
     current: list[int] = []
     older: list[int] = []
     dangling: list[Binding] = []
     for binding, at in zip(request.bindings, where, strict=True):
         if binding.deleting is not None:
-            board.carried.append(binding)
+            classified.carried.append(binding)
         elif binding.state is BindingState.UNSCHEDULED:
-            board.add(board.unscheduled, binding)
+            classified.add(classified.unscheduled, binding)
         elif at is None or at in leaving:
             dangling.append(binding)
         elif binding.policy_snapshot != request.policy_snapshot:
             older.append(at)
-            board.add(board.obsolete, binding)
+            classified.add(classified.obsolete, binding)
         else:
             current.append(at)
-            board.add(board.scheduled if binding.state is BindingState.SCHEDULED else board.bound, binding)
-    board.unschedule(dangling)
-    board.present = set_of(current, size)
-    board.obsolete_set = set_of(older, size)
-    return board
+            classified.add(
+                classified.scheduled if binding.state is BindingState.SCHEDULED else classified.bound, binding
+            )
+    classified.unschedule(dangling)
+    classified.present = set_of(current, size)
+    classified.obsolete_set = set_of(older, size)
+    return classified
 
 
-def _at_rest(request: SchedulingRequest, where: list[int | None], leaving: set[int]) -> bool:
+def _all_current(request: SchedulingRequest, where: list[int | None], leaving: set[int]) -> bool:
     """Whether every binding is held by the current policy on a cluster that stays: the usual case, quickly told."""
     count = len(where)
     states = list(map(_state, request.bindings))

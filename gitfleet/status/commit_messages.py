@@ -10,7 +10,7 @@ from gitfleet.api.objects import JsonValue
 from gitfleet.model.events import Event
 
 MOST_LINES: Final = 50
-MOST_LETTERS: Final = 120
+MOST_CHARACTERS: Final = 120
 _NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ORDER: Final = (
     "fault", "failed", "removed", "released", "unscheduled", "updated", "available", "updating", "bound", "scheduled",
@@ -33,7 +33,7 @@ def commit_message(events: Iterable[Event]) -> tuple[str, str]:
     lines = list(dict.fromkeys(line for line in map(sentence, ordered) if line))
     if not lines:
         return "state of the fleet brought up to date", ""
-    subject = one_line(lines[0], MOST_LETTERS)
+    subject = one_line(lines[0], MOST_CHARACTERS)
     if len(lines) == 1:
         return subject, ""
     body = [one_line(line, 500) for line in lines[:MOST_LINES]]
@@ -67,7 +67,7 @@ def sentence(event: Event) -> str:
         case "removed":
             return f"{place}resources removed from {event.cluster}"
         case "released":
-            return f"{place}{event.cluster} given up, {_stay(fields['objects'])}"
+            return f"{place}{event.cluster} given up, {_left_there(fields['objects'])}"
         case "available":
             return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
         case "failed":
@@ -75,7 +75,7 @@ def sentence(event: Event) -> str:
         case "snapshot":
             return f"{place}snapshot {fields['index']} taken from commit {str(fields['commit'])[:12]}"
         case "cluster" if fields["state"] == "left":
-            return f"{event.cluster} left the fleet, {_stay(fields.get('objects'))}"
+            return f"{event.cluster} left the fleet, {_left_there(fields.get('objects'))}"
         case "cluster":
             return f"{event.cluster}: {fields['state']}"
         case "fault":
@@ -92,7 +92,7 @@ def sentence(event: Event) -> str:
             return ""
 
 
-def _stay(count: JsonValue) -> str:
+def _left_there(count: JsonValue) -> str:
     match count:
         case None:
             return "no object of ours stays there"

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class NotReturned:
     """No answer, and why in one word: TimedOut (it did not come in time) or TooManyCalls (an earlier call has not come
     back, so none was made). The words are KubeFleet's."""
 
@@ -32,17 +32,17 @@ class Returned(Generic[T]):
     value: T
 
 
-class Lane:
+class TimedCaller:
     """At most one thread, however many calls: while one is stuck no other begins."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._thread: threading.Thread | None = None
 
-    def call(self, work: Callable[[], T], seconds: float | None) -> Returned[T] | Raised | Late:
+    def call(self, work: Callable[[], T], seconds: float | None) -> Returned[T] | Raised | NotReturned:
         """The answer of `work`, waited for so many seconds; None waits for ever, and needs no thread."""
         if self._thread is not None and self._thread.is_alive():
-            return Late("TooManyCalls")
+            return NotReturned("TooManyCalls")
         box: list[Returned[T] | Raised] = []
 
         def run() -> None:
@@ -58,4 +58,4 @@ class Lane:
         self._thread = threading.Thread(target=run, name=self._name, daemon=True)
         self._thread.start()
         self._thread.join(seconds)
-        return box[0] if box else Late("TimedOut")
+        return box[0] if box else NotReturned("TimedOut")

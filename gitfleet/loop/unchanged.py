@@ -16,7 +16,7 @@ from gitfleet.model.state import FleetState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quiet:
+class UnchangedReconcile:
     """What a reconcile that changed nothing depended on. Time is not among it: only reconciles without `wake_at` are
     remembered."""
 
@@ -31,7 +31,8 @@ class Quiet:
         if inputs.observations.keys() != self.observations.keys():
             return False
         return all(
-            _contained(_same_answer, answer, self.observations[name]) for name, answer in inputs.observations.items()
+            _contained(_same_observation, observation, self.observations[name])
+            for name, observation in inputs.observations.items()
         )
 
 
@@ -41,18 +42,18 @@ def with_known_objects(
     """The answers; where a cluster's objects are what they were, with the very mapping of the look before, so that
     whoever remembers what came of it need not compare object by object."""
     return {
-        name: replace(answer, live=before[name].live)
-        if name in before and answer.reachable and _contained(_same_objects, answer, before[name])
-        else answer
-        for name, answer in observations.items()
+        name: replace(observation, live=before[name].live)
+        if name in before and observation.reachable and _contained(_same_objects, observation, before[name])
+        else observation
+        for name, observation in observations.items()
     }
 
 
-def quiet_after(inputs: Inputs, after: FleetState) -> Quiet | None:
+def unchanged_after(inputs: Inputs, after: FleetState) -> UnchangedReconcile | None:
     """What to remember of a settled reconcile; None when a value that was measured waits for its time to be written."""
-    if not all(_is_written(answer, after) for answer in inputs.observations.values()):
+    if not all(_is_written(observation, after) for observation in inputs.observations.values()):
         return None
-    return Quiet(desired=inputs.desired, state=after, observations=inputs.observations)
+    return UnchangedReconcile(desired=inputs.desired, state=after, observations=inputs.observations)
 
 
 def _contained(
@@ -62,7 +63,7 @@ def _contained(
     return attempt(Subject("MemberCluster", one.cluster), same, one, other) is True
 
 
-def _same_answer(one: ClusterObservation, other: ClusterObservation) -> bool:
+def _same_observation(one: ClusterObservation, other: ClusterObservation) -> bool:
     """Whether two looks found the same. When they were taken does not matter."""
     return (
         (one.reachable, one.healthy, one.error) == (other.reachable, other.healthy, other.error)
@@ -92,24 +93,24 @@ def _same_object(one: LiveObject | None, other: LiveObject | None) -> bool:
     return one == other
 
 
-def _values(answer: ClusterObservation) -> tuple[object, ...]:
-    usage = answer.resource_usage
+def _values(observation: ClusterObservation) -> tuple[object, ...]:
+    usage = observation.resource_usage
     amounts = (dict(usage.capacity), dict(usage.allocatable), dict(usage.available)) if usage else None
-    return {name: value.value for name, value in answer.properties.items()}, amounts
+    return {name: value.value for name, value in observation.properties.items()}, amounts
 
 
-def _is_written(answer: ClusterObservation, after: FleetState) -> bool:
+def _is_written(observation: ClusterObservation, after: FleetState) -> bool:
     """Whether the state says of a cluster's properties and resources what the look found."""
-    if not answer.reachable:
+    if not observation.reachable:
         return True
-    cluster = after.clusters.get(answer.cluster)
+    cluster = after.clusters.get(observation.cluster)
     if cluster is None:
         return False
     status = cluster.status
     known = {name: value.value for name, value in status.properties.items()}
-    if any(known.get(name) != value.value for name, value in answer.properties.items()):
+    if any(known.get(name) != value.value for name, value in observation.properties.items()):
         return False
-    usage, written = answer.resource_usage, status.resource_usage
+    usage, written = observation.resource_usage, status.resource_usage
     return usage is None or all(
         dict(new) == dict(old)
         for new, old in (

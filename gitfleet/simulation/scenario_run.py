@@ -31,7 +31,7 @@ from gitfleet.simulation.scenario import (
 )
 
 Listener = Callable[[Event, float], None]
-_MOST_TICKS_AT_ONCE = 50
+_MOST_RECONCILES_AT_ONCE = 50
 
 
 class Reconcile(Protocol):
@@ -58,7 +58,7 @@ class Reconciler(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Play:
+class ScenarioRun:
     """One play. `start_reconciler` makes a fresh one (no memory), with a listener for its events."""
 
     scenario: Scenario
@@ -77,38 +77,38 @@ class Play:
 
     def run(self) -> FleetState:
         """Play to the end: nothing can move any more, or the scenario's time is over; the fleet's last state."""
-        reconciler = self.start_reconciler(self._hear)
+        reconciler = self.start_reconciler(self._emit)
         waiting = list(self.scenario.timeline)
         end = self.scenario.start + self.scenario.max_time
         reason = "maxTime"
         while self.clock.now() <= end:
-            while waiting and self._moment(waiting[0]) <= self.clock.now():
-                if self._happen(waiting.pop(0)):
-                    reconciler = self.start_reconciler(self._hear)
-            quiet, wake_at = self._reconcile(reconciler)
-            if quiet is None:
-                reconciler = self.start_reconciler(self._hear)
+            while waiting and self._time_of(waiting[0]) <= self.clock.now():
+                if self._apply_entry(waiting.pop(0)):
+                    reconciler = self.start_reconciler(self._emit)
+            settled, wake_at = self._reconcile(reconciler)
+            if settled is None:
+                reconciler = self.start_reconciler(self._emit)
                 continue
-            moments = [self._moment(waiting[0])] if waiting else []
+            moments = [self._time_of(waiting[0])] if waiting else []
             moments += [moment for moment in (self.fleet.next_change(), wake_at) if moment is not None]
-            if not quiet:
+            if not settled:
                 moments.append(self.clock.now())
             later = [moment for moment in moments if moment > self.clock.now()]
-            if quiet and not later:
+            if settled and not later:
                 reason = "settled"
                 break
             self._advance(min(later, default=self.clock.now()))
-        self._hear(Event(type="end", fields={"reason": reason, "placements": _summary(self._state)}))
+        self._emit(Event(type="end", fields={"reason": reason, "placements": _summary(self._state)}))
         return self._state
 
     def _reconcile(self, reconciler: Reconciler) -> tuple[bool | None, datetime | None]:
         """Tick until nothing changes at this moment: (whether it became quiet, when to wake); None after a crash."""
         wake_at: datetime | None = None
-        for _ in range(_MOST_TICKS_AT_ONCE):
+        for _ in range(_MOST_RECONCILES_AT_ONCE):
             try:
                 result = reconciler.reconcile()
             except SimulatedCrash:
-                self._hear(Event(type="crash"))
+                self._emit(Event(type="crash"))
                 return None, None
             except RetryLater:
                 return False, None
@@ -123,13 +123,13 @@ class Play:
         steps = max(1, -((self.clock.now() - until) // reconcile))
         self.clock.advance((steps * reconcile).total_seconds())
 
-    def _moment(self, entry: TimelineEntry) -> datetime:
+    def _time_of(self, entry: TimelineEntry) -> datetime:
         return self.scenario.start + entry.at
 
-    def _hear(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         self.listen(event, (self.clock.now() - self.scenario.start) / timedelta(seconds=1))
 
-    def _happen(self, entry: TimelineEntry) -> bool:
+    def _apply_entry(self, entry: TimelineEntry) -> bool:
         """Let one entry of the timeline happen; whether the reconciler lost its memory."""
         match entry:
             case WriteFile(path=path, content=content):
@@ -151,13 +151,13 @@ class Play:
                 for live in found:
                     cluster.mutate(live.key, patch)
             case Crash():
-                self._hear(Event(type="crash"))
+                self._emit(Event(type="crash"))
                 return True
         return False
 
     def _commit(self, files: Mapping[str, str | None], subject: str) -> None:
         self.repo.commit_files(self.branch, files, self.clock.now(), subject)
-        self._hear(Event(type="commit", fields={"branch": self.branch, "subject": subject}))
+        self._emit(Event(type="commit", fields={"branch": self.branch, "subject": subject}))
 
 
 def _summary(state: FleetState) -> dict[str, Any]:
