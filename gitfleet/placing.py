@@ -54,7 +54,7 @@ class PlacementsMemo:
 
     def still_holds(self, record: PlacementRecord, seen: observe.Seen, shared: Shared) -> bool:
         """Whether the same was seen of a placement, and selecting and scheduling it again changes nothing."""
-        if self.seen is None or not seen.says_the_same(record, self.seen):
+        if self.seen is None or not seen.equals_for(record, self.seen):
             return False
         return record.placement.deleting is not None or _schedule(record, shared) == (record, None)
 

@@ -86,11 +86,11 @@ def _wake_at(shared: Shared, plans: Mapping[PlacementKey, RolloutPlan]) -> datet
 
 
 def plan_operations(
-    decision: Decision, closer: Mapping[str, ClusterObservation], memo: Memo
+    decision: Decision, newly_observed: Mapping[str, ClusterObservation], memo: Memo
 ) -> tuple[Decision, tuple[Operation, ...], Memo]:
     """The operations on every cluster that answers, and the decision with its inventory recorded: intent first."""
     failures = Failures(decision.failures)
-    observations = apply.merge_observations(decision.inputs.observations, closer)
+    observations = apply.merge_observations(decision.inputs.observations, newly_observed)
     after = decision.after
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
     planned, plans = apply.plan_fleet(after, decision.works, observations, removing, memo.plans, failures)
@@ -99,7 +99,7 @@ def plan_operations(
         replace(after, inventory=inventory), decision.inputs.before, failures, decision.inputs.now
     )
     inputs = replace(decision.inputs, observations=observations)
-    again = frozenset(closer)
+    again = frozenset(newly_observed)
     decided = replace(decision, after=recorded, inputs=inputs, observed_again=again, failures=failures.found)
     return decided, operations, replace(memo, plans=plans)
 

@@ -18,7 +18,7 @@ from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository
-from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory, Patience, Provider, chosen_providers
+from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
@@ -176,7 +176,7 @@ def run_scenario(
     repo.commit_files(branch, files, clock.now(), "The fleet")
     fleet = SimulatedFleet(clock, rules=script.cluster_rules)
 
-    def start(hear: Callable[[Event], None]) -> Reconciler:
+    def start(on_event: Callable[[Event], None]) -> Reconciler:
         kustomizer = Kustomizer(KustomizeProgram())
         trees = DesiredTrees(repo, MemoryCache(), chosen.limits, what_if=what_if, kustomizer=kustomizer)
         return Driver(
@@ -189,7 +189,7 @@ def run_scenario(
             plugins=scheduler_plugins(),
             version=__version__,
             watch_branch=branch,
-            listen=hear,
+            listen=on_event,
         )
 
     run = ScenarioRun(
@@ -229,7 +229,7 @@ def simulated_clusters(fleet: SimulatedFleet, clock: Clock, *, keep_in: Path | N
     clients = KubeDirectory(
         parallel=1,
         providers=core,
-        patience=Patience(tries=1, definition_tries=1, provider_seconds=None),
+        timeouts=Timeouts(tries=1, definition_tries=1, provider_seconds=None),
         transports=lambda cluster: fleet.cluster(cluster.name),
         clock=clock,
     )

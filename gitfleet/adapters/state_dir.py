@@ -47,7 +47,7 @@ class StateDirectory:
     def fetch(self) -> Mapping[str, str]:
         """The repository's branches, with the folder in the place of the state branch."""
         heads = {name: oid for name, oid in self._repo.fetch().items() if name != self._branch}
-        with self._told():
+        with self._readable_errors():
             self._observe()
         head = self._files.head()
         return {**heads, self._branch: head} if head is not None else heads
@@ -72,7 +72,7 @@ class StateDirectory:
     def read_blobs(self, oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:
         """Blobs of the folder's files, and of the repository."""
         wanted = set(oids)
-        with self._told():
+        with self._readable_errors():
             here = self._files.read(wanted)
         rest = wanted - here.keys()
         found = {oid: content for oid, content in here.items() if len(content) <= limit}
@@ -90,7 +90,7 @@ class StateDirectory:
         """Write the change as files if the folder still is what was read; its new head."""
         if change.branch != self._branch:
             raise BadInput(f'with --state-dir only the state branch can be written, not "{change.branch}"')
-        with self._told():
+        with self._readable_errors():
             self._folder.mkdir(parents=True, exist_ok=True)
             with self._locked():
                 self._finish()
@@ -192,7 +192,7 @@ class StateDirectory:
             raise RetryLater(f"{self._folder} is being written by another process") from error
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _readable_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:

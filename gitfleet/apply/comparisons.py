@@ -42,8 +42,8 @@ class Comparisons:
 
     def differences(self, manifest: Manifest, live: LiveObject, *, full: bool) -> DifferenceDetails:
         """`find_differences` between the two."""
-        asked = ((live.uid, live.resource_version, manifest.digest), full)
-        known = self._differences.get(asked) if live.resource_version else None
+        question = ((live.uid, live.resource_version, manifest.digest), full)
+        known = self._differences.get(question) if live.resource_version else None
         if known is None:
-            known = self._differences[asked] = find_differences(manifest.body, live.body, full=full)
+            known = self._differences[question] = find_differences(manifest.body, live.body, full=full)
         return known

@@ -61,9 +61,9 @@ def plan_fleet(
     """
     plans: dict[str, Planned] = {}
     operations: list[Operation] = []
-    for name, answer in sorted(observations.items()):
+    for name, observation in sorted(observations.items()):
         owned = state.inventory.get(name, {})
-        if name not in state.clusters or not answer.reachable or not (owned or works.get(name)):
+        if name not in state.clusters or not observation.reachable or not (owned or works.get(name)):
             continue
         known = memo.get(name)
         request = ApplyRequest(
@@ -71,10 +71,10 @@ def plan_fleet(
             works=works.get(name, ()),
             removing=removing.get(name, {}),
             inventory=owned,
-            live=answer.live,
-            unreadable=answer.unreadable,
-            known_namespaces=answer.namespaces,
-            compared=_compared_before(known, answer),
+            live=observation.live,
+            unreadable=observation.unreadable,
+            known_namespaces=observation.namespaces,
+            compared=_compared_before(known, observation),
         )
         mine = Failures()
         planned = known if known is not None and _same(known.request, request) else None
@@ -92,27 +92,27 @@ def _plan(request: ApplyRequest, failures: Failures) -> Planned:
     return Planned(request, plan_apply(request, failures))
 
 
-def _compared_before(known: Planned | None, answer: ClusterObservation) -> Comparisons:
+def _compared_before(known: Planned | None, observation: ClusterObservation) -> Comparisons:
     """What was compared on this cluster so far; forgotten as a whole when it has grown far beyond what is there."""
     compared = known.request.compared if known is not None else None
-    grown = compared is None or len(compared) >= _COMPARISONS_PER_OBJECT * len(answer.live)
+    grown = compared is None or len(compared) >= _COMPARISONS_PER_OBJECT * len(observation.live)
     return Comparisons() if compared is None or grown else compared.copy()
 
 
 def merge_observations(
-    first: Mapping[str, ClusterObservation], closer: Mapping[str, ClusterObservation]
+    first: Mapping[str, ClusterObservation], newly_observed: Mapping[str, ClusterObservation]
 ) -> dict[str, ClusterObservation]:
     """What was seen in two looks of one reconcile; a cluster that fell silent in between counts as silent."""
     merged = dict(first)
-    for name, answer in closer.items():
+    for name, observation in newly_observed.items():
         known = first.get(name)
-        if known is None or not answer.reachable:
-            merged[name] = answer
+        if known is None or not observation.reachable:
+            merged[name] = observation
             continue
         merged[name] = replace(
             known,
-            live={**known.live, **answer.live},
-            unreadable={**known.unreadable, **answer.unreadable},
+            live={**known.live, **observation.live},
+            unreadable={**known.unreadable, **observation.unreadable},
         )
     return merged
 
@@ -181,10 +181,10 @@ def left_behind(
     return found
 
 
-def _is_there(entry: InventoryEntry, answer: ClusterObservation | None) -> bool:
-    if answer is None or entry.key not in answer.live:
+def _is_there(entry: InventoryEntry, observation: ClusterObservation | None) -> bool:
+    if observation is None or entry.key not in observation.live:
         return entry.uid is not None
-    live = answer.live[entry.key]
+    live = observation.live[entry.key]
     return live is not None and entry.uid in (None, live.uid)
 
 

@@ -55,16 +55,16 @@ def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple
 
 def _contained(manifest: Manifest, work: Work, claims: Claims, failures: Failures) -> Operation:
     """The operation of one manifest; refused when it cannot be judged."""
-    answer = attempt(Subject.of_object(manifest.key, work.cluster), operation_for, manifest, work, claims)
-    if not isinstance(answer, Failure):
-        return answer
-    failures.note(answer)
+    result = attempt(Subject.of_object(manifest.key, work.cluster), operation_for, manifest, work, claims)
+    if not isinstance(result, Failure):
+        return result
+    failures.note(result)
     return Refuse(
         cluster=work.cluster,
         placement=work.placement,
         key=manifest.key,
         code=RefuseCode.INTERNAL_ERROR,
-        reason=answer.sentence,
+        reason=result.sentence,
         manifest=manifest,
     )
 

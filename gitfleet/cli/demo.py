@@ -41,7 +41,7 @@ def demo(directory: Path) -> int:
     settings = options.settings_for(str(repo), cache_dir=cache, simulate_unconnected=True)
     with wiring.open_workspace(settings) as workspace:
         with progress_for("text", live=True) as progress:
-            result = workspace.runner(progress.hear).until_settled(120.0)
+            result = workspace.runner(progress.on_event).until_settled(120.0)
         readme = workspace.state_file("README.md")
     click.echo("")
     _print_markdown(readme)

@@ -20,7 +20,7 @@ _UNTOLD = ("ResourceNotAvailableYet",)
 class Progress(Protocol):
     """What hears events and shows them."""
 
-    def hear(self, event: Event, at: float | None = None) -> None:
+    def on_event(self, event: Event, at: float | None = None) -> None:
         """One event; `at` is in seconds since the start, where there is a start."""
 
     def finish(self) -> None:
@@ -55,7 +55,7 @@ class AsJson:
         self._as_lines = as_lines
         self._events: list[dict[str, Any]] = []
 
-    def hear(self, event: Event, at: float | None = None) -> None:
+    def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
         if self._as_lines:
             print_json_line(event.to_json(at))
@@ -77,7 +77,7 @@ class Lines:
         self._picked: Event | None = None
         self._when = ""
 
-    def hear(self, event: Event, at: float | None = None) -> None:
+    def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
         if event.type == "applied":
             self._emit_picked()
@@ -126,9 +126,9 @@ class Bars:
         self._tasks: dict[str, Any] = {}
         self._available: dict[str, dict[str, bool]] = {}
 
-    def hear(self, event: Event, at: float | None = None) -> None:
+    def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
-        self._lines.hear(event, at)
+        self._lines.on_event(event, at)
         if event.placement is None or event.cluster is None:
             return
         clusters = self._available.setdefault(event.placement, {})
@@ -157,12 +157,12 @@ class Unbreakable:
         self._inner = inner
         self._broken = False
 
-    def hear(self, event: Event, at: float | None = None) -> None:
+    def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
         if self._broken:
             return
         try:
-            self._inner.hear(event, at)
+            self._inner.on_event(event, at)
             sys.stdout.flush()
         except BrokenPipeError:
             self._broken = True

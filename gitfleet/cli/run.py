@@ -60,7 +60,7 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
             "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
         )
     with wiring.open_workspace(settings) as workspace, progress_for(output, live=True) as progress:
-        runner = workspace.runner(progress.hear)
+        runner = workspace.runner(progress.on_event)
         if once:
             result = runner.once()
         elif until_settled:

@@ -47,30 +47,30 @@ def simulate(
     """
     from gitfleet import wiring
 
-    heard: list[tuple[float, Event]] = []
+    events: list[tuple[float, Event]] = []
     with progress_for(output) as progress:
 
-        def hear(event: Event, at: float) -> None:
-            heard.append((at, event))
+        def on_event(event: Event, at: float) -> None:
+            events.append((at, event))
             if event.type != "end" or output != "text":
-                progress.hear(event, at)
+                progress.on_event(event, at)
 
-        waiting = wiring.simulate(settings, scenario, rev, wiring.what_if_from(what_if), hear)
-    at, end = heard[-1]
+        waiting = wiring.simulate(settings, scenario, rev, wiring.what_if_from(what_if), on_event)
+    at, end = events[-1]
     if output == "text":
         show("")
         print_table(("PLACEMENT", "CLUSTER", "SNAPSHOT", "AVAILABLE"), _ending(end.fields["placements"]))
     say_some("waiting", list(waiting), "-o json has the whole timeline")
     say(f"{ending_of(end)}, at {when_of(at).strip()}")
     if save is not None:
-        _save(save, heard)
+        _save(save, events)
 
 
-def _save(file: Path, heard: list[tuple[float, Event]]) -> None:
+def _save(file: Path, events: list[tuple[float, Event]]) -> None:
     from gitfleet.cli.timeline_page import page_of
 
     try:
-        file.write_text(page_of(heard), encoding="utf-8")
+        file.write_text(page_of(events), encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{file} cannot be written: {error.strerror}") from error
     say(f"the timeline is in {file}")

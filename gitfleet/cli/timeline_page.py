@@ -55,20 +55,20 @@ class Span:
     meaning: str
 
 
-def page_of(heard: Sequence[tuple[float, Event]]) -> str:
+def page_of(events: Sequence[tuple[float, Event]]) -> str:
     """The whole page of a play: a bar for each placement on each cluster, and every line of the timeline."""
-    end = max((at for at, _ in heard), default=0.0)
-    return html_document("gitfleet simulate", _lines(heard, end), style=_STYLE)
+    end = max((at for at, _ in events), default=0.0)
+    return html_document("gitfleet simulate", _lines(events, end), style=_STYLE)
 
 
-def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
+def _lines(events: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
     # What the last events lead to would have no width on an axis that ends with them.
     edge = end + max(1.0, end / 10)
     yield f"<h1>A rollout in virtual time: {escape(when_of(end).strip())}</h1>"
     legend = "".join(f'<span><i class="{word}"></i> {escape(meaning)}</span>' for word, meaning in _LEGEND)
     yield f'<p class="legend">{legend}</p>'
     before = None
-    for (placement, cluster), spans in sorted(_spans(heard, edge).items()):
+    for (placement, cluster), spans in sorted(_spans(events, edge).items()):
         if placement != before:
             yield f"<h2>{escape(placement)}</h2>"
             before = placement
@@ -76,7 +76,7 @@ def _lines(heard: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
         yield f'<div class="row"><span class="name">{escape(cluster)}</span><span class="bar">{bar}</span></div>'
     yield f'<div class="scale">{"".join(_ticks(edge))}</div>'
     yield "<h2>Everything that happened</h2><pre>"
-    yield from (escape(line) for line in _story(heard))
+    yield from (escape(line) for line in _story(events))
     yield "</pre>"
 
 
@@ -95,10 +95,10 @@ def _bar(span: Span, edge: float) -> str:
     return f'<i class="{span.phase}" style="left:{left:.2f}%;width:{width:.2f}%" title="{escape(title)}"></i>'
 
 
-def _spans(heard: Sequence[tuple[float, Event]], edge: float) -> dict[tuple[str, str], list[Span]]:
+def _spans(events: Sequence[tuple[float, Event]], edge: float) -> dict[tuple[str, str], list[Span]]:
     meanings = dict(_LEGEND)
     changes: dict[tuple[str, str], list[tuple[float, str]]] = {}
-    for at, event in heard:
+    for at, event in events:
         if event.placement is None or event.cluster is None:
             continue
         phase = _PHASES.get(event.type)
@@ -115,12 +115,12 @@ def _spans(heard: Sequence[tuple[float, Event]], edge: float) -> dict[tuple[str,
     return spans
 
 
-def _story(heard: Sequence[tuple[float, Event]]) -> list[str]:
+def _story(events: Sequence[tuple[float, Event]]) -> list[str]:
     lines: list[str] = []
     writer = Lines(lines.append)
-    for at, event in heard:
+    for at, event in events:
         if event.type != "end":
-            writer.hear(event, at)
+            writer.on_event(event, at)
     writer.finish()
-    lines += [f"{when_of(at)}{ending_of(event)}" for at, event in heard if event.type == "end"]
+    lines += [f"{when_of(at)}{ending_of(event)}" for at, event in events if event.type == "end"]
     return lines

@@ -232,8 +232,8 @@ class Driver:
     def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
         """Plan the operations and record it in the inventory; objects that were not observed yet are observed first."""
         unseen = decision.unseen()
-        closer = self.fanout.observe(decision.after.clusters, unseen, probe=False) if unseen else {}
-        return self.plan_operations(decision, closer)
+        newly_observed = self.fanout.observe(decision.after.clusters, unseen, probe=False) if unseen else {}
+        return self.plan_operations(decision, newly_observed)
 
     def decide(self, inputs: Inputs) -> Decision:
         """`reconcile.decide` with what the pass before remembered."""
@@ -242,10 +242,10 @@ class Driver:
         return decision
 
     def plan_operations(
-        self, decision: Decision, closer: Mapping[str, ClusterObservation]
+        self, decision: Decision, newly_observed: Mapping[str, ClusterObservation]
     ) -> tuple[Decision, tuple[Operation, ...]]:
         """`reconcile.plan_operations` with what the pass before remembered."""
-        decided, operations, self._memo = reconcile.plan_operations(decision, closer, self._memo)
+        decided, operations, self._memo = reconcile.plan_operations(decision, newly_observed, self._memo)
         self._report(decided.failures)
         return decided, operations
 

@@ -18,8 +18,8 @@ from gitfleet.ports.clusters import ClusterDirectory
 
 log = logging.getLogger(__name__)
 Write = Create | Update | Delete
-_Answer = TypeVar("_Answer")
-_GLANCE = 0.2
+_Result = TypeVar("_Result")
+_POLL_SECONDS = 0.2
 _GRACE = 3.0
 
 
@@ -27,12 +27,12 @@ _GRACE = 3.0
 class Fanout:
     """`executor` None does one cluster after the other, in the caller's thread (simulate: the same order every time).
 
-    `patience` is how long, in seconds, a reconcile waits for the slowest cluster; the others' answers count meanwhile.
+    `timeout` is how long, in seconds, a reconcile waits for the slowest cluster; the others' answers count meanwhile.
     Once `stopped` says so a reconcile is given up (Stopped) rather than waited for: that is as harmless as a kill."""
 
     directory: ClusterDirectory
     executor: Executor | None
-    patience: float = 60.0
+    timeout: float = 60.0
     stopped: Callable[[], bool] = lambda: False
     _busy: dict[str, Future[Any]] = field(default_factory=dict)
 
@@ -41,11 +41,11 @@ class Fanout:
     ) -> dict[str, ClusterObservation]:
         """One answer for every cluster that `keys` names; a cluster that cannot be reached says so in its answer."""
 
-        def ask(name: str) -> ClusterObservation:
+        def observe_one(name: str) -> ClusterObservation:
             return self.directory.reader(clusters[name]).observe(keys[name], probe=probe)
 
         return self._all(
-            sorted(keys), ask, lambda name, why, _: ClusterObservation(cluster=name, reachable=False, error=why)
+            sorted(keys), observe_one, lambda name, why, _: ClusterObservation(cluster=name, reachable=False, error=why)
         )
 
     def perform(
@@ -53,22 +53,22 @@ class Fanout:
     ) -> tuple[Outcome, ...]:
         """Carry out the operations of each cluster, clusters side by side; one outcome for each operation."""
 
-        def act(name: str) -> Sequence[Outcome]:
+        def perform_on(name: str) -> Sequence[Outcome]:
             return self.directory.client(clusters[name]).perform(operations[name])
 
         def failed(name: str, why: str, code: OutcomeCode) -> Sequence[Outcome]:
             return [Outcome(operation=o, ok=False, code=code, message=why) for o in operations[name]]
 
-        observations = self._all(sorted(name for name in operations if operations[name]), act, failed)
+        observations = self._all(sorted(name for name in operations if operations[name]), perform_on, failed)
         return tuple(outcome for name in sorted(observations) for outcome in observations[name])
 
     def _all(
-        self, names: Sequence[str], call: Callable[[str], _Answer], failed: Callable[[str, str, OutcomeCode], _Answer]
-    ) -> dict[str, _Answer]:
+        self, names: Sequence[str], call: Callable[[str], _Result], failed: Callable[[str, str, OutcomeCode], _Result]
+    ) -> dict[str, _Result]:
         if self.executor is None:
             return {name: self._here(name, call, failed) for name in names}
-        observations: dict[str, _Answer] = {}
-        futures: dict[str, Future[_Answer]] = {}
+        observations: dict[str, _Result] = {}
+        futures: dict[str, Future[_Result]] = {}
         for name in names:
             # A call that outlived its reconcile may still be changing the cluster: nobody else may use its client
             # meanwhile.
@@ -81,27 +81,27 @@ class Fanout:
             if not future.done():
                 future.cancel()
                 observations[name] = failed(
-                    name, f"{name} did not answer within {self.patience:g} s", OutcomeCode.UNREACHABLE
+                    name, f"{name} did not answer within {self.timeout:g} s", OutcomeCode.UNREACHABLE
                 )
                 continue
             observations[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
         return observations
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:
-        pending, left = set(futures), self.patience
+        pending, left = set(futures), self.timeout
         while pending and left > 0:
             if self.stopped() and wait(pending, timeout=_GRACE).not_done:
                 raise Stopped("gitfleet is being stopped while clusters have not answered")
-            pending = wait(pending, timeout=min(_GLANCE, left)).not_done
-            left -= _GLANCE
+            pending = wait(pending, timeout=min(_POLL_SECONDS, left)).not_done
+            left -= _POLL_SECONDS
 
     def _here(
-        self, name: str, call: Callable[[str], _Answer], failed: Callable[[str, str, OutcomeCode], _Answer]
-    ) -> _Answer:
-        answer = attempt(Subject("MemberCluster", name), call, name)
-        if not isinstance(answer, Failure):
-            return answer
-        if isinstance(answer.cause, GitfleetError):
-            return failed(name, str(answer.cause), OutcomeCode.UNREACHABLE)
-        log.error("%s", answer.report)
-        return failed(name, f"{name}: {answer.sentence}", OutcomeCode.INTERNAL_ERROR)
+        self, name: str, call: Callable[[str], _Result], failed: Callable[[str, str, OutcomeCode], _Result]
+    ) -> _Result:
+        result = attempt(Subject("MemberCluster", name), call, name)
+        if not isinstance(result, Failure):
+            return result
+        if isinstance(result.cause, GitfleetError):
+            return failed(name, str(result.cause), OutcomeCode.UNREACHABLE)
+        log.error("%s", result.report)
+        return failed(name, f"{name}: {result.sentence}", OutcomeCode.INTERNAL_ERROR)

@@ -15,7 +15,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.schedule import PluginFactory, SchedulerPlugin, stages_of, usable
 
-PATIENCE_SECONDS: Final = 5.0
+TIMEOUT_SECONDS: Final = 5.0
 """Longest time for one call; a whole fleet takes one call for each cluster at most."""
 
 
@@ -23,7 +23,7 @@ class PluginStalled(RuntimeError):
     """The plug-in did not return in time, now or on an earlier call."""
 
 
-def guarded(factory: PluginFactory, *, patience: float = PATIENCE_SECONDS) -> PluginFactory:
+def guarded(factory: PluginFactory, *, timeout: float = TIMEOUT_SECONDS) -> PluginFactory:
     """A factory whose plug-ins are called with a time limit (seconds); what they return and raise is passed on.
 
     The same args give the same plug-in again: a profile is made on every reconcile, and a plug-in that hung once must
@@ -34,7 +34,7 @@ def guarded(factory: PluginFactory, *, patience: float = PATIENCE_SECONDS) -> Pl
     def make(args: JsonObject) -> SchedulerPlugin:
         key = canonical_json(args)
         if key not in made:
-            worker = _Worker(patience)
+            worker = _Worker(timeout)
             made[key] = _guard(worker.call("the factory", lambda: usable(factory(args))), worker)
         return made[key]
 
@@ -55,22 +55,22 @@ def _guard(plugin: SchedulerPlugin, worker: _Worker) -> SchedulerPlugin:
 
 
 class _Worker:
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
         self._calls: SimpleQueue[tuple[Callable[[], Any], SimpleQueue[tuple[bool, Any]]]] = SimpleQueue()
         self._stalled = ""
         threading.Thread(target=self._work, name="scheduler-plugin", daemon=True).start()
 
     def call(self, what: str, work: Callable[[], Any]) -> Any:
         if self._stalled:
-            raise PluginStalled(f"{self._stalled} did not return within {self._patience:g} s earlier")
+            raise PluginStalled(f"{self._stalled} did not return within {self._timeout:g} s earlier")
         result: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
         self._calls.put((work, result))
         try:
-            succeeded, value = result.get(timeout=self._patience)
+            succeeded, value = result.get(timeout=self._timeout)
         except Empty as error:
             self._stalled = what
-            raise PluginStalled(f"{what} did not return within {self._patience:g} s") from error
+            raise PluginStalled(f"{what} did not return within {self._timeout:g} s") from error
         if not succeeded:
             raise value
         return value

@@ -77,7 +77,7 @@ class DesiredTrees:
         }
         older = [(path, entry) for versions in held.values() for good, path, entry in versions if good.blob]
         self._parse_all(_readable([*listing.items(), *before.items(), *older]))
-        answer = desired.read_desired(
+        wanted = desired.read_desired(
             desired.DesiredRequest(
                 commit=commit,
                 files={path: self._source(path, entry) for path, entry in listing.items()},
@@ -95,12 +95,12 @@ class DesiredTrees:
                 built=self._built(listing),
             )
         )
-        answer = self._what_if.applied_to(answer)
+        wanted = self._what_if.applied_to(wanted)
         self._latest = {key: known for key, known in self._latest.items() if key[0] == commit}
         if self._kustomizer is None or not self._kustomizer.unfinished:
-            self._latest[(commit, state.observed_commit)] = answer
+            self._latest[(commit, state.observed_commit)] = wanted
         self._forget_beyond([*listing.items(), *before.items(), *older])
-        return answer
+        return wanted
 
     def _accepted(self, commit: str, state: FleetState) -> Desired | None:
         """A reading of a commit that the state has accepted as a whole: with nothing held and no fault on either side,

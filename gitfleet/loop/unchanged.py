@@ -68,7 +68,7 @@ def _same_observation(one: ClusterObservation, other: ClusterObservation) -> boo
     return (
         (one.reachable, one.healthy, one.error) == (other.reachable, other.healthy, other.error)
         and one.namespaces == other.namespaces
-        and one.told == other.told
+        and one.reported == other.reported
         and _values(one) == _values(other)
         and one.unreadable == other.unreadable
         and _same_objects(one, other)

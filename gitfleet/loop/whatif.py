@@ -69,9 +69,9 @@ def _clusters_in(path: str, content: bytes) -> list[MemberCluster]:
         files={inside: desired.SourceFile(blob=blob, parsed=parsed, size=len(content))},
         contents=lambda _: content,
     )
-    answer = desired.read_desired(request)
-    if answer.faults:
-        raise BadInput(str(answer.faults[0]), hint=f"mend {path}: it holds MemberClusters for a what-if")
-    if not answer.clusters:
+    wanted = desired.read_desired(request)
+    if wanted.faults:
+        raise BadInput(str(wanted.faults[0]), hint=f"mend {path}: it holds MemberClusters for a what-if")
+    if not wanted.clusters:
         raise BadInput(f"{path} holds no MemberCluster", hint="write one or more MemberCluster documents into it")
-    return list(answer.clusters.values())
+    return list(wanted.clusters.values())

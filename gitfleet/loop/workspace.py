@@ -117,7 +117,9 @@ class Workspace:
         )
         observations = sorted(decision.inputs.observations.items())
         silent = [
-            {"clusterName": name, "message": answer.error} for name, answer in observations if not answer.reachable
+            {"clusterName": name, "message": observation.error}
+            for name, observation in observations
+            if not observation.reachable
         ]
         return {**document, "unreachable": silent}
 
@@ -165,11 +167,11 @@ class Workspace:
         observations = {name: _empty(cluster, before) for name, cluster in clusters.items() if name not in known}
         inputs = Inputs(desired=wanted, before=before, observations=observations, now=now)
         decision = self.driver.decide(inputs)
-        closer = {
+        newly_observed = {
             name: ClusterObservation(cluster=name, reachable=True, live=dict.fromkeys(keys))
             for name, keys in decision.unseen().items()
         }
-        return self.driver.plan_operations(decision, closer)
+        return self.driver.plan_operations(decision, newly_observed)
 
 
 def _works_when_done(decision: Decision) -> dict[str, tuple[Work, ...]]:

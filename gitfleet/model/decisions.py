@@ -51,17 +51,17 @@ class Decision:
         those where objects were seen that were not there to be judged before."""
         names = {outcome.operation.cluster for outcome in outcomes} | self.observed_again
         names |= {name for name in self.inputs.observations if self.works.get(name) != self.seen_works.get(name)}
-        return {name: answer for name, answer in self.inputs.observations.items() if name in names}
+        return {name: observation for name, observation in self.inputs.observations.items() if name in names}
 
     def unseen(self) -> dict[str, tuple[ObjectKey, ...]]:
         """For each cluster that answers, the keys of its works that nobody has observed in this reconcile."""
         found: dict[str, tuple[ObjectKey, ...]] = {}
         for name, works in self.works.items():
-            answer = self.inputs.observations.get(name)
-            if answer is None or not answer.reachable:
+            observation = self.inputs.observations.get(name)
+            if observation is None or not observation.reachable:
                 continue
             keys = {manifest.key for work in works for manifest in work.manifests}
-            missing = [key for key in keys if key not in answer.live and key not in answer.unreadable]
+            missing = [key for key in keys if key not in observation.live and key not in observation.unreadable]
             if missing:
                 found[name] = tuple(sorted(missing))
         return found

@@ -100,11 +100,11 @@ class Failures:
 
     def contain(self, subject: Subject, kept: T, call: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         """What `call` returns; `kept`, and the failure noted, when it fails."""
-        answer = attempt(subject, call, *args, **named)
-        if isinstance(answer, Failure):
-            self.note(answer)
+        result = attempt(subject, call, *args, **named)
+        if isinstance(result, Failure):
+            self.note(result)
             return kept
-        return answer
+        return result
 
     def note(self, failure: Failure) -> None:
         """Remember a failure that somebody contained."""

@@ -67,7 +67,7 @@ class ClusterObservation:
     namespaces: Mapping[str, str] | None = None
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     resource_usage: ResourceUsage | None = None
-    told: tuple[ReportedCondition, ...] = ()
+    reported: tuple[ReportedCondition, ...] = ()
     """What the property providers say of themselves: ClusterPropertyProviderStarted,
     ClusterPropertyCollectionSucceeded, and conditions of their own."""
 

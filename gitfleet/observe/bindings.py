@@ -30,7 +30,7 @@ _ORDER: Final = (
     ConditionType.AVAILABLE,
     ConditionType.DIFF_REPORTED,
 )
-_Told = tuple[ConditionType, Status, str, str]
+_Reported = tuple[ConditionType, Status, str, str]
 """(type, status, reason, message) of a condition."""
 
 _Diverged = TypeVar("_Diverged", bound=DivergedObject)
@@ -70,8 +70,8 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
     work = seen.work
     if work is None:
         return binding
-    answered = seen.unreachable is None
-    results = results_of(work, seen.operations, seen.outcomes, failures or Failures()) if answered else None
+    reachable = seen.unreachable is None
+    results = results_of(work, seen.operations, seen.outcomes, failures or Failures()) if reachable else None
     after = _observed(binding, work, results, now, seen.unreachable or "")
     return binding if after == binding else after
 
@@ -91,16 +91,16 @@ def _observed(
     if known:
         return binding
     if work.apply_strategy.type.only_reports:
-        told = [*before, _diff_reported(results)]
+        reported = [*before, _diff_reported(results)]
         diffed = _diverged(DiffedObject, results, (KeepCode.FOUND_DIFF,), binding.diffed, now)
-        return _settled(binding, told, now, found=_Found(diffed=diffed))
+        return _settled(binding, reported, now, found=_Found(diffed=diffed))
     applied = _applied(results)
-    told = [*before, applied]
+    reported = [*before, applied]
     if applied[1] is Status.TRUE:
-        told.append(_available(results, work))
+        reported.append(_available(results, work))
     return _settled(
         binding,
-        told,
+        reported,
         now,
         applied_snapshot=work.snapshot if applied[1] is Status.TRUE else None,
         found=_Found(
@@ -131,7 +131,7 @@ def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Se
     return results, False
 
 
-def _before_apply(binding: Binding, work: Work) -> Iterable[_Told]:
+def _before_apply(binding: Binding, work: Work) -> Iterable[_Reported]:
     if work.error is not None:
         message = f"Failed to apply the override rules on the resources: {work.error}"
         yield ConditionType.OVERRIDDEN, Status.FALSE, "OverriddenFailed", message
@@ -150,7 +150,7 @@ def _before_apply(binding: Binding, work: Work) -> Iterable[_Told]:
         yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, "WorkNotSynchronizedYet", message
 
 
-def _applied(results: Sequence[ObjectResult]) -> _Told:
+def _applied(results: Sequence[ObjectResult]) -> _Reported:
     worst = max((r.standing for r in results), key=lambda s: s.value, default=Standing.IN_PLACE)
     if worst is Standing.IN_PLACE:
         return (
@@ -169,7 +169,7 @@ def _applied(results: Sequence[ObjectResult]) -> _Told:
     return ConditionType.APPLIED, Status.FALSE, reason, _sentence(concerned, "applied")
 
 
-def _available(results: Sequence[ObjectResult], work: Work) -> _Told:
+def _available(results: Sequence[ObjectResult], work: Work) -> _Reported:
     waiting = [r for r in results if r.verdict is not None and r.verdict.availability is Availability.NOT_YET]
     if waiting:
         return ConditionType.AVAILABLE, Status.FALSE, "NotAllWorkAreAvailable", _sentence(waiting, "available")
@@ -183,7 +183,7 @@ def _available(results: Sequence[ObjectResult], work: Work) -> _Told:
     return ConditionType.AVAILABLE, Status.TRUE, "AllWorkAreAvailable", "All corresponding work objects are available"
 
 
-def _diff_reported(results: Sequence[ObjectResult]) -> _Told:
+def _diff_reported(results: Sequence[ObjectResult]) -> _Reported:
     missing = [r for r in results if not r.reported]
     if missing:
         return ConditionType.DIFF_REPORTED, Status.FALSE, "NotAllWorkHaveDiffReported", _sentence(missing, "compared")
@@ -191,31 +191,31 @@ def _diff_reported(results: Sequence[ObjectResult]) -> _Told:
     return ConditionType.DIFF_REPORTED, Status.TRUE, "AllWorkHaveDiffReported", message
 
 
-def _unreachable(binding: Binding, work: Work, before: Sequence[_Told], now: datetime, error: str) -> Binding:
-    generation, told = binding.generation, list(before)
+def _unreachable(binding: Binding, work: Work, before: Sequence[_Reported], now: datetime, error: str) -> Binding:
+    generation, reported = binding.generation, list(before)
     reports = work.apply_strategy.type.only_reports
     if not reports and (find_condition(binding.conditions, ConditionType.APPLIED, generation=generation) is None):
         message = f"Nothing could be applied: cluster {binding.cluster} does not answer"
-        told.append((ConditionType.APPLIED, Status.FALSE, "ApplyInProgress", message))
+        reported.append((ConditionType.APPLIED, Status.FALSE, "ApplyInProgress", message))
     last = ConditionType.DIFF_REPORTED if reports else ConditionType.AVAILABLE
     known = find_condition(binding.conditions, last, generation=generation)
     if known is None or known.reason != UNREACHABLE:
         message = f"Cluster {binding.cluster} does not answer: {error}"
-        told.append((last, Status.UNKNOWN, UNREACHABLE, message))
-    conditions = _conditions(binding, told, now, keep=_ORDER)
+        reported.append((last, Status.UNKNOWN, UNREACHABLE, message))
+    conditions = _conditions(binding, reported, now, keep=_ORDER)
     return replace(binding, conditions=conditions)
 
 
 def _settled(
     binding: Binding,
-    told: Sequence[_Told],
+    reported: Sequence[_Reported],
     now: datetime,
     *,
     found: _Found,
     applied_snapshot: str | None = None,
 ) -> Binding:
     """The binding with what was found; the very same one where it says all of that already."""
-    conditions = _conditions(binding, told, now, keep=(ConditionType.ROLLOUT_STARTED,))
+    conditions = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
     applied = applied_snapshot or binding.applied_snapshot
     said = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
     if said == (conditions, found.failed, found.drifted, found.diffed, applied):
@@ -230,11 +230,11 @@ def _settled(
     )
 
 
-def _conditions(binding: Binding, told: Sequence[_Told], now: datetime, keep: Sequence[str]) -> Conditions:
+def _conditions(binding: Binding, reported: Sequence[_Reported], now: datetime, keep: Sequence[str]) -> Conditions:
     """The conditions in KubeFleet's order: those told, and of the others only the types to keep."""
     before = {c.type: c for c in reversed(binding.conditions)}
     after = {c.type: c for c in binding.conditions if c.type in keep or c.type not in _ORDER}
-    for type_, status, reason, message in told:
+    for type_, status, reason, message in reported:
         old = before.get(type_)
         if old is None or old.observed_generation != binding.generation:
             old = None  # a new generation starts anew: what was true of the old content says nothing of the new one

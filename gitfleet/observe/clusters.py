@@ -17,26 +17,26 @@ from gitfleet.observe.properties import measured
 UNREACHABLE = "ClusterUnreachable"
 
 
-def observe_cluster(cluster: MemberCluster, answer: ClusterObservation, now: datetime) -> MemberCluster:
+def observe_cluster(cluster: MemberCluster, observation: ClusterObservation, now: datetime) -> MemberCluster:
     """The member with its status after one look; the very same value when nothing changed."""
     before = cluster.status
-    agent = _agent(cluster, answer, now)
+    agent = _agent(cluster, observation, now)
     conditions = before.conditions
-    if answer.reachable:
+    if observation.reachable:
         for type_ in ("ReadyToJoin", "Joined"):
             message = "the API server answers" if type_ == "Joined" else "the member cluster is ready to join"
             conditions = _set(
                 conditions, cluster, now, ReportedCondition(type_, Status.TRUE, f"MemberCluster{type_}", message)
             )
     elif find_condition(conditions, "Joined") is None:
-        message = f"cluster {cluster.name} has not answered yet: {answer.error}"
+        message = f"cluster {cluster.name} has not answered yet: {observation.error}"
         conditions = _set(conditions, cluster, now, ReportedCondition("Joined", Status.UNKNOWN, UNREACHABLE, message))
-    if answer.reachable:
-        for told in answer.told:
-            conditions = _set(conditions, cluster, now, told)
+    if observation.reachable:
+        for reported in observation.reported:
+            conditions = _set(conditions, cluster, now, reported)
     status = replace(before, conditions=conditions, agent=agent)
-    if answer.reachable:
-        status = measured(status, answer, now, cluster.heartbeat_period_seconds)
+    if observation.reachable:
+        status = measured(status, observation, now, cluster.heartbeat_period_seconds)
     return cluster if status == before else replace(cluster, status=status)
 
 
@@ -53,15 +53,15 @@ def read_cluster(cluster: MemberCluster) -> None:
     sorted(status.namespaces or ())
 
 
-def _agent(cluster: MemberCluster, answer: ClusterObservation, now: datetime) -> AgentStatus:
+def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetime) -> AgentStatus:
     before = cluster.status.agent or AgentStatus()
     conditions = before.conditions
-    seen = answer.observed or now
-    if answer.reachable:
+    seen = observation.observed or now
+    if observation.reachable:
         conditions = _set(
             conditions, cluster, now, ReportedCondition("Joined", Status.TRUE, "AgentJoined", "the API server answers")
         )
-        if answer.healthy:
+        if observation.healthy:
             conditions = _set(
                 conditions,
                 cluster,
@@ -69,13 +69,13 @@ def _agent(cluster: MemberCluster, answer: ClusterObservation, now: datetime) ->
                 ReportedCondition("Healthy", Status.TRUE, "AgentHealthy", "the API server is ready"),
             )
         else:
-            why = answer.error or "the API server answers and says that it is not ready"
+            why = observation.error or "the API server answers and says that it is not ready"
             conditions = _set(
                 conditions, cluster, now, ReportedCondition("Healthy", Status.FALSE, "AgentUnhealthy", why)
             )
         heartbeat: datetime | None = seen
     else:
-        why = f"cluster {cluster.name} does not answer: {answer.error}"
+        why = f"cluster {cluster.name} does not answer: {observation.error}"
         if find_condition(conditions, "Joined") is None:
             conditions = _set(conditions, cluster, now, ReportedCondition("Joined", Status.UNKNOWN, UNREACHABLE, why))
         healthy = find_condition(conditions, "Healthy")

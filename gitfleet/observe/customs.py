@@ -6,40 +6,40 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.model.observations import Verdict
 from gitfleet.observe.fields import (
     AVAILABLE,
+    condition_text,
     conditions_of,
     generation_of,
     integer,
     is_true,
     not_yet,
     section,
-    told,
     untracked,
 )
 
-_OWN_WORDS = ("Ready", "Reconciling", "Stalled")
+_OWN_KINDS = ("Ready", "Reconciling", "Stalled")
 
 
 def custom_availability(body: JsonObject) -> Verdict:
     """By Ready at the current generation, Reconciling and Stalled; not trackable when it has none of the three."""
     status, generation = section(body, "status"), generation_of(body)
     conditions = conditions_of(body)
-    if not any(type_ in conditions for type_ in _OWN_WORDS):
+    if not any(type_ in conditions for type_ in _OWN_KINDS):
         return untracked("it has no Ready condition")
     if generation and "observedGeneration" in status and integer(status, "observedGeneration") != generation:
         return not_yet("its controller has not looked at the latest spec yet")
     for type_ in ("Stalled", "Reconciling"):
         condition = conditions.get(type_)
         if condition is not None and is_true(condition):
-            return not_yet(f"it is {type_}: {told(condition)}")
+            return not_yet(f"it is {type_}: {condition_text(condition)}")
     ready = conditions.get("Ready")
     if ready is None:
         return AVAILABLE
     if generation and "observedGeneration" in ready and integer(ready, "observedGeneration") != generation:
         return not_yet("its Ready condition is of an older generation")
-    return AVAILABLE if is_true(ready) else not_yet(f"it is not Ready: {told(ready)}")
+    return AVAILABLE if is_true(ready) else not_yet(f"it is not Ready: {condition_text(ready)}")
 
 
-def tells_generation(body: JsonObject) -> bool:
+def reports_generation(body: JsonObject) -> bool:
     """Whether an object says for which generation its conditions hold; if not, they may be older than its spec."""
     ready = conditions_of(body).get("Ready") or {}
     return "observedGeneration" in section(body, "status") or "observedGeneration" in ready

@@ -51,7 +51,7 @@ def is_true(condition: JsonObject | None) -> bool:
     return condition is not None and condition.get("status") == "True"
 
 
-def told(condition: JsonObject) -> str:
+def condition_text(condition: JsonObject) -> str:
     """What a condition says for people: its message, or else its reason."""
     text = str(condition.get("message") or condition.get("reason") or "no reason given").strip()
     return text if len(text) <= 256 else f"{text[:255]}…"

@@ -30,17 +30,19 @@ def observe_clusters(
     was before, or is left out when it is new."""
     seen: dict[str, MemberCluster] = {}
     for name, cluster in accepted.items():
-        kept, answer = before.get(name), observations.get(name)
-        found = failures.contain(Subject("MemberCluster", name), kept, _observe_cluster, cluster, kept, answer, now)
+        kept, observation = before.get(name), observations.get(name)
+        found = failures.contain(
+            Subject("MemberCluster", name), kept, _observe_cluster, cluster, kept, observation, now
+        )
         if found is not None:
             seen[name] = found
     return seen
 
 
 def _observe_cluster(
-    cluster: MemberCluster, before: MemberCluster | None, answer: ClusterObservation | None, now: datetime
+    cluster: MemberCluster, before: MemberCluster | None, observation: ClusterObservation | None, now: datetime
 ) -> MemberCluster:
-    seen = cluster if answer is None else observe_cluster(cluster, answer, now)
+    seen = cluster if observation is None else observe_cluster(cluster, observation, now)
     if seen is not before:
         read_cluster(seen)
     return seen
@@ -72,29 +74,29 @@ class Seen:
         planned: dict[PlacementKey, dict[str, list[Operation]]] = {}
         for operation in operations:
             planned.setdefault(operation.placement, {}).setdefault(operation.cluster, []).append(operation)
-        came: dict[PlacementKey, dict[str, list[Outcome]]] = {}
+        done_by_cluster: dict[PlacementKey, dict[str, list[Outcome]]] = {}
         for outcome in outcomes:
             done = outcome.operation
-            came.setdefault(done.placement, {}).setdefault(done.cluster, []).append(outcome)
+            done_by_cluster.setdefault(done.placement, {}).setdefault(done.cluster, []).append(outcome)
         wanted: dict[PlacementKey, dict[str, Work]] = {}
         for found in works.values():
             for work in found:
                 wanted.setdefault(work.placement, {})[work.cluster] = work
-        return cls(works=wanted, operations=planned, outcomes=came, observations=observations)
+        return cls(works=wanted, operations=planned, outcomes=done_by_cluster, observations=observations)
 
-    def says_the_same(self, record: PlacementRecord, other: Seen) -> bool:
+    def equals_for(self, record: PlacementRecord, other: Seen) -> bool:
         """Whether both looks tell the same of a placement, so that nothing has to be observed again."""
         key = record.placement.key
         return (
             self.works.get(key) == other.works.get(key)
             and self.operations.get(key) == other.operations.get(key)
             and self.outcomes.get(key) == other.outcomes.get(key)
-            and all(self._answer_of(b.cluster) == other._answer_of(b.cluster) for b in record.bindings)
+            and all(self._reachability(b.cluster) == other._reachability(b.cluster) for b in record.bindings)
         )
 
-    def _answer_of(self, cluster: str) -> tuple[bool, str] | None:
-        answer = self.observations.get(cluster)
-        return None if answer is None else (answer.reachable, answer.error)
+    def _reachability(self, cluster: str) -> tuple[bool, str] | None:
+        observation = self.observations.get(cluster)
+        return None if observation is None else (observation.reachable, observation.error)
 
 
 def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failures: Failures) -> tuple[Binding, ...]:
@@ -108,8 +110,8 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
     works, plans, done = seen.works.get(key, {}), seen.operations.get(key, {}), seen.outcomes.get(key, {})
     for binding in record.bindings:
         cluster = binding.cluster
-        answer = seen.observations.get(cluster)
-        if answer is None or binding.deleting is not None:
+        observation = seen.observations.get(cluster)
+        if observation is None or binding.deleting is not None:
             new.append(binding)
             continue
         new.append(
@@ -122,7 +124,7 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
                     work=works.get(cluster),
                     operations=plans.get(cluster, ()),
                     outcomes=done.get(cluster, ()),
-                    unreachable=None if answer.reachable else answer.error,
+                    unreachable=None if observation.reachable else observation.error,
                 ),
                 now,
                 failures,

@@ -16,20 +16,22 @@ from gitfleet.api.conditions import Status
 from gitfleet.model.observations import ClusterObservation
 
 
-def measured(status: ClusterStatus, answer: ClusterObservation, now: datetime, period_seconds: int) -> ClusterStatus:
+def measured(
+    status: ClusterStatus, observation: ClusterObservation, now: datetime, period_seconds: int
+) -> ClusterStatus:
     """The status with the properties, resources and namespaces of one look at a cluster that answers; equal to
     `status` when nothing is to be written. Where a provider failed, what is known and was not told again stays."""
-    period = timedelta(seconds=period_seconds) if answer.told else timedelta(0)
-    failed = any(told.status is Status.FALSE for told in answer.told)
-    if answer.properties or (answer.told and not failed):
-        told = {n: _fresh(status.properties.get(n), v, now, period) for n, v in answer.properties.items()}
-        kept = {**status.properties, **told} if failed else told
+    period = timedelta(seconds=period_seconds) if observation.reported else timedelta(0)
+    failed = any(reported.status is Status.FALSE for reported in observation.reported)
+    if observation.properties or (observation.reported and not failed):
+        reported = {n: _fresh(status.properties.get(n), v, now, period) for n, v in observation.properties.items()}
+        kept = {**status.properties, **reported} if failed else reported
         status = replace(status, properties=dict(sorted(kept.items())))
-    if answer.resource_usage is not None:
-        usage = _completed(status.resource_usage, answer.resource_usage) if failed else answer.resource_usage
+    if observation.resource_usage is not None:
+        usage = _completed(status.resource_usage, observation.resource_usage) if failed else observation.resource_usage
         status = replace(status, resource_usage=_fresh_usage(status.resource_usage, usage, now, period))
-    if answer.namespaces is not None:
-        status = replace(status, namespaces=dict(sorted(answer.namespaces.items())))
+    if observation.namespaces is not None:
+        status = replace(status, namespaces=dict(sorted(observation.namespaces.items())))
     return status
 
 

@@ -26,7 +26,7 @@ from gitfleet.model.operations import (
 )
 from gitfleet.model.works import Work
 from gitfleet.observe.availability import availability_of, is_custom
-from gitfleet.observe.customs import tells_generation
+from gitfleet.observe.customs import reports_generation
 from gitfleet.observe.fields import not_yet
 
 _Identity = tuple[str, str, str, str]
@@ -111,7 +111,7 @@ def _after_apply(live: LiveObject) -> Verdict:
     """The answer to an apply tells the new spec with the old status. Generations tell them apart; where a custom kind
     keeps none, only the next look can judge (decision D24)."""
     verdict = availability_of(live.body)
-    if verdict.availability is Availability.AVAILABLE and is_custom(live.body) and not tells_generation(live.body):
+    if verdict.availability is Availability.AVAILABLE and is_custom(live.body) and not reports_generation(live.body):
         return not_yet("it was only just applied")
     return verdict
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.model.observations import Verdict
-from gitfleet.observe.fields import AVAILABLE, conditions_of, generation_of, integer, is_true, not_yet, section, told
+from gitfleet.observe.fields import (
+    AVAILABLE,
+    condition_text,
+    conditions_of,
+    generation_of,
+    integer,
+    is_true,
+    not_yet,
+    section,
+)
 
 
 def deployment_availability(body: JsonObject) -> Verdict:
@@ -53,7 +62,7 @@ def job_availability(body: JsonObject) -> Verdict:
         return AVAILABLE
     failed = conditions.get("Failed")
     if failed is not None and is_true(failed):
-        return not_yet(f"the job failed: {told(failed)}")
+        return not_yet(f"the job failed: {condition_text(failed)}")
     return not_yet("no pod has succeeded or is ready")
 
 

@@ -13,10 +13,11 @@
 Whatever else comes to move bindings stands on the same three modules, none of which knows the rolling update's order:
 
 - `moves`: what a move makes of a binding. A staged run rolls out a stage's clusters with `roll_out` and
-  `start_rollout`, and tells the others with `tell_rollout`; an eviction marks one binding deleting, as a removal does.
+  `start_rollout`, and marks the others with `set_rollout_started`; an eviction marks one binding deleting, as a
+  removal does.
 - `budgets`: how many may move. An eviction is allowed while `Budget.max_to_remove` of the disruption budget is above
   zero; a stage's concurrency and the maxUnavailable of a workload's batch are limits of the same arithmetic.
-- `waits`: when to look again. A stage's soak and after-stage wait, and the time after which a cluster of a stage is
+- `waits`: when to plan again. A stage's soak and after-stage wait, and the time after which a cluster of a stage is
   stuck, are `until_over` of a condition; what a run, or a workload's rollout between two batches, waits for is
   `until_plan_changes` of them.
 

@@ -71,10 +71,10 @@ def classify(request: RolloutRequest) -> Classes:
             out.failed_updates.append(position)
         else:
             out.updates.append(position)
-            patience = in_progress(binding, request.now)
-            if patience is not None:
+            remaining = in_progress(binding, request.now)
+            if remaining is not None:
                 out.unfinished_updates.append(position)
-                out.waits.append(patience)
+                out.waits.append(remaining)
     return out
 
 
@@ -105,10 +105,10 @@ def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Bindin
             out.leaving += 1
     else:
         out.all_ready = False
-        patience = in_progress(binding, request.now)
+        remaining = in_progress(binding, request.now)
         if readiness.wait is not None:
             out.waits.append(readiness.wait)
-        out.clocks += [clock for clock in (readiness.wait, patience) if clock is not None]
+        out.clocks += [clock for clock in (readiness.wait, remaining) if clock is not None]
     failed = has_failed(binding, request.now, trying=binding.cluster in request.disturbed)
     if not is_diff_reported(binding) and not failed:
         out.can_be_ready += 1

@@ -37,7 +37,7 @@ def start_rollout(binding: Binding, now: datetime) -> Binding:
     return replace(binding, conditions=tuple(fresh if c.type == fresh.type else c for c in kept))
 
 
-def tell_rollout(binding: Binding, status: Status, now: datetime) -> Binding:
+def set_rollout_started(binding: Binding, status: Status, now: datetime) -> Binding:
     """RolloutStarted with this status at the current generation; the binding itself where it stands there already."""
     old = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
     if old is not None and old.status is status:

@@ -11,8 +11,8 @@ from gitfleet.model.rolling import Held, Move, MoveKind, RolloutPlan, RolloutReq
 from gitfleet.rollout import reasons
 from gitfleet.rollout.budgets import Budget, budget, target_of
 from gitfleet.rollout.candidates import Classes, classify, staleness
-from gitfleet.rollout.moves import roll_out, start_rollout, tell_rollout
-from gitfleet.rollout.waits import until_next_look, until_plan_changes
+from gitfleet.rollout.moves import roll_out, set_rollout_started, start_rollout
+from gitfleet.rollout.waits import requeue_after, until_plan_changes
 
 
 def plan_rollout(request: RolloutRequest) -> RolloutPlan:
@@ -32,7 +32,7 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
         held=tuple(h for _, h in held),
         up_to_date=tuple(request.bindings[i].cluster for i in classes.up_to_date),
         need_roll=classes.need_roll,
-        wait=until_next_look(request.rolling_update, classes.waits) if classes.is_waiting else None,
+        wait=requeue_after(request.rolling_update, classes.waits) if classes.is_waiting else None,
         bindings=_after(request, classes, moving, {i for i, _ in held}),
         clock=until_plan_changes(classes.clocks) if classes.need_roll else None,
     )
@@ -118,9 +118,9 @@ def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: se
         elif i in moving:
             out.append(start_rollout(roll_out(request, binding), request.now))
         elif i in up_to_date:
-            out.append(tell_rollout(binding, Status.TRUE, request.now))
+            out.append(set_rollout_started(binding, Status.TRUE, request.now))
         elif i in held and binding.state is not BindingState.UNSCHEDULED:
-            out.append(tell_rollout(binding, Status.FALSE, request.now))
+            out.append(set_rollout_started(binding, Status.FALSE, request.now))
         else:
             out.append(binding)
     return tuple(out)

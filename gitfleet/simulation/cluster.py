@@ -89,7 +89,7 @@ class SimulatedCluster:
         self.name = name
         self.reachable = True
         """False: nothing gets through, and everything on the cluster goes on by itself."""
-        self.told = Collected()
+        self.reported = Collected()
         """What the MemberCluster file tells of it, and its version; see `describe`."""
         self._clock = clock
         self._rules = tuple(rules)
@@ -183,10 +183,10 @@ class SimulatedCluster:
             self._choose_rules()
         properties = {K8S_VERSION: KUBERNETES_VERSION, **{n: value.value for n, value in status.properties.items()}}
         usage = replace(status.resource_usage, observed=None)
-        told = Collected(properties=properties, usage=None if usage == ResourceUsage() else usage)
-        if told == self.told:
+        reported = Collected(properties=properties, usage=None if usage == ResourceUsage() else usage)
+        if reported == self.reported:
             return False
-        self.told = told
+        self.reported = reported
         count = properties.get(NODE_COUNT, "")
         self._server.nodes = int(count) if count.isdecimal() else 1
         self._server.kubernetes_version = properties[K8S_VERSION]

@@ -165,7 +165,7 @@ class FileProperties(PropertyProvider):
 
     def collect(self) -> Collected:
         """PropertyProvider.collect."""
-        return replace(self._fleet.cluster(self.cluster.name).told, problem=self._asked.collect().problem)
+        return replace(self._fleet.cluster(self.cluster.name).reported, problem=self._asked.collect().problem)
 
 
 def _dump(cluster: SimulatedCluster) -> dict[str, Any]:

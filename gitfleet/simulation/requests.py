@@ -44,9 +44,9 @@ def respond(server: MemoryServer, request: Request, now: datetime) -> Response:
         if unknown:
             raise bad_request(f"not simulated: {', '.join(sorted(unknown))}")
         if request.method == "GET":
-            told = _told(server, request.path)
-            if told is not None:
-                return told
+            reported = _discovery_response(server, request.path)
+            if reported is not None:
+                return reported
         target = target_of(server, request.path)
         if target is None:
             parts = request.path.split("/")
@@ -92,7 +92,7 @@ def target_of(server: MemoryServer, path: str) -> Target | None:
     return Target(kind, ObjectKey(group, version, group_kind.kind, namespace, name))
 
 
-def _told(server: MemoryServer, path: str) -> Response | None:
+def _discovery_response(server: MemoryServer, path: str) -> Response | None:
     """What the server says of itself; None when the path leads to objects."""
     match path.split("/"):
         case ["", "readyz" | "livez" | "healthz"]:

@@ -15,8 +15,8 @@ Source: contracts.md §5; kubefleet.md §9; decision D23.
 from gitfleet.status.cluster_states import cluster_state, health_condition, joined_condition
 from gitfleet.status.commit_messages import commit_message, one_line, sentence
 from gitfleet.status.conditions import (
-    ClusterStory,
-    cluster_stories,
+    ClusterProgress,
+    cluster_progress,
     has_overrides,
     observed_snapshot,
     placement_conditions,
@@ -29,9 +29,9 @@ from gitfleet.status.vocabulary import SCHEDULED, type_of
 
 __all__ = [
     "SCHEDULED",
-    "ClusterStory",
+    "ClusterProgress",
+    "cluster_progress",
     "cluster_state",
-    "cluster_stories",
     "commit_message",
     "emit_events",
     "events_of_outcomes",

@@ -39,7 +39,7 @@ class ClusterStep(NamedTuple):
     since: datetime | None
 
 
-class ClusterStory(NamedTuple):
+class ClusterProgress(NamedTuple):
     """A chosen cluster with its binding (None: chosen, but not bound to yet) and its conditions up to the first that
     is not True."""
 
@@ -48,7 +48,7 @@ class ClusterStory(NamedTuple):
     steps: tuple[ClusterStep, ...]
 
 
-_Told = dict[tuple[int, ...], tuple[ClusterStep, ...]]
+_KnownSteps = dict[tuple[int, ...], tuple[ClusterStep, ...]]
 """Steps by what they follow from, within one placement: a generation and which condition values (most are shared)."""
 
 
@@ -60,12 +60,12 @@ def placement_conditions(record: PlacementRecord, *, scheduled: Condition, now: 
     Unknown if any chosen cluster is, else False if any is, else True; the first that is not True is the last that is
     told. Transition times stay while a status stays; conditions of other types are kept at the end.
     """
-    told = [(SCHEDULED, scheduled.status, scheduled.reason, scheduled.message)]
+    reported = [(SCHEDULED, scheduled.status, scheduled.reason, scheduled.message)]
     if scheduled.status is not Status.UNKNOWN:
-        told += _aggregate(record, cluster_stories(record))
+        reported += _aggregate(record, cluster_progress(record))
     key, generation = record.placement.key, record.placement.generation
     conditions: list[Condition] = []
-    for type_, status, reason, message in told:
+    for type_, status, reason, message in reported:
         name = type_of(key, type_)
         old = find_condition(record.conditions, name)
         conditions.append(
@@ -86,31 +86,33 @@ def placement_conditions(record: PlacementRecord, *, scheduled: Condition, now: 
     return record if new == record.conditions else replace(record, conditions=new)
 
 
-def cluster_stories(record: PlacementRecord) -> tuple[ClusterStory, ...]:
+def cluster_progress(record: PlacementRecord) -> tuple[ClusterProgress, ...]:
     """Every chosen cluster by name: those with a binding that is neither given up nor unscheduled, and those that
     were decided on but have no binding yet."""
     active = {binding.cluster: binding for binding in record.bindings if is_active(binding)}
     chosen = set(active) | {decision.cluster for decision in record.decisions if decision.selected}
-    told: _Told = {}
-    return tuple(_story(record, name, active.get(name), told) for name in sorted(chosen))
+    reported: _KnownSteps = {}
+    return tuple(_progress_of(record, name, active.get(name), reported) for name in sorted(chosen))
 
 
-def _story(record: PlacementRecord, cluster: str, binding: Binding | None, told: _Told) -> ClusterStory:
+def _progress_of(
+    record: PlacementRecord, cluster: str, binding: Binding | None, reported: _KnownSteps
+) -> ClusterProgress:
     if binding is None:
-        return ClusterStory(cluster, None, (_unknown(ROLLOUT_STARTED),))
+        return ClusterProgress(cluster, None, (_unknown(ROLLOUT_STARTED),))
     latest = record.latest_resources
     stale = latest is not None and binding.resource_snapshot != latest.name
     if stale and not record.placement.strategy.external:
         started = find_condition(binding.conditions, ROLLOUT_STARTED.type, generation=binding.generation)
         if started is None or started.status is not Status.FALSE:
-            return ClusterStory(cluster, binding, (_unknown(ROLLOUT_STARTED),))
+            return ClusterProgress(cluster, binding, (_unknown(ROLLOUT_STARTED),))
         held = ClusterStep(ROLLOUT_STARTED, Status.FALSE, *BLOCKED, started.last_transition_time)
-        return ClusterStory(cluster, binding, (held,))
+        return ClusterProgress(cluster, binding, (held,))
     same = (binding.generation, *map(id, binding.conditions))
-    steps = told.get(same)
+    steps = reported.get(same)
     if steps is None:
-        steps = told[same] = tuple(_binding_steps(record, binding))
-    return ClusterStory(cluster, binding, steps)
+        steps = reported[same] = tuple(_binding_steps(record, binding))
+    return ClusterProgress(cluster, binding, steps)
 
 
 def _binding_steps(record: PlacementRecord, binding: Binding) -> list[ClusterStep]:
@@ -130,46 +132,46 @@ def _unknown(step: Step) -> ClusterStep:
 
 
 def _aggregate(
-    record: PlacementRecord, stories: tuple[ClusterStory, ...]
+    record: PlacementRecord, chosen: tuple[ClusterProgress, ...]
 ) -> list[tuple[ConditionType, Status, str, str]]:
-    if not stories:
+    if not chosen:
         return []
     if record.placement.strategy.external:
-        reason = _external_doubt(stories)
+        reason = _external_unknown(chosen)
         if reason is not None:
             return [(ROLLOUT_STARTED.type, Status.UNKNOWN, EXTERNAL, reason)]
-    told: list[tuple[ConditionType, Status, str, str]] = []
+    reported: list[tuple[ConditionType, Status, str, str]] = []
     for place, step in enumerate(steps_of(record.placement.strategy.apply_strategy.type)):
-        statuses = [story.steps[place].status for story in stories if len(story.steps) > place]
+        statuses = [progress.steps[place].status for progress in chosen if len(progress.steps) > place]
         unknown, false = statuses.count(Status.UNKNOWN), statuses.count(Status.FALSE)
         if unknown or false:
             status, (reason, message) = (Status.UNKNOWN, step.unknown) if unknown else (Status.FALSE, step.false)
-            return [*told, (step.type, status, reason, message.format(unknown or false))]
+            return [*reported, (step.type, status, reason, message.format(unknown or false))]
         reason, message = step.true
-        if step is OVERRIDDEN and not any(has_overrides(story) for story in stories):
+        if step is OVERRIDDEN and not any(has_overrides(progress) for progress in chosen):
             reason, message = NO_OVERRIDE
-        told.append((step.type, Status.TRUE, reason, message.format(len(statuses))))
-    return told
+        reported.append((step.type, Status.TRUE, reason, message.format(len(statuses))))
+    return reported
 
 
-def has_overrides(story: ClusterStory) -> bool:
+def has_overrides(progress: ClusterProgress) -> bool:
     """Whether overrides hold for what is being rolled out to the cluster."""
-    binding = story.binding
-    if binding is None or not story.steps or story.steps[0].status is not Status.TRUE:
+    binding = progress.binding
+    if binding is None or not progress.steps or progress.steps[0].status is not Status.TRUE:
         return False
     return bool(binding.cluster_resource_overrides or binding.resource_overrides)
 
 
-def _external_doubt(stories: tuple[ClusterStory, ...]) -> str | None:
+def _external_unknown(chosen: tuple[ClusterProgress, ...]) -> str | None:
     """Why the RolloutStarted of an External placement is Unknown, or None when all clusters agree on one snapshot."""
-    snapshots = {story.binding.resource_snapshot if story.binding else None for story in stories}
+    snapshots = {progress.binding.resource_snapshot if progress.binding else None for progress in chosen}
     if len(snapshots) > 1:
         return EXTERNAL_DIFFERENT
     if snapshots == {None}:
         return EXTERNAL_NOT_STARTED
-    for story in stories:
-        if story.steps[0].status is Status.UNKNOWN:
-            return EXTERNAL_CLUSTER_UNKNOWN.format(story.cluster)
+    for progress in chosen:
+        if progress.steps[0].status is Status.UNKNOWN:
+            return EXTERNAL_CLUSTER_UNKNOWN.format(progress.cluster)
     return None
 
 

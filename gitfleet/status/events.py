@@ -35,14 +35,14 @@ def emit_events(before: FleetState, after: FleetState, failures: Failures | None
     events = [*_fleet_events(before, after)]
     for name, cluster, joined in changed(before.clusters, after.clusters):
         subject = Subject("MemberCluster", name)
-        events += noted.contain(subject, (), _told, _cluster_events, name, cluster, joined, after)
+        events += noted.contain(subject, (), _contained_events, _cluster_events, name, cluster, joined, after)
     for key, old, new in changed(before.placements, after.placements):
         subject = Subject.of_placement(key)
-        events += noted.contain(subject, (), _told, _placement_events, key, old, new, after)
+        events += noted.contain(subject, (), _contained_events, _placement_events, key, old, new, after)
     return tuple(events)
 
 
-def _told(events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> Sequence[Event]:
+def _contained_events(events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> Sequence[Event]:
     return tuple(events_of(*args, **named))
 
 
@@ -127,8 +127,8 @@ def _bindings_events(
             fields: Mapping[str, int] = {"objects": stay} if stay else {}
             yield Event(type="released" if stay else "removed", placement=name, cluster=cluster, fields=fields)
         elif new is not None and later != earlier:
-            for type_, told in _binding_events(new, earlier, later):
-                yield Event(type=type_, placement=name, cluster=cluster, fields=told)
+            for type_, condition in _binding_events(new, earlier, later):
+                yield Event(type=type_, placement=name, cluster=cluster, fields=condition)
 
 
 def _binding_events(

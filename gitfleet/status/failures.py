@@ -107,8 +107,11 @@ def _marked(
 def faults_of(failures: Failures, state: FleetState, wanted: Desired) -> tuple[Fault, ...]:
     """A fault for each failed object, override, placement or cluster of the commit that has no condition to say so.
     What failed on a member cluster is told by the binding."""
-    told = {*map(Subject.of_placement, state.placements), *(Subject("MemberCluster", name) for name in state.clusters)}
-    by_subject = {f.subject: f for f in failures.found if not f.subject.cluster and f.subject not in told}
+    reported = {
+        *map(Subject.of_placement, state.placements),
+        *(Subject("MemberCluster", name) for name in state.clusters),
+    }
+    by_subject = {f.subject: f for f in failures.found if not f.subject.cluster and f.subject not in reported}
     found = ((subject, origin) for subject, origin in _origins(wanted) if subject in by_subject) if by_subject else ()
     return tuple(
         Fault(

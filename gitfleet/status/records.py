@@ -28,19 +28,19 @@ def scheduled_condition(
 
 
 def with_schedule(
-    record: PlacementRecord, answer: SchedulingResult, schedule_key: str, now: datetime
+    record: PlacementRecord, observation: SchedulingResult, schedule_key: str, now: datetime
 ) -> tuple[PlacementRecord, Condition | None]:
     """The record after a scheduling, and its Scheduled condition (None: as it was).
 
     A cycle that was aborted leaves bindings and decisions as they are and says why; it is tried again on the next
     reconcile.
     """
-    if answer.error is not None:
-        return record, scheduled_condition(record, False, "SchedulingFailed", answer.error, now)
-    record = replace(record, bindings=answer.bindings, decisions=answer.decisions, schedule_key=schedule_key)
-    if answer.fulfilled is None:
+    if observation.error is not None:
+        return record, scheduled_condition(record, False, "SchedulingFailed", observation.error, now)
+    record = replace(record, bindings=observation.bindings, decisions=observation.decisions, schedule_key=schedule_key)
+    if observation.fulfilled is None:
         return record, None
-    return record, scheduled_condition(record, answer.fulfilled, answer.reason, answer.message, now)
+    return record, scheduled_condition(record, observation.fulfilled, observation.reason, observation.message, now)
 
 
 def with_conditions(record: PlacementRecord, scheduled: Condition | None, now: datetime) -> PlacementRecord:

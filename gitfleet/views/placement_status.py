@@ -14,8 +14,8 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.state import present
 from gitfleet.status import (
     SCHEDULED,
-    ClusterStory,
-    cluster_stories,
+    ClusterProgress,
+    cluster_progress,
     has_overrides,
     observed_snapshot,
     type_of,
@@ -29,41 +29,41 @@ bindings tell of all."""
 
 def status_object(record: PlacementRecord) -> JsonObject:
     """PlacementStatus."""
-    stories = cluster_stories(record)
-    shown = _shown(stories)
+    chosen = cluster_progress(record)
+    shown = _shown(chosen)
     snapshot = record.snapshot_named(observed_snapshot(record))
     return present(
         conditions=write_as(Conditions, record.conditions),
         observedResourceIndex=None if snapshot is None else str(snapshot.index),
-        placementStatuses=[_cluster(record, story) for story in shown] + _unmet(record, len(stories)),
+        placementStatuses=[_cluster(record, progress) for progress in shown] + _unmet(record, len(chosen)),
         selectedResources=[] if snapshot is None else [write(ref.key) for ref in snapshot.documents],
     )
 
 
-def _shown(stories: tuple[ClusterStory, ...]) -> tuple[ClusterStory, ...]:
-    if len(stories) <= MOST_CLUSTERS:
-        return stories
-    trouble = [story for story in stories if story.steps[-1].status is not Status.TRUE]
-    fine = [story for story in stories if story.steps[-1].status is Status.TRUE]
-    return tuple(sorted([*trouble, *fine][:MOST_CLUSTERS], key=lambda story: story.cluster))
+def _shown(chosen: tuple[ClusterProgress, ...]) -> tuple[ClusterProgress, ...]:
+    if len(chosen) <= MOST_CLUSTERS:
+        return chosen
+    trouble = [progress for progress in chosen if progress.steps[-1].status is not Status.TRUE]
+    fine = [progress for progress in chosen if progress.steps[-1].status is Status.TRUE]
+    return tuple(sorted([*trouble, *fine][:MOST_CLUSTERS], key=lambda progress: progress.cluster))
 
 
-def _cluster(record: PlacementRecord, story: ClusterStory) -> JsonObject:
-    binding = story.binding
-    fields: dict[str, Any] = {"clusterName": story.cluster, "conditions": _conditions(record, story)}
+def _cluster(record: PlacementRecord, progress: ClusterProgress) -> JsonObject:
+    binding = progress.binding
+    fields: dict[str, Any] = {"clusterName": progress.cluster, "conditions": _conditions(record, progress)}
     if binding is None:
         return fields
     # The snapshot the cluster really has, not the latest one (decision D23).
     fields |= present(observedResourceIndex=record.snapshot_index(binding.applied_snapshot))
-    if has_overrides(story):
+    if has_overrides(progress):
         fields |= present(
             applicableClusterResourceOverrides=list(binding.cluster_resource_overrides),
             applicableResourceOverrides=write_as(References, binding.resource_overrides),
         )
-    last = story.steps[-1]
+    last = progress.steps[-1]
     # What an earlier generation left behind says nothing of one that nobody has reported on yet.
-    told = [step.step.type for step in story.steps if step.status is not Status.UNKNOWN]
-    at_apply = ConditionType.APPLIED in told
+    reported = [step.step.type for step in progress.steps if step.status is not Status.UNKNOWN]
+    at_apply = ConditionType.APPLIED in reported
     failing = at_apply and last.status is Status.FALSE
     diffed = failing or (last.step.type == "DiffReported" and last.status is Status.TRUE)
     return fields | present(
@@ -73,12 +73,12 @@ def _cluster(record: PlacementRecord, story: ClusterStory) -> JsonObject:
     )
 
 
-def _conditions(record: PlacementRecord, story: ClusterStory) -> list[JsonObject]:
-    decision = story.binding.decision if story.binding and story.binding.decision else None
+def _conditions(record: PlacementRecord, progress: ClusterProgress) -> list[JsonObject]:
+    decision = progress.binding.decision if progress.binding and progress.binding.decision else None
     if decision is None:
-        decision = next((d for d in record.decisions if d.cluster == story.cluster), None)
+        decision = next((d for d in record.decisions if d.cluster == progress.cluster), None)
     generation = record.placement.generation
-    told: list[JsonObject] = [
+    reported: list[JsonObject] = [
         {
             "lastTransitionTime": _time_of(record, SCHEDULED),
             "message": decision.reason if decision else "",
@@ -88,8 +88,8 @@ def _conditions(record: PlacementRecord, story: ClusterStory) -> list[JsonObject
             "type": "Scheduled",
         }
     ]
-    for step in story.steps:
-        told.append(
+    for step in progress.steps:
+        reported.append(
             {
                 "lastTransitionTime": time_text(step.since) if step.since else _time_of(record, step.step.type),
                 "message": step.message,
@@ -99,7 +99,7 @@ def _conditions(record: PlacementRecord, story: ClusterStory) -> list[JsonObject
                 "type": step.step.type.value,
             }
         )
-    return told
+    return reported
 
 
 def _time_of(record: PlacementRecord, type_: str) -> str:

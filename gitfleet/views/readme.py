@@ -12,7 +12,7 @@ from gitfleet.api.faults import Fault, Severity
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
-from gitfleet.status import cluster_state, cluster_stories, health_condition
+from gitfleet.status import cluster_progress, cluster_state, health_condition
 from gitfleet.views.markdown import code_span, link, table_lines
 
 MOST_ROWS: Final = 50
@@ -136,18 +136,18 @@ def _stuck(record: PlacementRecord) -> bool:
 
 def _progress(record: PlacementRecord) -> Iterator[str]:
     """Clusters scheduled, rolled out to the latest snapshot, and available with it."""
-    stories = cluster_stories(record)
-    through = [story for story in stories if len(story.steps) > 1]
-    done = [story for story in through if story.steps[-1].status is Status.TRUE]
+    chosen = cluster_progress(record)
+    through = [progress for progress in chosen if len(progress.steps) > 1]
+    done = [progress for progress in through if progress.steps[-1].status is Status.TRUE]
     scheduled = record.scheduled
-    yield str(len(stories)) if scheduled is None or scheduled.status is Status.TRUE else f"{len(stories)}, unmet"
-    yield f"{len(through)}/{len(stories)}"
-    yield f"{len(done)}/{len(stories)}"
+    yield str(len(chosen)) if scheduled is None or scheduled.status is Status.TRUE else f"{len(chosen)}, unmet"
+    yield f"{len(through)}/{len(chosen)}"
+    yield f"{len(done)}/{len(chosen)}"
 
 
 def _stuck_cell(record: PlacementRecord) -> str:
     """Which cluster holds the placement up, and why; else the condition that is not True."""
-    waiting = [story for story in cluster_stories(record) if story.steps[-1].status is not Status.TRUE]
+    waiting = [progress for progress in cluster_progress(record) if progress.steps[-1].status is not Status.TRUE]
     scheduled = record.scheduled
     if scheduled is not None and scheduled.status is not Status.TRUE:
         return code_span(f"{scheduled.reason}: {scheduled.message}")
@@ -155,7 +155,7 @@ def _stuck_cell(record: PlacementRecord) -> str:
         condition = next(c for c in record.conditions if c.status is not Status.TRUE)
         return code_span(f"{condition.reason}: {condition.message}")
     # A cluster that failed tells more than those that wait for it.
-    first = min(waiting, key=lambda story: (story.steps[-1].step.type == "RolloutStarted", story.cluster))
+    first = min(waiting, key=lambda progress: (progress.steps[-1].step.type == "RolloutStarted", progress.cluster))
     last = first.steps[-1]
     failed = first.binding.failed[0] if first.binding and first.binding.failed else None
     why = f"{failed.key}: {failed.message or failed.reason}" if failed else last.message or last.reason

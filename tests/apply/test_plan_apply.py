@@ -80,8 +80,8 @@ def test_server_side_apply_forces_only_when_told_to_or_against_the_time_before_i
     there = live(CM, manager="kubectl")
     updated = only(work(CM, **ssa), live={CM.key: there}, inventory={CM.key: entry})
     assert isinstance(updated, Update) and not updated.force
-    told = only(work(CM, force_conflicts=True, **ssa), live={CM.key: there}, inventory={CM.key: entry})
-    assert isinstance(told, Update) and told.force
+    reported = only(work(CM, force_conflicts=True, **ssa), live={CM.key: there}, inventory={CM.key: entry})
+    assert isinstance(reported, Update) and reported.force
 
 
 def test_what_is_as_applied_is_kept() -> None:

@@ -177,7 +177,7 @@ def test_the_page_of_a_fleet_that_becomes_available_with_the_last_event_ends_ava
 
 def test_the_page_escapes_every_text() -> None:
     name = "<script>alert(1)</script>\"'&"
-    heard = [
+    events = [
         (0.0, Event(type="scheduled", placement=name, cluster=name, fields={"state": "Scheduled"})),
         (
             5.0,
@@ -190,7 +190,7 @@ def test_the_page_escapes_every_text() -> None:
         ),
         (9.0, Event(type="end", fields={"reason": "settled", "placements": {}})),
     ]
-    page = Page(timeline_page.page_of(heard))
+    page = Page(timeline_page.page_of(events))
 
     assert page.open == [] and "script" not in {tag for tag, _ in page.seen}
     assert name in page.words
@@ -201,9 +201,9 @@ def test_a_page_of_nothing() -> None:
 
 
 def test_the_lines_of_events() -> None:
-    told: list[str] = []
+    reported: list[str] = []
     applied = {"condition": "Applied", "reason": "r", "message": "m"}
-    lines = Lines(told.append)
+    lines = Lines(reported.append)
     for event in (
         Event(type="scheduled", placement="web", cluster="c1", fields={"state": "Scheduled"}),
         Event(type="scheduled", placement="web", cluster="c2", fields={"state": "Scheduled"}),
@@ -218,10 +218,10 @@ def test_the_lines_of_events() -> None:
         Event(type="placement", placement="web", fields={**applied, "status": "False"}),
         Event(type="stage", fields={"run": "r1", "stage": "canary", "phase": "started"}),
     ):  # fmt: skip
-        lines.hear(event)
+        lines.on_event(event)
     lines.finish()
 
-    assert told == [
+    assert reported == [
         "web: c1 picked",
         "web: c2 picked, gets snapshot 3",
         "web: c2: 1 object created, 2 updated",

@@ -86,7 +86,7 @@ def reached(observations: dict[str, ClusterObservation]) -> dict[str, bool]:
 def test_a_silent_cluster_costs_its_own_answer_only(executor: ThreadPoolExecutor) -> None:
     directory, gate = Directory(), Event()
     directory.clients["b"].hold = gate
-    fanout = Fanout(directory=directory, executor=executor, patience=0.2)
+    fanout = Fanout(directory=directory, executor=executor, timeout=0.2)
 
     observations = fanout.observe(CLUSTERS, KEYS)
     assert reached(observations) == {"a": True, "b": False, "c": True}
@@ -121,7 +121,7 @@ def test_a_tick_that_is_given_up_does_not_wait_for_its_patience(
     monkeypatch.setattr("gitfleet.loop.fanout._GRACE", 0.05)
     directory, gate = Directory(), Event()
     directory.clients["b"].hold = gate
-    fanout = Fanout(directory=directory, executor=executor, patience=3600, stopped=lambda: True)
+    fanout = Fanout(directory=directory, executor=executor, timeout=3600, stopped=lambda: True)
     with pytest.raises(Stopped):
         fanout.observe(CLUSTERS, KEYS)
     gate.set()
@@ -137,7 +137,7 @@ def test_only_the_clusters_that_are_asked_for_are_looked_at() -> None:
 def test_every_operation_has_its_outcome_also_on_a_cluster_that_does_not_answer(executor: ThreadPoolExecutor) -> None:
     directory, gate = Directory(), Event()
     directory.clients["b"].hold = gate
-    fanout = Fanout(directory=directory, executor=executor, patience=0.2)
+    fanout = Fanout(directory=directory, executor=executor, timeout=0.2)
     operations = {"c": [create("c")], "b": [create("b"), create("b", "z")], "a": []}
     outcomes = fanout.perform(CLUSTERS, operations)
     assert [(o.operation.cluster, o.ok, o.code, o.message) for o in outcomes] == [

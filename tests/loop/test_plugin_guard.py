@@ -39,7 +39,7 @@ class Picky(SchedulerPlugin):
 
 
 def answer_with(args: Mapping[str, Any]) -> Any:
-    available = {"Picky": guarded(Picky, patience=0.05)}
+    available = {"Picky": guarded(Picky, timeout=0.05)}
     profile, faults = profile_from([ListedPlugin(name="Picky", args=args)], available)
     assert not faults
     request = SchedulingRequest(
@@ -60,7 +60,7 @@ def test_one_that_hangs_or_raises_is_the_answer_of_its_placement(args: Mapping[s
 
 
 def test_one_that_hung_is_not_asked_again_and_gets_no_second_thread() -> None:
-    make = guarded(Picky, patience=0.05)
+    make = guarded(Picky, timeout=0.05)
     plugin: Any = make({"hang": True})
     with pytest.raises(PluginStalled):
         plugin.filter(None, None)

@@ -58,7 +58,7 @@ CHANGES: dict[str, Callable[[], Inputs]] = {
     "another error": lambda: inputs(c1=replace(SEEN, error="it hangs")),
     "namespaces": lambda: inputs(c1=replace(SEEN, namespaces={"ns": "another uid"})),
     "what providers report": lambda: inputs(
-        c1=replace(SEEN, told=(ReportedCondition(type="T", status=Status.TRUE, reason="R", message=""),))
+        c1=replace(SEEN, reported=(ReportedCondition(type="T", status=Status.TRUE, reason="R", message=""),))
     ),
     "a property": lambda: inputs(c1=replace(SEEN, properties={"nodes": PropertyValue("4", NOW)})),
     "capacity": lambda: inputs(c1=replace(SEEN, resource_usage=replace(USAGE, capacity={"cpu": "5"}))),

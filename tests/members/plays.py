@@ -34,7 +34,7 @@ class Played:
     """One play as it ended, with everything that was told."""
 
     play: ScenarioRun
-    told: tuple[tuple[float, Event], ...]
+    reported: tuple[tuple[float, Event], ...]
 
     @property
     def state(self) -> FleetState:
@@ -82,7 +82,7 @@ class Played:
 
     def events(self, type_: str, at: float | None = None, **fields: object) -> list[Event]:
         """What was told of a type, if wanted at one moment and with certain fields."""
-        found = (e.to_json() | {"e": e} for t, e in self.told if e.type == type_ and (at is None or t == at))
+        found = (e.to_json() | {"e": e} for t, e in self.reported if e.type == type_ and (at is None or t == at))
         return [one["e"] for one in found if all(one.get(k) == v for k, v in fields.items())]
 
     def subjects(self, at: float | None = None) -> list[str]:
@@ -127,7 +127,7 @@ def _play(
     what_if: WhatIf = WhatIf(),  # noqa: B008 - a frozen value
 ) -> Played:
     ordered = tuple(sorted(timeline, key=lambda entry: entry.at))
-    told: list[tuple[float, Event]] = []
+    reported: list[tuple[float, Event]] = []
     whole = Scenario(
         start=script.start,
         max_time=script.max_time,
@@ -135,8 +135,8 @@ def _play(
         cluster_rules=script.cluster_rules,
         timeline=ordered,
     )
-    play = wiring.run_scenario(whole, files, lambda event, at: told.append((at, event)), what_if=what_if)
-    return Played(play, tuple(told))
+    play = wiring.run_scenario(whole, files, lambda event, at: reported.append((at, event)), what_if=what_if)
+    return Played(play, tuple(reported))
 
 
 def write(at: float, *bodies: JsonObject) -> list[TimelineEntry]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from gitfleet.adapters.kube import ConnectionRules, KubeClient, KubeDirectory, chosen_providers
-from gitfleet.adapters.kube.wire import Patience
+from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import FleetConfig, ListedProvider
 from gitfleet.loop.fanout import Fanout
@@ -16,7 +16,7 @@ from gitfleet.wiring import property_providers
 from tests.realparts.api_server import ApiServer
 from tests.scenarios.world import World
 
-QUICK = Patience(connect_seconds=1, read_seconds=1, tries=1, first_pause_seconds=0.05)
+QUICK = Timeouts(connect_seconds=1, read_seconds=1, tries=1, first_pause_seconds=0.05)
 
 
 class RealFleet(AbstractContextManager["RealFleet"]):
@@ -28,7 +28,7 @@ class RealFleet(AbstractContextManager["RealFleet"]):
         self._directories = {
             server.name: KubeDirectory(
                 ConnectionRules(kubeconfig=server.write_kubeconfig(folder / f"{server.name}.kubeconfig")),
-                patience=QUICK,
+                timeouts=QUICK,
                 providers=lambda: chosen_providers(self.listed, installed),
                 clock=world.clock,
             )

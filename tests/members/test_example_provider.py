@@ -15,7 +15,7 @@ import pytest
 from kubernetes.client import ApiClient, CoreV1Api
 
 from gitfleet.adapters.kube import ConnectionRules, KubeDirectory, chosen_providers
-from gitfleet.adapters.kube.wire import Patience
+from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import ListedProvider
 from gitfleet.simulation.clock import ManualClock
@@ -77,7 +77,7 @@ def test_the_example_tells_prices_and_what_is_wrong_with_them(
     assert set(providers) >= {"core", "cost"}
     directory = KubeDirectory(
         ConnectionRules(kubeconfig=server.write_kubeconfig(tmp_path / "kubeconfig")),
-        patience=Patience(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05),
+        timeouts=Timeouts(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05),
         providers=lambda: chosen_providers(listed, providers),
         clock=clock,
     )
@@ -86,15 +86,15 @@ def test_the_example_tells_prices_and_what_is_wrong_with_them(
         answer = directory.client(member(server)).observe([])
         assert answer.reachable, answer.error
         costs = {n.removeprefix("cost.example.com/"): v.value for n, v in answer.properties.items() if "cost" in n}
-        return costs, {told.type: (str(told.status), told.reason) for told in answer.told}
+        return costs, {reported.type: (str(reported.status), reported.reason) for reported in answer.reported}
 
     def later() -> None:
         clock.advance(timedelta(seconds=60).total_seconds())
 
-    costs, told = observe()
+    costs, reported = observe()
     assert costs == {}
-    assert told["PricesKnown"] == ("False", "NoPriceList")
-    assert told["ClusterPropertyCollectionSucceeded"] == ("True", "PropertiesCollected")
+    assert reported["PricesKnown"] == ("False", "NoPriceList")
+    assert reported["ClusterPropertyCollectionSucceeded"] == ("True", "PropertiesCollected")
     with server.client() as client:
         write_prices(client, namespace, {"per-cpu-hour": "0.031", "per-gb-hour": "0.0042"})
         assert observe()[0] == {}  # not asked again before a heartbeat period is over
@@ -102,10 +102,10 @@ def test_the_example_tells_prices_and_what_is_wrong_with_them(
         assert observe()[0] == {"per-cpu-hour": "0.031", "per-gb-hour": "0.0042"}
         write_prices(client, namespace, {"per-cpu-hour": "cheap", "per-gb-hour": "1"})
         later()
-        costs, told = observe()
+        costs, reported = observe()
     assert costs == {"per-gb-hour": "1"}
-    assert told["ClusterPropertyCollectionSucceeded"] == ("False", "FailedToCollect")
-    assert told["PricesKnown"] == ("True", "PriceListRead")
+    assert reported["ClusterPropertyCollectionSucceeded"] == ("False", "FailedToCollect")
+    assert reported["PricesKnown"] == ("True", "PriceListRead")
     directory.close()
 
 

@@ -32,7 +32,7 @@ def test_a_taint_takes_nothing_away() -> None:
     played = example("tainted", timedelta(seconds=60))
     assert played.placed("everywhere") == PROD
     assert played.placed("pair") == {"us-1", "eu-2"}
-    assert not [e for t, e in played.told if t >= 60 and e.type in ("unscheduled", "removed", "released")]
+    assert not [e for t, e in played.reported if t >= 60 and e.type in ("unscheduled", "removed", "released")]
 
 
 def test_a_tainted_cluster_goes_on_receiving_updates() -> None:
@@ -81,7 +81,7 @@ def test_a_cluster_that_joins_again_is_a_new_cluster() -> None:
     assert played.placed("everywhere") == PROD
     assert played.placed("pair") == {"eu-1", "eu-2"}  # nothing is moved back
     assert len(played.state.inventory["us-1"]) == 2
-    assert played.told[-1][1].fields["reason"] == "settled"
+    assert played.reported[-1][1].fields["reason"] == "settled"
 
 
 # A silent cluster
@@ -116,7 +116,7 @@ def test_a_cluster_that_comes_back_catches_up() -> None:
     assert price_list(played, "us-1") == "2"
     assert played.placed("backups") == PROD
     assert all(played.live("us-1", "ClusterRole", name) for name in ("auditors", "backups"))
-    assert played.told[-1][1].fields["reason"] == "settled"
+    assert played.reported[-1][1].fields["reason"] == "settled"
 
 
 # A relabelled cluster
@@ -143,6 +143,6 @@ def test_a_label_given_is_seen_by_who_looks_on() -> None:
 @pytest.mark.parametrize("scenario", ["tainted", "leaving", "silent", "relabelled"])
 def test_every_example_ends_at_rest_without_faults(scenario: str) -> None:
     played = example(scenario)
-    assert played.told[-1][1].type == "end"
-    assert played.told[-1][1].fields["reason"] == "settled"
+    assert played.reported[-1][1].type == "end"
+    assert played.reported[-1][1].fields["reason"] == "settled"
     assert not played.events("fault")

@@ -69,7 +69,7 @@ def test_it_joins_as_soon_as_it_answers() -> None:
 
 def test_an_unchanged_fleet_makes_no_commit_however_long_it_beats() -> None:
     played = play_bodies([member("a"), *place_role("r")], back(3000, "a"))
-    assert played.told[-1][0] == 3000
+    assert played.reported[-1][0] == 3000
     assert not [s for t in range(5, 3001, 5) for s in played.subjects(t)]
 
 
@@ -139,7 +139,7 @@ def test_a_silent_cluster_that_is_to_be_cleared_is_waited_for_and_let_go_after_a
     assert "b" not in late.state.clusters and "b" not in late.state.inventory
     (left,) = late.events("cluster", cluster="b", state="left")
     assert left.fields["objects"] == 1
-    assert [t for t, e in late.told if e is left] == [995.0]  # the first look after 90 s and 15 min
+    assert [t for t, e in late.reported if e is left] == [995.0]  # the first look after 90 s and 15 min
 
 
 def test_a_silent_cluster_that_is_to_be_cleared_is_cleared_when_it_comes_back_in_time() -> None:

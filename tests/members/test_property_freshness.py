@@ -18,7 +18,7 @@ STALLED = ReportedCondition("ClusterPropertyCollectionSucceeded", Status.FALSE, 
 
 
 def answer(
-    at: float, cpu: str = "4", *, told: ReportedCondition = COLLECTED, total: str = "8", **values: str
+    at: float, cpu: str = "4", *, reported: ReportedCondition = COLLECTED, total: str = "8", **values: str
 ) -> ClusterObservation:
     """What a live cluster answers so many seconds after the start."""
     when = START + timedelta(seconds=at)
@@ -30,7 +30,7 @@ def answer(
         resource_usage=ResourceUsage(
             capacity={"cpu": total}, allocatable={"cpu": total}, available={"cpu": cpu}, observed=when
         ),
-        told=(told,),
+        reported=(reported,),
     )
 
 
@@ -39,7 +39,7 @@ def observe(cluster: MemberCluster, at: float, seen: ClusterObservation) -> Memb
 
 
 def first(period: int = 60, **values: str) -> MemberCluster:
-    return observe(MemberCluster(name="a", heartbeat_period_seconds=period), 0, answer(0, told=COLLECTED, **values))
+    return observe(MemberCluster(name="a", heartbeat_period_seconds=period), 0, answer(0, reported=COLLECTED, **values))
 
 
 def test_what_did_not_change_is_the_very_same_value() -> None:
@@ -84,18 +84,20 @@ def test_a_property_that_nobody_tells_any_more_goes() -> None:
 
 
 def test_where_a_provider_failed_the_last_values_stay_and_the_condition_says_why() -> None:
-    cluster = observe(first(cost="3", nodes="2"), 60, answer(60, nodes="4", told=STALLED))
+    cluster = observe(first(cost="3", nodes="2"), 60, answer(60, nodes="4", reported=STALLED))
     assert {name: p.value for name, p in cluster.status.properties.items()} == {"cost": "3", "nodes": "4"}
     found = find_condition(cluster.status.conditions, "ClusterPropertyCollectionSucceeded")
     assert found is not None
     assert (found.status, found.reason, found.message) == (Status.FALSE, "TimedOut", "cost: it is late")
     assert found.last_transition_time == START + timedelta(seconds=60)
-    assert observe(cluster, 70, answer(70, nodes="4", told=STALLED)) is cluster
+    assert observe(cluster, 70, answer(70, nodes="4", reported=STALLED)) is cluster
 
 
 def test_the_same_when_it_could_tell_nothing_at_all() -> None:
     cluster = first(cost="3")
-    nothing = ClusterObservation(cluster="a", reachable=True, observed=START + timedelta(minutes=2), told=(STALLED,))
+    nothing = ClusterObservation(
+        cluster="a", reachable=True, observed=START + timedelta(minutes=2), reported=(STALLED,)
+    )
     after = observe_cluster(cluster, nothing, START + timedelta(minutes=2))
     assert after.status.properties == cluster.status.properties
     assert after.status.resource_usage == cluster.status.resource_usage

@@ -15,7 +15,7 @@ from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.adapters.kube.properties_collecting import Collector, Gathered, Provider
 from gitfleet.adapters.kube.properties_view import WireView
-from gitfleet.adapters.kube.wire import Patience, Wire
+from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.fleet import ListedProvider
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput, ClusterUnreachable, Forbidden, RetryLater
@@ -96,12 +96,12 @@ def test_core_lists_no_pod_when_told_so() -> None:
     assert view.asked == ["nodes"]
 
 
-@pytest.mark.parametrize(("allowed", "told"), [({}, False), ({"nodes": [node("1", "1Gi", "1")]}, True)])
-def test_core_tells_what_it_may_see_and_what_not(allowed: dict[str, list[JsonObject]], told: bool) -> None:
+@pytest.mark.parametrize(("allowed", "reported"), [({}, False), ({"nodes": [node("1", "1Gi", "1")]}, True)])
+def test_core_tells_what_it_may_see_and_what_not(allowed: dict[str, list[JsonObject]], reported: bool) -> None:
     found = collected(Package(**allowed))
     assert "may not be listed" in found.problem
     assert "k8s.io/k8s-version" in found.properties
-    assert bool(found.usage and found.usage.capacity) is told
+    assert bool(found.usage and found.usage.capacity) is reported
     assert not (found.usage and found.usage.available)
 
 
@@ -122,9 +122,9 @@ NOBODY = FixedLogin(Login())
 
 
 def view_on(stub: Stub) -> WireView:
-    patience = Patience(connect_seconds=1, read_seconds=1, tries=1)
-    transport = HttpTransport(Endpoint(server=stub.url), NOBODY, patience=patience)
-    return WireView(Wire("a", transport, patience=patience))
+    timeouts = Timeouts(connect_seconds=1, read_seconds=1, tries=1)
+    transport = HttpTransport(Endpoint(server=stub.url), NOBODY, timeouts=timeouts)
+    return WireView(Wire("a", transport, timeouts=timeouts))
 
 
 def reply(status: int, body: object) -> tuple[int, str, dict[str, str]]:
@@ -224,7 +224,7 @@ def test_a_provider_that_cannot_be_used_says_why_when_it_is_started(provider: An
 
 
 def conditions(gathered: Gathered) -> dict[str, tuple[str, str, str]]:
-    return {told.type: (str(told.status), told.reason, told.message) for told in gathered.told}
+    return {reported.type: (str(reported.status), reported.reason, reported.message) for reported in gathered.reported}
 
 
 def values(gathered: Gathered) -> dict[str, str]:
@@ -307,9 +307,9 @@ def test_one_that_stalls_holds_nobody_up_for_longer_than_its_limit_and_leaves_on
         assert conditions(gathered)["ClusterPropertyCollectionSucceeded"][:2] == ("False", "TimedOut")
         again = asking.gather(START + PERIOD, PERIOD)
         assert values(again) == {"a": "1"}  # core has a lane of its own
-        told = conditions(again)["ClusterPropertyCollectionSucceeded"]
-        assert told[:2] == ("False", "TooManyCalls")
-        assert "stalled: There are too many on-going calls to the property provider" in told[2]
+        reported = conditions(again)["ClusterPropertyCollectionSucceeded"]
+        assert reported[:2] == ("False", "TooManyCalls")
+        assert "stalled: There are too many on-going calls to the property provider" in reported[2]
         assert threading.active_count() == before + 1
         assert stalled.calls == ["start", "collect"]
     finally:

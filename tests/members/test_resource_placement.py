@@ -169,8 +169,8 @@ def test_it_cannot_select_what_has_no_namespace(selector: dict[str, str], said: 
     played = play_bodies([*FLEET, *space(), config("one"), content("one"), *place_role("r"),
         content("bad", selectors=[selector])])  # fmt: skip
     assert played.placed(f"{TEAM}/bad") == set()
-    told = [f.message for f in played.state.faults] or [played.condition(f"{TEAM}/bad")[2]]
-    assert said in told[0]
+    reported = [f.message for f in played.state.faults] or [played.condition(f"{TEAM}/bad")[2]]
+    assert said in reported[0]
     assert played.placed(f"{TEAM}/one") == {"a", "b", "c"}  # the others go on
 
 

@@ -73,7 +73,9 @@ def create(wanted: Manifest) -> Create:
     return Create(cluster="c1", placement=WEB, manifest=wanted, wave=1, reason="absent")
 
 
-def came(operation: Create | Update, ok: bool = True, code: OutcomeCode = OutcomeCode.APPLIED, **more: Any) -> Outcome:
+def done_by_cluster(
+    operation: Create | Update, ok: bool = True, code: OutcomeCode = OutcomeCode.APPLIED, **more: Any
+) -> Outcome:
     if ok:
         more = {"live": live(operation.manifest), **more}
     return Outcome(operation=operation, ok=ok, code=code, **more)
@@ -91,7 +93,7 @@ def observed(
     return observe_binding(before, seen, now)
 
 
-def told(b: Binding) -> list[tuple[str, str, str]]:
+def reported(b: Binding) -> list[tuple[str, str, str]]:
     assert all(c.observed_generation == b.generation for c in b.conditions)
     return [(c.type, c.status.value, c.reason) for c in b.conditions]
 
@@ -106,7 +108,7 @@ AVAILABLE = {"observedGeneration": 1, "updatedReplicas": 2, "availableReplicas":
 
 def test_all_in_place_and_available() -> None:
     got = observed(binding(), work(CM, DEPLOYMENT), [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T1)
-    assert told(got) == [
+    assert reported(got) == [
         *BEFORE,
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "True", "AllWorkAreAvailable"),
@@ -118,9 +120,9 @@ def test_all_in_place_and_available() -> None:
 
 def test_applied_now_and_judged_by_the_servers_answer() -> None:
     operations: list[Operation] = [create(CM), create(DEPLOYMENT)]
-    outcomes = [came(create(CM)), came(create(DEPLOYMENT))]
+    outcomes = [done_by_cluster(create(CM)), done_by_cluster(create(DEPLOYMENT))]
     got = observed(binding(), work(CM, DEPLOYMENT), operations, outcomes, T1)
-    assert told(got)[3:] == [
+    assert reported(got)[3:] == [
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "False", "NotAllWorkAreAvailable"),
     ]
@@ -140,19 +142,19 @@ def test_applied_now_and_judged_by_the_servers_answer() -> None:
 
 def test_an_operation_without_outcome_is_in_progress() -> None:
     got = observed(binding(applied_snapshot="web-0-snapshot"), work(CM), [create(CM)], [], T1)
-    assert told(got) == [*BEFORE, ("Applied", "False", "ApplyInProgress")]
+    assert reported(got) == [*BEFORE, ("Applied", "False", "ApplyInProgress")]
     assert got.applied_snapshot == "web-0-snapshot"
     assert got.conditions[-1].message == "1 of 1 work objects are being applied"
 
 
 def test_what_another_try_can_help_is_progress_and_what_only_people_can_help_is_failure() -> None:
-    flaky = came(create(CM), ok=False, code=OutcomeCode.UNREACHABLE, message="timed out")
+    flaky = done_by_cluster(create(CM), ok=False, code=OutcomeCode.UNREACHABLE, message="timed out")
     got = observed(binding(), work(CM), [create(CM)], [flaky], T1)
-    assert told(got)[3:] == [("Applied", "False", "NotAllWorkHaveBeenApplied")]
+    assert reported(got)[3:] == [("Applied", "False", "NotAllWorkHaveBeenApplied")]
     assert got.conditions[-1].message == "ConfigMap/ns/cm is not applied: timed out"
-    invalid = came(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
+    invalid = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
     got = observed(binding(), work(CM), [create(CM)], [invalid], T1)
-    assert told(got)[3:] == [("Applied", "False", "ApplyFailed")]
+    assert reported(got)[3:] == [("Applied", "False", "ApplyFailed")]
     assert got.failed == (FailedObject(key=CM.key, condition="Applied", reason="Invalid", message="no such field"),)
 
 
@@ -189,38 +191,38 @@ def test_a_new_generation_starts_anew() -> None:
 
 def test_a_work_of_another_snapshot_is_not_synchronized() -> None:
     got = observed(binding(), work(CM, snapshot="web-0-snapshot"), [kept(CM)], [], T1)
-    assert told(got)[-1] == ("WorkSynchronized", "False", "WorkNotSynchronizedYet")
+    assert reported(got)[-1] == ("WorkSynchronized", "False", "WorkNotSynchronizedYet")
 
 
 def test_overrides_that_fail_end_the_story() -> None:
     got = observed(binding(), work(error="no such path: /spec/x"), [], [], T1)
-    assert told(got) == [BEFORE[0], ("Overridden", "False", "OverriddenFailed")]
+    assert reported(got) == [BEFORE[0], ("Overridden", "False", "OverriddenFailed")]
     assert "no such path: /spec/x" in got.conditions[-1].message
     got = observed(binding(), work(CM, overridden=True), [kept(CM)], [], T1)
-    assert told(got)[1] == ("Overridden", "True", "OverriddenSucceeded")
+    assert reported(got)[1] == ("Overridden", "True", "OverriddenSucceeded")
 
 
 def test_what_cannot_be_tracked_is_available_with_its_own_reason() -> None:
     ingress = manifest("networking.k8s.io/v1/Ingress", "web")
     got = observed(binding(), work(CM, ingress), [kept(CM), kept(ingress)], [], T1)
-    assert told(got)[-1] == ("Available", "True", "WorkNotTrackable")
+    assert reported(got)[-1] == ("Available", "True", "WorkNotTrackable")
     assert got.conditions[-1].message.startswith("The availability of work object web-work is not trackable: Ingress/")
 
 
 def test_a_custom_object_without_generations_waits_for_the_next_look() -> None:
     custom = manifest("example.com/v1/Foo", "x")
     ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-    outcome = came(create(custom), live=live(custom, ready))
+    outcome = done_by_cluster(create(custom), live=live(custom, ready))
     got = observed(binding(), work(custom), [create(custom)], [outcome], T1)
-    assert told(got)[-1] == ("Available", "False", "NotAllWorkAreAvailable")
+    assert reported(got)[-1] == ("Available", "False", "NotAllWorkAreAvailable")
     got = observed(binding(), work(custom), [kept(custom, ready)], [], T1)
-    assert told(got)[-1] == ("Available", "True", "AllWorkAreAvailable")
+    assert reported(got)[-1] == ("Available", "True", "AllWorkAreAvailable")
 
 
 def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     well = observed(binding(), work(CM), [kept(CM)], [], T0)
     got = observed(well, work(CM), [], [], T1, unreachable="connection refused")
-    assert told(got) == [
+    assert reported(got) == [
         *BEFORE,
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "Unknown", "ClusterUnreachable"),
@@ -230,9 +232,12 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     same = observed(got, work(CM), [], [], T2, unreachable="timed out")
     assert same is got
     back = observed(got, work(CM), [kept(CM)], [], T2)
-    assert told(back)[-1] == ("Available", "True", "AllWorkAreAvailable")
+    assert reported(back)[-1] == ("Available", "True", "AllWorkAreAvailable")
     never = observed(binding(), work(CM), [], [], T1, unreachable="x")
-    assert told(never)[3:] == [("Applied", "False", "ApplyInProgress"), ("Available", "Unknown", "ClusterUnreachable")]
+    assert reported(never)[3:] == [
+        ("Applied", "False", "ApplyInProgress"),
+        ("Available", "Unknown", "ClusterUnreachable"),
+    ]
 
 
 def test_report_diff() -> None:
@@ -240,20 +245,20 @@ def test_report_diff() -> None:
     found = kept(CM, code="FoundDiff", details=(("/data/a", "9", "1"),), reason="differs")
     same = kept(DEPLOYMENT, code="NoDiffFound")
     got = observed(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, same], [], T1)
-    assert told(got)[3:] == [("DiffReported", "True", "AllWorkHaveDiffReported")]
+    assert reported(got)[3:] == [("DiffReported", "True", "AllWorkHaveDiffReported")]
     assert (len(got.diffed), got.applied_snapshot) == (1, None)
     unread = kept(DEPLOYMENT, code="Unreadable", reason="forbidden", live=None)
     got = observed(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, unread], [], T1)
-    assert told(got)[3:] == [("DiffReported", "False", "NotAllWorkHaveDiffReported")]
+    assert reported(got)[3:] == [("DiffReported", "False", "NotAllWorkHaveDiffReported")]
     gone = observed(got, work(CM, apply_strategy=strategy), [], [], T2, unreachable="x")
-    assert told(gone)[3:] == [("DiffReported", "Unknown", "ClusterUnreachable")]
+    assert reported(gone)[3:] == [("DiffReported", "Unknown", "ClusterUnreachable")]
 
 
 def test_without_a_work_nothing_is_told_and_lists_are_cut() -> None:
     b = binding()
     assert observed(b, None, [], [], T1) is b
     many = [manifest(name=f"cm-{n}") for n in range(150)]
-    outcomes = [came(create(m), ok=False, code=OutcomeCode.INVALID, message="x", retry=False) for m in many]
+    outcomes = [done_by_cluster(create(m), ok=False, code=OutcomeCode.INVALID, message="x", retry=False) for m in many]
     got = observed(b, work(*many), [], outcomes, T1)
     assert len(got.failed) == 100
     assert got.conditions[-1].message == "ConfigMap/ns/cm-0 is not applied: x (and 149 more)"
@@ -265,18 +270,18 @@ def update(wanted: Manifest, status: dict[str, Any] | None = None) -> Update:
 
 def test_a_plan_alone_is_no_news() -> None:
     """A look before the deed: what failed stays failed, what was in place is judged as it was found."""
-    invalid = came(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
+    invalid = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
     failed = observed(binding(), work(CM), [create(CM)], [invalid], T1)
     assert observed(failed, work(CM), [create(CM)], [], T2) is failed
     well = observed(binding(), work(DEPLOYMENT), [kept(DEPLOYMENT, AVAILABLE)], [], T1)
     assert observed(well, work(DEPLOYMENT), [update(DEPLOYMENT, AVAILABLE)], [], T2) is well
     broken = observed(well, work(DEPLOYMENT), [update(DEPLOYMENT)], [], T2)
-    assert told(broken)[3:] == [
+    assert reported(broken)[3:] == [
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "False", "NotAllWorkAreAvailable"),
     ]
     gone = observed(well, work(DEPLOYMENT), [create(DEPLOYMENT)], [], T2)
-    assert told(gone)[3:] == [("Applied", "False", "ApplyInProgress")]
+    assert reported(gone)[3:] == [("Applied", "False", "ApplyInProgress")]
     not_observed = kept(DEPLOYMENT, code="NotObserved", reason="was not looked at", live=None)
     assert observed(well, work(DEPLOYMENT), [not_observed], [], T2) is well
 

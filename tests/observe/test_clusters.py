@@ -15,9 +15,9 @@ DOWN = ClusterObservation(cluster="c1", reachable=False, error="connection refus
 
 
 def agent(cluster: MemberCluster) -> tuple[list[tuple[str, str, str]], datetime | None]:
-    told = cluster.status.agent
-    assert told is not None
-    return [(c.type, c.status.value, c.reason) for c in told.conditions], told.last_received_heartbeat
+    reported = cluster.status.agent
+    assert reported is not None
+    return [(c.type, c.status.value, c.reason) for c in reported.conditions], reported.last_received_heartbeat
 
 
 def test_a_cluster_that_answers_joins() -> None:

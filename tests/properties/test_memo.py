@@ -29,10 +29,10 @@ def test_an_empty_memo_gives_the_same_decision(seed: int, monkeypatch: pytest.Mo
         return decision, after
 
     def planned(
-        decision: Decision, closer: Mapping[str, ClusterObservation], memo: reconcile.Memo
+        decision: Decision, newly_observed: Mapping[str, ClusterObservation], memo: reconcile.Memo
     ) -> tuple[Decision, tuple[Operation, ...], reconcile.Memo]:
-        result = plan_operations(decision, closer, memo)
-        assert plan_operations(decision, closer, EMPTY)[:2] == result[:2]
+        result = plan_operations(decision, newly_observed, memo)
+        assert plan_operations(decision, newly_observed, EMPTY)[:2] == result[:2]
         return result
 
     monkeypatch.setattr(reconcile, "decide", decided)

@@ -107,12 +107,12 @@ def test_a_binding_of_which_nothing_new_is_said_is_the_very_same() -> None:
 def test_a_rollout_of_an_older_generation_says_nothing_of_this_one() -> None:
     older = condition("RolloutStarted", Status.TRUE, "RolloutStarted", generation=0)
     (after,) = plan_rollout(request([bound("a", older, available())], latest="s-0")).bindings
-    told = find_condition(after.conditions, "RolloutStarted", generation=1)
-    assert told is not None and told.status is Status.TRUE
+    reported = find_condition(after.conditions, "RolloutStarted", generation=1)
+    assert reported is not None and reported.status is Status.TRUE
 
 
 def test_each_rollout_starts_the_clock_anew() -> None:
     earlier = condition("RolloutStarted", Status.TRUE, "RolloutStarted", age=3600)
     (after,) = plan_rollout(request([bound("a", earlier, available())], max_unavailable=1)).bindings
-    told = find_condition(after.conditions, "RolloutStarted", generation=2)
-    assert told is not None and told.last_transition_time == NOW
+    reported = find_condition(after.conditions, "RolloutStarted", generation=2)
+    assert reported is not None and reported.last_transition_time == NOW

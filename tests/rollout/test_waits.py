@@ -8,7 +8,7 @@ import pytest
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.strategies import RollingUpdate
-from gitfleet.rollout.waits import until_next_look, until_over, until_plan_changes
+from gitfleet.rollout.waits import requeue_after, until_over, until_plan_changes
 from tests.rollout.builders import NOW, bound, condition
 
 LIMITS = RollingUpdate(unavailable_period_seconds=60)
@@ -27,9 +27,9 @@ def test_a_period_runs_from_the_later_of_the_condition_and_the_start(age: float,
 
 def test_the_next_look_is_at_the_first_wait_and_at_most_the_unavailable_period_away() -> None:
     near, far = timedelta(seconds=7), timedelta(seconds=90)
-    assert until_next_look(LIMITS, [far, near]) == near
-    assert until_next_look(LIMITS, [far]) == timedelta(seconds=60)
-    assert until_next_look(LIMITS, []) == timedelta(seconds=60)
+    assert requeue_after(LIMITS, [far, near]) == near
+    assert requeue_after(LIMITS, [far]) == timedelta(seconds=60)
+    assert requeue_after(LIMITS, []) == timedelta(seconds=60)
 
 
 def test_without_a_clock_only_a_change_elsewhere_changes_the_plan() -> None:

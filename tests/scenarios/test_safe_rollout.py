@@ -230,9 +230,9 @@ def test_the_move_surges_to_the_east_and_ends_there() -> None:
 
 def test_at_least_one_cluster_serves_at_every_event() -> None:
     _, timeline = play("west-to-east")
-    told = [(at, event, available) for at, event, available in availability(timeline) if at > 20]
-    assert told
-    for at, event, available in told:
+    reported = [(at, event, available) for at, event, available in availability(timeline) if at > 20]
+    assert reported
+    for at, event, available in reported:
         assert len(available) >= 1, (at, event)
 
 

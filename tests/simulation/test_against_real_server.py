@@ -74,8 +74,8 @@ def real(two_clusters: tuple[ApiServer, ApiServer]) -> Iterator[Side]:
     login = FixedLogin(Login(headers={"Authorization": f"Bearer {server.token}"}))
     transport = HttpTransport(Endpoint(server=server.url, authority=server.ca_pem), login)
     side = Side(transport, server.make_namespace("simulated"))
-    status, told = side.apply(GADGET, path=GADGET_PATH)
-    assert status in (200, 201), told
+    status, reported = side.apply(GADGET, path=GADGET_PATH)
+    assert status in (200, 201), reported
     yield side
     transport.close()
 
@@ -224,9 +224,9 @@ def _refused_everywhere(side: Side, name: str) -> Iterator[tuple[str, tuple[int,
     yield "an expired page", side.send("GET", f"{here}/configmaps", query={"limit": "1", "continue": "garbage"})
 
 
-def _comparable(told: tuple[int, Any]) -> tuple[Any, ...]:
+def _comparable(reported: tuple[int, Any]) -> tuple[Any, ...]:
     """What must be the same: the words too, where they do not quote a value; never the numbers of an object."""
-    status, body = told
+    status, body = reported
     if not isinstance(body, dict):
         return status, body
     words = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UID", body["message"]) if status not in (400, 410, 422) else ""
@@ -235,8 +235,8 @@ def _comparable(told: tuple[int, Any]) -> tuple[Any, ...]:
 
 def test_refusals_are_the_same_down_to_the_words(real: Side) -> None:
     name = f"refused-{next(_numbers)}"
-    theirs = {about: _comparable(told) for about, told in _refused_everywhere(real, name)}
-    ours = {about: _comparable(told) for about, told in _refused_everywhere(simulated(real.namespace), name)}
+    theirs = {about: _comparable(reported) for about, reported in _refused_everywhere(real, name)}
+    ours = {about: _comparable(reported) for about, reported in _refused_everywhere(simulated(real.namespace), name)}
     assert ours == theirs
     assert all(status >= 400 for status, *_ in theirs.values())
 
@@ -263,6 +263,6 @@ def test_pages_and_discovery_look_the_same(real: Side) -> None:
     for path in ("/api/v1", "/apis/apps/v1", "/apis/networking.k8s.io/v1", "/apis/simulated.example.com/v1"):
         kinds = []
         for side in (real, memory):
-            _, told = side.send("GET", path)
-            kinds.append({entry["name"]: (entry["kind"], entry["namespaced"]) for entry in told["resources"]})
+            _, reported = side.send("GET", path)
+            kinds.append({entry["name"]: (entry["kind"], entry["namespaced"]) for entry in reported["resources"]})
         assert {name: kind for name, kind in kinds[1].items() if "/" not in name}.items() <= kinds[0].items()

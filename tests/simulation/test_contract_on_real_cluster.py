@@ -13,7 +13,7 @@ import pytest
 from kubernetes.client import ApiClient
 
 from gitfleet.adapters.kube import ConnectionRules, KubeDirectory
-from gitfleet.adapters.kube.wire import Patience
+from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import JsonObject, ObjectKey
 from tests.realparts.api_server import ApiServer
@@ -45,8 +45,8 @@ class TestContractOnRealCluster(ClusterContract):
     def bench(self, two_clusters: tuple[ApiServer, ApiServer], tmp_path: Path) -> Iterator[ClusterBench]:
         server = two_clusters[0]
         kubeconfig = server.write_kubeconfig(tmp_path / "kubeconfig")
-        patience = Patience(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
-        directory = KubeDirectory(ConnectionRules(kubeconfig=kubeconfig), patience=patience)
+        timeouts = Timeouts(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
+        directory = KubeDirectory(ConnectionRules(kubeconfig=kubeconfig), timeouts=timeouts)
         numbers, run = count(), uuid4().hex[:8]
         with server.client() as api:
             yield ClusterBench(

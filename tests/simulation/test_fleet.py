@@ -53,7 +53,7 @@ def test_a_cluster_that_says_nothing_of_itself() -> None:
     directory = simulated_clusters(SimulatedFleet(clock), clock)
     answer = directory.reader(make.member_of(make.member_cluster("c1"))).observe([])
     assert list(answer.properties) == ["k8s.io/k8s-version"]
-    assert {told.type: told.status for told in answer.told} == {
+    assert {reported.type: reported.status for reported in answer.reported} == {
         "ClusterPropertyProviderStarted": Status.TRUE,
         "ClusterPropertyCollectionSucceeded": Status.TRUE,
     }

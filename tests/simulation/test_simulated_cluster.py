@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.adapters.kube import KubeClient, Patience
+from gitfleet.adapters.kube import KubeClient, Timeouts
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
@@ -26,8 +26,8 @@ from tests.simulation.cluster_contract import ClusterBench, ClusterContract, sho
 
 def client_of(cluster: SimulatedCluster, clock: ManualClock) -> ClusterClient:
     """The adapter that `simulate` uses, on one cluster."""
-    patience = Patience(tries=1, definition_tries=1)
-    return KubeClient(cluster.name, Wire(cluster.name, cluster, patience=patience), parallel=1, clock=clock)
+    timeouts = Timeouts(tries=1, definition_tries=1)
+    return KubeClient(cluster.name, Wire(cluster.name, cluster, timeouts=timeouts), parallel=1, clock=clock)
 
 
 def bench_on(cluster: SimulatedCluster, clock: ManualClock) -> ClusterBench:
@@ -416,8 +416,8 @@ def test_drift_by_hand_is_told_by_its_owner() -> None:
         "kubectl-edit": {"f:data": {"f:k": {}}},
     }
     (refused,) = lab.client.perform([lab.bench.create(body, force=False)])
-    told = 'Apply failed with 1 conflict: conflict with "kubectl-edit" using v1 at 2026-01-01T00:00:00Z: .data.k'
-    assert refused.message == f"ConfigMap/app/cm: {told}"
+    reported = 'Apply failed with 1 conflict: conflict with "kubectl-edit" using v1 at 2026-01-01T00:00:00Z: .data.k'
+    assert refused.message == f"ConfigMap/app/cm: {reported}"
 
 
 @pytest.mark.parametrize(

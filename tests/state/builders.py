@@ -141,7 +141,7 @@ def record(
         decisions=tuple(b.decision for b in bindings if b.decision),
         schedule_key="k1",
     )
-    return told(base)
+    return reported(base)
 
 
 def with_record(state: FleetState, changed: PlacementRecord) -> FleetState:
@@ -149,7 +149,7 @@ def with_record(state: FleetState, changed: PlacementRecord) -> FleetState:
     return replace(state, placements={**state.placements, changed.placement.key: changed})
 
 
-def told(base: PlacementRecord, *, now: datetime = T0) -> PlacementRecord:
+def reported(base: PlacementRecord, *, now: datetime = T0) -> PlacementRecord:
     """The record with the conditions of its placement."""
     found = len(base.bindings)
     message = f"found all cluster needed as specified by the scheduling policy, found {found} cluster(s)"

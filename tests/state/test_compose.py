@@ -31,10 +31,10 @@ from tests.state.builders import (
     manifest,
     put,
     record,
+    reported,
     small_fleet,
     snapshot,
     through,
-    told,
     with_record,
 )
 from tests.state.write_golden import GOLDEN
@@ -79,7 +79,7 @@ def test_a_read_commit_alone_rewrites_the_head_of_the_branch() -> None:
 def test_one_binding_rewrites_its_placement_and_its_shard() -> None:
     before = small_fleet()
     web = before.placements[WEB]
-    healed = told(replace(web, bindings=(web.bindings[0], replace(web.bindings[1], conditions=through()))))
+    healed = reported(replace(web, bindings=(web.bindings[0], replace(web.bindings[1], conditions=through()))))
 
     change = compose_state(before, with_record(before, healed), now=T0)
 

@@ -14,10 +14,10 @@ from tests.state.builders import (
     binding,
     cluster,
     record,
+    reported,
     small_fleet,
     snapshot,
     through,
-    told,
     with_record,
 )
 
@@ -38,7 +38,7 @@ def test_one_event_is_the_subject_and_needs_no_body() -> None:
 def test_several_events_stand_in_the_body() -> None:
     before = small_fleet()
     web = before.placements[WEB]
-    healed = told(replace(web, bindings=(web.bindings[0], replace(web.bindings[1], conditions=through()))))
+    healed = reported(replace(web, bindings=(web.bindings[0], replace(web.bindings[1], conditions=through()))))
 
     assert message(before, with_record(before, healed)) == (
         "web: eu-2 available and 1 more",

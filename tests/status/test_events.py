@@ -23,8 +23,8 @@ WEB = PlacementKey("", "web")
 
 def lines(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
     """The events as JSON, without those of placements' conditions."""
-    told = emit_events(before, after)
-    return [event.to_json() for event in told if not (event.type == "placement" and "condition" in event.fields)]
+    reported = emit_events(before, after)
+    return [event.to_json() for event in reported if not (event.type == "placement" and "condition" in event.fields)]
 
 
 def fleet(*bound: Binding, latest: int = 0) -> FleetState:
@@ -67,9 +67,9 @@ def test_the_life_of_a_binding() -> None:
     unpicked = replace(moved, state=BindingState.UNSCHEDULED)
     steps = [fleet(b, latest=1) for b in (scheduled("a"), bound, ready, moving, moved, unpicked)] + [fleet(latest=1)]
 
-    told = [lines(before, after) for before, after in pairwise(steps)]
+    reported = [lines(before, after) for before, after in pairwise(steps)]
 
-    assert told == [
+    assert reported == [
         [of("bound", state="Bound", snapshot="0")],
         [of("updated", snapshot="0"), of("available", value=True)],
         [of("updating", snapshot="1"), of("available", value=False)],
@@ -82,8 +82,8 @@ def test_the_life_of_a_binding() -> None:
 def test_a_failure_is_told_once() -> None:
     failing = binding(WEB, "a", conditions=through("no", upto="Applied", last="False"))
 
-    told = lines(fleet(scheduled("a")), fleet(failing))
-    assert of("failed", condition="Applied", reason="Applied", message="no") in told
+    reported = lines(fleet(scheduled("a")), fleet(failing))
+    assert of("failed", condition="Applied", reason="Applied", message="no") in reported
     assert lines(fleet(failing), fleet(replace(failing, generation=1))) == []
 
 
@@ -157,9 +157,9 @@ def test_outcomes_tell_what_was_applied() -> None:
 @given(fleets(), fleets())
 def test_equal_states_tell_nothing_and_every_event_has_a_sentence(before: FleetState, after: FleetState) -> None:
     assert emit_events(before, before) == emit_events(before, replace(before)) == ()
-    told = emit_events(before, after)
-    assert all(sentence(event) for event in told)
-    assert told == emit_events(before, after)
+    reported = emit_events(before, after)
+    assert all(sentence(event) for event in reported)
+    assert reported == emit_events(before, after)
 
 
 def test_equal_copies_tell_nothing() -> None:

@@ -157,8 +157,8 @@ def test_an_undecided_schedule_tells_nothing_else() -> None:
 
 
 def test_an_unmet_policy_goes_on_with_the_clusters_it_has() -> None:
-    told = statuses(tell(record("web", binding(WEB, "a")), UNFULFILLED))
-    assert told == [("Scheduled", "False", "SchedulingPolicyUnfulfilled"), *upto("")[1:]]
+    reported = statuses(tell(record("web", binding(WEB, "a")), UNFULFILLED))
+    assert reported == [("Scheduled", "False", "SchedulingPolicyUnfulfilled"), *upto("")[1:]]
 
 
 def test_types_are_named_after_the_kind() -> None:
@@ -190,9 +190,9 @@ def test_conditions_of_others_are_kept() -> None:
         record("web", binding(WEB, "a")), conditions=(synced, condition("ClusterResourcePlacementDiffReported"))
     )
 
-    told = placement_conditions(base, scheduled=FULFILLED, now=LATER)
-    assert told.conditions[-1] is synced
-    assert "ClusterResourcePlacementDiffReported" not in {item.type for item in told.conditions}
+    reported = placement_conditions(base, scheduled=FULFILLED, now=LATER)
+    assert reported.conditions[-1] is synced
+    assert "ClusterResourcePlacementDiffReported" not in {item.type for item in reported.conditions}
 
 
 def external(*indexes: int | None, conditions: Any = None) -> PlacementRecord:
@@ -226,19 +226,19 @@ def external(*indexes: int | None, conditions: Any = None) -> PlacementRecord:
     ],
 )
 def test_external_placements_in_doubt(base: PlacementRecord, message: str, index: str | None) -> None:
-    told = tell(base)
+    reported = tell(base)
 
-    assert statuses(told)[1:] == [("RolloutStarted", "Unknown", "RolloutControlledByExternalController")]
-    assert told.conditions[-1].message == message
-    shown = status_object(told)
+    assert statuses(reported)[1:] == [("RolloutStarted", "Unknown", "RolloutControlledByExternalController")]
+    assert reported.conditions[-1].message == message
+    shown = status_object(reported)
     assert (shown.get("observedResourceIndex"), "selectedResources" in shown) == (index, index is not None)
 
 
 def test_external_placements_agree_on_an_older_snapshot() -> None:
-    told = tell(external(1, 1))
+    reported = tell(external(1, 1))
 
-    assert statuses(told) == upto("")
-    assert status_object(told)["observedResourceIndex"] == "1"
+    assert statuses(reported) == upto("")
+    assert status_object(reported)["observedResourceIndex"] == "1"
 
 
 def test_the_file_shows_each_cluster_with_the_snapshot_it_really_has() -> None:
@@ -354,5 +354,5 @@ def test_what_was_found_on_a_cluster_is_shown_once_something_was_applied(
 
 def test_what_is_written_of_conditions_is_plain_text() -> None:
     """An equal member of an enumeration in its place would be taken out of caches as if it were the text."""
-    told = scheduled_condition(record(), True, "r", "m", T0)
-    assert type(told.type) is str
+    reported = scheduled_condition(record(), True, "r", "m", T0)
+    assert type(reported.type) is str

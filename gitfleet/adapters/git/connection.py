@@ -10,14 +10,14 @@ from pathlib import Path
 
 from gitfleet.adapters.git.address import parse_address
 from gitfleet.adapters.git.credentials import GitCredentials, Mask
-from gitfleet.adapters.git.faults import fault_of, is_about_the_remote, quote_of
+from gitfleet.adapters.git.errors import error_of, is_about_the_remote, quote_of
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import BRANCHES, Mirror
-from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, Answer, GitRunner
+from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable
 
 _HEADS = "refs/heads/"
-_ANEW = "is damaged; it is made anew at the next fetch."
+_RECREATED = "is damaged; it is made anew at the next fetch."
 _OTHER_FORMAT = re.compile(
     r"mismatched algorithms|unknown object format|object format mismatch|repository's hash algorithm", re.I
 )
@@ -83,56 +83,56 @@ class Connection:
         return self.address.shown
 
     def local(
-        self, *words: str, stdin: Iterable[bytes] = (), output_bytes: int = OUTPUT_BYTES, hold: int | None = None
-    ) -> Answer:
+        self, *arguments: str, stdin: Iterable[bytes] = (), output_bytes: int = OUTPUT_BYTES, hold: int | None = None
+    ) -> GitResult:
         """Run git on the mirror alone, which is made first when it is not there."""
         if not self.mirror.is_there():
             with self.mirror.hold():
                 pass
         if self._seen is None:
             self._seen = self.mirror.identity()
-        return self._git.run(*words, stdin=stdin, output_bytes=output_bytes, hold=hold)
+        return self._git.run(*arguments, stdin=stdin, output_bytes=output_bytes, hold=hold)
 
     def remote_heads(self) -> Mapping[str, str]:
         """The remote's branches as it tells them now."""
-        answer = self._ask_heads()
-        if not answer.well and self._mend(answer):
-            answer = self._ask_heads()
-        if not answer.well:
-            raise fault_of(answer, self.shown, self.mask, doing="Reading the branches of")
+        result = self._list_heads()
+        if not result.ok and self._repair(result):
+            result = self._list_heads()
+        if not result.ok:
+            raise error_of(result, self.shown, self.mask, doing="Reading the branches of")
         self._seen = self.mirror.identity()
-        return _heads(answer.output, separator="\t", prefix=_HEADS)
+        return _heads(result.output, separator="\t", prefix=_HEADS)
 
     def mirror_heads(self) -> Mapping[str, str]:
         """The remote's branches as the mirror has them."""
-        answer = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
-        if not answer.well:
-            raise self.unreadable(answer, "the branches of the mirror")
-        return _heads(answer.output, separator=" ", prefix=BRANCHES)
+        result = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
+        if not result.ok:
+            raise self.unreadable(result, "the branches of the mirror")
+        return _heads(result.output, separator=" ", prefix=BRANCHES)
 
     def update(self) -> None:
         """Fetch all branches into the mirror; removes stale locks, and makes a broken mirror again."""
         with self.mirror.hold() as hold:
             if self.mirror.is_damaged():
-                self.mirror.make_anew(object_format=self._object_format(hold))
-            answer = self._fetch(f"+{_HEADS}*:{BRANCHES}*", hold=hold)
-            if not answer.well and self._mend(answer):
-                answer = self._fetch(f"+{_HEADS}*:{BRANCHES}*", hold=hold)
+                self.mirror.recreate(object_format=self._object_format(hold))
+            result = self._fetch(f"+{_HEADS}*:{BRANCHES}*", hold=hold)
+            if not result.ok and self._repair(result):
+                result = self._fetch(f"+{_HEADS}*:{BRANCHES}*", hold=hold)
             self._seen = self.mirror.identity()
-        if not answer.well:
-            raise self._fetch_fault(answer)
+        if not result.ok:
+            raise self._fetch_error(result)
 
     def fetch_ref(self, name: str, to: str) -> bool:
         """Fetch one ref of the remote; False when it has none of that name."""
         with self.mirror.hold() as hold:
-            answer = self._fetch(f"+{name}:{to}", hold=hold)
-        if _NO_SUCH_REF.search(answer.errors):
+            result = self._fetch(f"+{name}:{to}", hold=hold)
+        if _NO_SUCH_REF.search(result.errors):
             return False
-        if not answer.well:
-            raise self._fetch_fault(answer)
+        if not result.ok:
+            raise self._fetch_error(result)
         return True
 
-    def push(self, commit: str, *, branch: str, expected: str | None, hold: int) -> Answer:
+    def push(self, commit: str, *, branch: str, expected: str | None, hold: int) -> GitResult:
         """Push a commit to a branch if the remote's branch still is `expected` (None: is not there)."""
         ref = _HEADS + branch
         return self._git.run(
@@ -146,21 +146,21 @@ class Connection:
         """Whether the remote is a local repository that has this branch in a work tree."""
         return self.address.local is not None and branch in self.address.local.checked_out_branches(self._git)
 
-    def unreadable(self, answer: Answer, what: str) -> GitfleetError:
+    def unreadable(self, result: GitResult, what: str) -> GitfleetError:
         """Why a reading of the mirror failed: the mirror's fault (RemoteUnreachable), or a bad question (BadInput)."""
-        if answer.too_large:
+        if result.too_large:
             return BadInput(f"Reading {what} gives more than gitfleet takes in.")
-        if answer.timed_out or self._seen != self.mirror.identity():
+        if result.timed_out or self._seen != self.mirror.identity():
             return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {what}.")
-        if _DAMAGE.search(answer.errors) or not self._is_sound():
-            self.mirror.note_damage(quote_of(self.mask(answer.errors)))
-            return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_ANEW}")
+        if _DAMAGE.search(result.errors) or not self._is_intact():
+            self.mirror.note_damage(quote_of(self.mask(result.errors)))
+            return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_RECREATED}")
         return BadInput(f"{self.shown} does not have {what}.")
 
     def damaged(self, what: str) -> GitfleetError:
         """Note that an object of the mirror is not what its id says."""
         self.mirror.note_damage(what)
-        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_ANEW}")
+        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_RECREATED}")
 
     def housekeep(self) -> None:
         """Roll small packs and loose objects up into one pack when there are many; nothing is ever dropped."""
@@ -169,16 +169,16 @@ class Connection:
         with self.mirror.hold() as hold:
             self.mirror.clear_leftovers()
             # Geometric: the cost follows what came in since the last time, not the size of the repository.
-            words = ("-c", "repack.writeBitmaps=false", "repack", "--geometric=2", "-d", "-l", "-q")
-            answer = self._git.run(*words, seconds=5 * LOCAL_SECONDS, hold=hold)
-        if not answer.well:
-            _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(answer.errors))})
+            arguments = ("-c", "repack.writeBitmaps=false", "repack", "--geometric=2", "-d", "-l", "-q")
+            result = self._git.run(*arguments, seconds=5 * LOCAL_SECONDS, hold=hold)
+        if not result.ok:
+            _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(result.errors))})
 
-    def speak_the_format_of(self, answer: Answer) -> bool:
+    def adopt_object_format_of(self, result: GitResult) -> bool:
         """Make an empty mirror of the other hash when the remote answered that it has it; whether that was so."""
-        return bool(_OTHER_FORMAT.search(answer.errors)) and self._mend(answer)
+        return bool(_OTHER_FORMAT.search(result.errors)) and self._repair(result)
 
-    def _ask_heads(self) -> Answer:
+    def _list_heads(self) -> GitResult:
         if not self.mirror.is_there():
             with self.mirror.hold():
                 pass
@@ -187,7 +187,7 @@ class Connection:
             seconds=self._settings.bounds.network_seconds,
         )  # fmt: skip
 
-    def _fetch(self, refspec: str, *, hold: int) -> Answer:
+    def _fetch(self, refspec: str, *, hold: int) -> GitResult:
         return self._git.run(
             *_FETCH, *self._service("upload-pack"), "--", self.address.url, refspec,
             seconds=self._settings.bounds.network_seconds,
@@ -195,14 +195,14 @@ class Connection:
             hold=hold,
         )  # fmt: skip
 
-    def _fetch_fault(self, answer: Answer) -> GitfleetError:
+    def _fetch_error(self, result: GitResult) -> GitfleetError:
         limit_bytes = self._settings.bounds.largest_fetch_bytes
         # git does not say that the system stopped it at the limit; the file that it was writing does.
         if self.mirror.largest_unfinished_bytes() >= limit_bytes:
             self._clear()
             limit = f"{limit_bytes >> 20} MiB"
             return BadInput(f"Fetching {self.shown} brings more than {limit}.", hint="Use a repository of its own.")
-        return fault_of(answer, self.shown, self.mask, doing="Fetching")
+        return error_of(result, self.shown, self.mask, doing="Fetching")
 
     def _clear(self) -> None:
         with self.mirror.hold():
@@ -211,25 +211,25 @@ class Connection:
     def _service(self, name: str) -> list[str]:
         return [f"--{name}={self.address.local.service(name)}"] if self.address.local else []
 
-    def _mend(self, answer: Answer) -> bool:
+    def _repair(self, result: GitResult) -> bool:
         """Repair the mirror if a failure was its own fault; whether to try again."""
-        if is_about_the_remote(answer):
+        if is_about_the_remote(result):
             return False
         with self.mirror.hold() as hold:
-            if _OTHER_FORMAT.search(answer.errors):
+            if _OTHER_FORMAT.search(result.errors):
                 other = "sha1" if self._object_format(hold) == "sha256" else "sha256"
-                self.mirror.make_anew(object_format=other)
-            elif _STALE_LOCK.search(answer.errors):
+                self.mirror.recreate(object_format=other)
+            elif _STALE_LOCK.search(result.errors):
                 self.mirror.clear_leftovers()
-            elif not self._is_sound():
+            elif not self._is_intact():
                 _log.warning("git mirror is broken and made anew", extra={"mirror": str(self.mirror.folder)})
-                self.mirror.make_anew()
+                self.mirror.recreate()
             else:
                 return False
         return True
 
-    def _is_sound(self) -> bool:
-        return self._git.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress").well
+    def _is_intact(self) -> bool:
+        return self._git.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress").ok
 
     def _object_format(self, hold: int) -> str:
         return self._git.run("rev-parse", "--show-object-format", hold=hold).output.decode().strip() or "sha1"

@@ -49,8 +49,8 @@ class LocalRepository:
         return shlex.join(["git", *options, name])
 
     def _is_bare(self, git: GitRunner) -> bool:
-        answer = git.run("config", "--file", str(self.git_dir / "config"), "--type=bool", "--get", "core.bare")
-        return answer.output.strip() == b"true" if answer.well else self.git_dir.name != ".git"
+        result = git.run("config", "--file", str(self.git_dir / "config"), "--type=bool", "--get", "core.bare")
+        return result.output.strip() == b"true" if result.ok else self.git_dir.name != ".git"
 
 
 def find_local_repository(path: Path) -> LocalRepository:
@@ -99,8 +99,8 @@ def _check_owner(git_dir: Path, *, shown: Path) -> bool:
     place = shown.expanduser().absolute()
     # Only the user's and the system's settings count, so git runs where no repository can put in a word.
     git = GitRunner(Path("/"), git_environment(None, use_git_config=True))
-    answer = git.run("config", "--null", "--get-all", "safe.directory")
-    trusted = {value.rstrip("/") for value in answer.output.decode(errors="surrogateescape").split("\0")}
+    result = git.run("config", "--null", "--get-all", "safe.directory")
+    trusted = {value.rstrip("/") for value in result.output.decode(errors="surrogateescape").split("\0")}
     if not trusted & {"*", str(git_dir), str(git_dir.parent), str(place)}:
         raise BadInput(
             f"The git repository at {shown} belongs to another user and is not trusted.",

@@ -99,14 +99,14 @@ class Mirror:
         """Whether somebody asked for a new mirror."""
         return (self.folder / "damaged").exists()
 
-    def make_anew(self, *, object_format: str = "sha1") -> None:
+    def recreate(self, *, object_format: str = "sha1") -> None:
         """Throw the repository away and put an empty one there; only under `hold`."""
         fresh = self.folder / "fresh.git"
         shutil.rmtree(fresh, ignore_errors=True)
         git = GitRunner(self.folder, git_environment(str(fresh)))
         # An empty template: no sample hooks, no description, nothing that a system's administrator put there.
-        answer = git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(fresh))
-        if not answer.well:
+        result = git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(fresh))
+        if not result.ok:
             raise MissingPart(
                 f"git could not make a mirror in {self.folder}.", hint="Is the folder writable, is it full?"
             )
@@ -152,7 +152,7 @@ class Mirror:
 
     def _ensure(self) -> None:
         if not self.is_there():
-            self.make_anew()
+            self.recreate()
         if not self._cleared:
             self.clear_leftovers()
 

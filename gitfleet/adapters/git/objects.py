@@ -24,9 +24,9 @@ def parse_tree(output: bytes) -> dict[str, TreeEntry]:
 
 def parse_changes(output: bytes) -> dict[str, TreeEntry | None]:
     """Entries of `diff-tree -r -z --raw --no-renames` by path, in path order; None where the path is gone."""
-    words = output.decode(errors="surrogateescape").split("\0")
+    arguments = output.decode(errors="surrogateescape").split("\0")
     changes: dict[str, TreeEntry | None] = {}
-    for head, path in zip(words[0::2], words[1::2], strict=False):
+    for head, path in zip(arguments[0::2], arguments[1::2], strict=False):
         _, mode, _, oid, _ = head.split(" ")
         changes[path] = None if mode == _NO_MODE else TreeEntry(mode, oid)
     return changes
@@ -36,8 +36,8 @@ def parse_sizes(output: bytes) -> dict[str, tuple[str, int] | None]:
     """Type and size in bytes by object id from `cat-file --batch-check`; None for an object that is not there."""
     sizes: dict[str, tuple[str, int] | None] = {}
     for line in output.decode("ascii", errors="replace").splitlines():
-        words = line.split(" ")
-        sizes[words[0]] = (words[1], int(words[2])) if len(words) == 3 else None
+        arguments = line.split(" ")
+        sizes[arguments[0]] = (arguments[1], int(arguments[2])) if len(arguments) == 3 else None
     return sizes
 
 

@@ -97,12 +97,12 @@ class GitReader:
         found: dict[str, bytes] = {}
         for batch in _batches(sizes):
             expected = sum(sizes[oid] + _HEADER_BYTES for oid in batch)
-            answer = self._connection.local(
+            result = self._connection.local(
                 "cat-file", "--batch", "--buffer", stdin=_lines(batch), output_bytes=expected
             )
-            if not answer.well:
-                raise self._connection.unreadable(answer, f"the blob {batch[0]} or one after it")
-            for oid, kind, data in objects.parse_contents(answer.output):
+            if not result.ok:
+                raise self._connection.unreadable(result, f"the blob {batch[0]} or one after it")
+            for oid, kind, data in objects.parse_contents(result.output):
                 if kind != "blob" or not objects.is_blob(oid, data):
                     raise self._connection.damaged(f"the object {oid} is not what its id says")
                 found[oid] = data
@@ -110,24 +110,24 @@ class GitReader:
 
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """Paths that differ between two commits: the new entry (without its size), or None where the path is gone."""
-        answer = self._connection.local(
+        result = self._connection.local(
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv",
             "--ignore-submodules=none", names.check_object_id(old), names.check_object_id(new), "--",
         )  # fmt: skip
-        if not answer.well:
-            raise self._connection.unreadable(answer, f"the commits {old} and {new}")
-        return objects.parse_changes(answer.output)
+        if not result.ok:
+            raise self._connection.unreadable(result, f"the commits {old} and {new}")
+        return objects.parse_changes(result.output)
 
     def commit_message(self, commit: str) -> str:
         """The whole message of a commit; BadInput for an unknown commit."""
-        answer = self._connection.local("cat-file", "commit", names.check_object_id(commit))
-        if not answer.well:
-            raise self._connection.unreadable(answer, f"the commit {commit}")
-        return answer.output.partition(b"\n\n")[2].decode(errors="replace")
+        result = self._connection.local("cat-file", "commit", names.check_object_id(commit))
+        if not result.ok:
+            raise self._connection.unreadable(result, f"the commit {commit}")
+        return result.output.partition(b"\n\n")[2].decode(errors="replace")
 
     def _commit_of(self, ref: str) -> str | None:
-        answer = self._connection.local("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-        return answer.output.decode().strip() if answer.well else None
+        result = self._connection.local("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        return result.output.decode().strip() if result.ok else None
 
     def _tree(self, commit: str) -> Mapping[str, TreeEntry]:
         if commit in self._trees:
@@ -142,18 +142,18 @@ class GitReader:
         return self._trees[commit]
 
     def _listed(self, commit: str, *parts: str) -> dict[str, TreeEntry]:
-        answer = self._connection.local("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *parts)
-        if not answer.well:
-            raise self._connection.unreadable(answer, f"the commit {commit}")
-        return objects.parse_tree(answer.output)
+        result = self._connection.local("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *parts)
+        if not result.ok:
+            raise self._connection.unreadable(result, f"the commit {commit}")
+        return objects.parse_tree(result.output)
 
     def _bring_forward(self, commit: str) -> dict[str, TreeEntry] | None:
         """The listing made from that of a recent ancestor: its cost follows the change and not the tree."""
         if not any(len(tree) >= _WORTH_BRINGING_FORWARD for tree in self._trees.values()):
             return None
-        answer = self._connection.local("rev-list", "--first-parent", f"--max-count={_ANCESTORS_TRIED}", commit, "--")
-        near = next((oid for oid in answer.output.decode().split() if oid in self._trees), None)
-        if not answer.well or near is None:
+        result = self._connection.local("rev-list", "--first-parent", f"--max-count={_ANCESTORS_TRIED}", commit, "--")
+        near = next((oid for oid in result.output.decode().split() if oid in self._trees), None)
+        if not result.ok or near is None:
             return None
         changes = dict(self.changed_paths(near, commit))
         blobs = {entry.oid for entry in changes.values() if entry and entry.mode != "160000"}
@@ -164,13 +164,13 @@ class GitReader:
         return objects.with_changes(self._trees[near], sized)
 
     def _sizes(self, oids: list[str]) -> Mapping[str, int]:
-        answer = self._connection.local("cat-file", "--batch-check", "--buffer", stdin=_lines(oids))
-        if not answer.well:
-            raise self._connection.unreadable(answer, "the blobs that were asked for")
+        result = self._connection.local("cat-file", "--batch-check", "--buffer", stdin=_lines(oids))
+        if not result.ok:
+            raise self._connection.unreadable(result, "the blobs that were asked for")
         sizes = {}
-        for oid, found in objects.parse_sizes(answer.output).items():
+        for oid, found in objects.parse_sizes(result.output).items():
             if found is None:
-                raise self._connection.unreadable(answer, f"the blob {oid}")
+                raise self._connection.unreadable(result, f"the blob {oid}")
             if found[0] != "blob":
                 raise BadInput(f"The object {oid} is a {found[0]} and not a blob.")
             sizes[oid] = found[1]

@@ -10,7 +10,7 @@ from gitfleet.adapters.git import imports
 from gitfleet.adapters.git.connection import Bounds, Connection, ConnectionSettings
 from gitfleet.adapters.git.credentials import GitCredentials
 from gitfleet.adapters.git.mirror import BRANCHES, PENDING
-from gitfleet.adapters.git.pushes import checked_out, judge_push
+from gitfleet.adapters.git.pushes import checked_out, classify_push
 from gitfleet.adapters.git.reader import GitReader
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.model import git_names as names
@@ -117,15 +117,15 @@ class GitRemote(GitReader):
     def _import(self, change: BranchChange, hold: int) -> tuple[str | None, str, str]:
         base = change.expected if change.base is None else change.base or None
         stream = imports.compose_import(change, ref=PENDING, base=base, committer=IDENTITY)
-        words = ("fast-import", "--quiet", "--force", "--date-format=raw")
-        answer = self._connection.local(*words, stdin=stream, hold=hold)
-        if not answer.well:
+        arguments = ("fast-import", "--quiet", "--force", "--date-format=raw")
+        result = self._connection.local(*arguments, stdin=stream, hold=hold)
+        if not result.ok:
             # Somebody else's newer commit may not be here yet, or a killed process left a lock.
             self._connection.mirror.clear_leftovers()
             self._connection.update()
-            answer = self._connection.local(*words, stdin=stream, hold=hold)
-        if answer.well:
-            return imports.parse_import(answer.output)
+            result = self._connection.local(*arguments, stdin=stream, hold=hold)
+        if result.ok:
+            return imports.parse_import(result.output)
         self._connection.mirror.clear_leftovers()
         if base and not self._has(base) and base != change.expected:
             raise BadInput(f"{self.shown} does not have the commit {base} from which {change.branch} shall start.")
@@ -133,10 +133,10 @@ class GitRemote(GitReader):
             raise LostRace(f"The branch {change.branch} of {self.shown} is no longer at {change.expected[:12]}.")
         missing = [path for path, entry in sorted(change.link.items()) if not self._has(entry.oid)]
         what = f"the blob that {missing[0]!r} is linked to" if missing else "what the commit is made from"
-        raise self._connection.unreadable(answer, what)
+        raise self._connection.unreadable(result, what)
 
     def _has(self, oid: str) -> bool:
-        return self._connection.local("cat-file", "-e", oid).well
+        return self._connection.local("cat-file", "-e", oid).ok
 
     def _make_and_push(self, change: BranchChange, hold: int) -> str | None:
         """The commit that the branch has now, None when there was nothing to change."""
@@ -145,14 +145,14 @@ class GitRemote(GitReader):
             before, after, commit = self._import(change, hold)
             if after == before or (before is None and after in _EMPTY_TREES):
                 return None
-            answer = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
+            result = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
             # Only an empty remote tells so late that its ids are SHA-256.
-            if first and self._connection.speak_the_format_of(answer):
+            if first and self._connection.adopt_object_format_of(result):
                 first = False
                 continue
-            fault = judge_push(answer, branch=change.branch, shown=self.shown, mask=self._connection.mask)
-            if fault is not None:
-                raise fault
+            error = classify_push(result, branch=change.branch, shown=self.shown, mask=self._connection.mask)
+            if error is not None:
+                raise error
             return commit
 
     def _unchanged(self, change: BranchChange) -> str:

@@ -34,7 +34,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GitResult:
     """What a git process said: its exit status (-9 when it was stopped), output, and errors as text."""
 
     status: int
@@ -44,7 +44,7 @@ class Answer:
     too_large: bool = False
 
     @property
-    def well(self) -> bool:
+    def ok(self) -> bool:
         """Whether git did what it was asked to."""
         return self.status == 0 and not self.timed_out and not self.too_large
 
@@ -58,13 +58,13 @@ class GitRunner:
 
     def run(
         self,
-        *words: str,
+        *arguments: str,
         stdin: Iterable[bytes] = (),
         seconds: float = LOCAL_SECONDS,
         output_bytes: int = OUTPUT_BYTES,
         file_bytes: int | None = None,
         hold: int | None = None,
-    ) -> Answer:
+    ) -> GitResult:
         """Run `git WORDS`; never raises for what git answers.
 
         `stdin` is given in pieces, which together are never held a second time.
@@ -72,7 +72,7 @@ class GitRunner:
         `file_bytes` bounds each file that the process writes, where the system can (Linux).
         A process that runs longer than `seconds` or prints more than `output_bytes` is stopped with its children.
         """
-        command: Sequence[str] = ["git", *words]
+        command: Sequence[str] = ["git", *arguments]
         if names := unsafe_variables(self._environment):
             # GitPython always starts from our whole environment; only `env` can take a variable out again.
             command = ["env", *(word for name in names for word in ("-u", name)), *command]
@@ -89,14 +89,16 @@ class GitRunner:
         if file_bytes is not None and hasattr(resource, "prlimit"):
             with suppress(OSError):
                 resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
-        return _converse(process, stdin, seconds, output_bytes)
+        return _communicate(process, stdin, seconds, output_bytes)
 
 
-def _converse(process: subprocess.Popen[bytes], stdin: Iterable[bytes], seconds: float, output_bytes: int) -> Answer:
-    late = threading.Event()
+def _communicate(
+    process: subprocess.Popen[bytes], stdin: Iterable[bytes], seconds: float, output_bytes: int
+) -> GitResult:
+    timed_out = threading.Event()
 
     def stop() -> None:
-        late.set()
+        timed_out.set()
         _kill(process)
 
     watchdog = threading.Timer(seconds, stop)
@@ -104,7 +106,7 @@ def _converse(process: subprocess.Popen[bytes], stdin: Iterable[bytes], seconds:
     watchdog.start()
     pipes = [cast("IO[bytes]", pipe) for pipe in (process.stdin, process.stdout, process.stderr)]
     try:
-        output, errors, too_large = _pump(pipes, stdin, output_bytes)
+        output, errors, too_large = _transfer(pipes, stdin, output_bytes)
         if too_large:
             _kill(process)
         status = process.wait()
@@ -117,10 +119,10 @@ def _converse(process: subprocess.Popen[bytes], stdin: Iterable[bytes], seconds:
         for pipe in pipes:
             with suppress(OSError):
                 pipe.close()
-    return Answer(status, output, errors.decode(errors="replace"), late.is_set(), too_large)
+    return GitResult(status, output, errors.decode(errors="replace"), timed_out.is_set(), too_large)
 
 
-def _pump(pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: int) -> tuple[bytes, bytes, bool]:
+def _transfer(pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: int) -> tuple[bytes, bytes, bool]:
     """Feed and drain the three pipes together, so that neither side ever waits for the other."""
     to_git, from_git, errors_of_git = pipes
     chunks = _chunks(stdin)
@@ -137,7 +139,7 @@ def _pump(pipes: Sequence[IO[bytes]], stdin: Iterable[bytes], output_bytes: int)
         while selector.get_map():
             for key, _ in selector.select():
                 if key.fileobj is to_git:
-                    rest = _feed(key.fd, rest, chunks) if rest is not None else None
+                    rest = _write_chunk(key.fd, rest, chunks) if rest is not None else None
                     if rest is None:
                         selector.unregister(to_git)
                         to_git.close()
@@ -169,7 +171,7 @@ def _chunks(pieces: Iterable[bytes]) -> Iterator[memoryview]:
         yield memoryview(b"".join(held))
 
 
-def _feed(descriptor: int, rest: memoryview, chunks: Iterator[memoryview]) -> memoryview | None:
+def _write_chunk(descriptor: int, rest: memoryview, chunks: Iterator[memoryview]) -> memoryview | None:
     """What is to be written next; None when there is nothing more."""
     try:
         return rest[os.write(descriptor, rest) :] or next(chunks, None)

@@ -12,14 +12,14 @@ from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.adapters.kube.directory import ConnectionRules, KubeDirectory
 from gitfleet.adapters.kube.properties import CoreProvider
 from gitfleet.adapters.kube.properties_collecting import Provider, chosen_providers
-from gitfleet.adapters.kube.wire import Patience
+from gitfleet.adapters.kube.wire import Timeouts
 
 __all__ = [
     "ConnectionRules",
     "CoreProvider",
     "KubeClient",
     "KubeDirectory",
-    "Patience",
     "Provider",
+    "Timeouts",
     "chosen_providers",
 ]

@@ -65,7 +65,7 @@ class KubeClient:
     def _observe(self, keys: Collection[ObjectKey], probe: bool, now: datetime) -> ClusterObservation:
         if not probe:
             found = self._observer.objects(keys)
-            return self._answer(found, now)
+            return self._observation(found, now)
         healthy, why = self._observer.probe()
         namespaces = self._observer.namespaces()
         gathered = self._collector.gather(now, self.period) if self._collector else Gathered()
@@ -81,10 +81,10 @@ class KubeClient:
             namespaces=namespaces,
             properties=gathered.properties,
             resource_usage=gathered.usage,
-            told=gathered.told,
+            reported=gathered.reported,
         )
 
-    def _answer(self, found: Found, now: datetime) -> ClusterObservation:
+    def _observation(self, found: Found, now: datetime) -> ClusterObservation:
         return ClusterObservation(
             cluster=self.cluster, reachable=True, observed=now, live=found.live, unreadable=found.unreadable
         )

@@ -18,7 +18,7 @@ from gitfleet.adapters.kube.logins import Endpoint, FileLogin, LoginSource
 from gitfleet.adapters.kube.properties_collecting import Collector, Provider
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.secrets import read_secret_key
-from gitfleet.adapters.kube.wire import Patience, Wire
+from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.ports.clock import Clock
@@ -61,7 +61,7 @@ class KubeDirectory:
         *,
         parallel: int = 8,
         providers: Callable[[], Sequence[Provider]] | None = None,
-        patience: Patience | None = None,
+        timeouts: Timeouts | None = None,
         transports: Callable[[MemberCluster], Transport] | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -69,7 +69,7 @@ class KubeDirectory:
         self._rules = Rules(allowed_exec=allowed.allowed_exec, insecure=allowed.allow_insecure)
         self._parallel = parallel
         self._providers = providers
-        self._patience = patience
+        self._timeouts = timeouts
         self._transports = transports or self._connect
         self._clock: Clock = clock or SystemClock()
         self._clients: dict[tuple[str, Connection | None], KubeClient] = {}
@@ -87,10 +87,10 @@ class KubeDirectory:
             if known is not None and not known.refused:
                 known.period = timedelta(seconds=cluster.heartbeat_period_seconds)
                 return known
-        wire = Wire(cluster.name, self._transports(cluster), patience=self._patience)
+        wire = Wire(cluster.name, self._transports(cluster), timeouts=self._timeouts)
         collector: Collector | None = None
         if self._providers is not None:
-            collector = Collector(WireView(wire), self._providers, limit=wire.patience.provider_seconds)
+            collector = Collector(WireView(wire), self._providers, limit=wire.timeouts.provider_seconds)
         client = KubeClient(cluster.name, wire, parallel=self._parallel, collector=collector, clock=self._clock)
         client.period = timedelta(seconds=cluster.heartbeat_period_seconds)
         with self._lock:
@@ -116,7 +116,7 @@ class KubeDirectory:
     def _over_http(self, access: tuple[Endpoint, LoginSource]) -> Transport:
         from gitfleet.adapters.kube.http_transport import HttpTransport  # slow to import, and simulations need it not
 
-        return HttpTransport(*access, parallel=self._parallel, patience=self._patience)
+        return HttpTransport(*access, parallel=self._parallel, timeouts=self._timeouts)
 
     def _access(self, name: str, connection: Connection) -> tuple[Endpoint, LoginSource]:
         now = self._clock.now
@@ -166,7 +166,7 @@ class KubeDirectory:
         if self._allowed.read_secret is not None:
             return self._allowed.read_secret(namespace, secret, key)
         transport = self._over_http(self._own(f"the Secret {namespace}/{secret}"))
-        wire = Wire("gitfleet's own cluster", transport, patience=self._patience)
+        wire = Wire("gitfleet's own cluster", transport, timeouts=self._timeouts)
         try:
             return read_secret_key(wire, namespace, secret, key)
         finally:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from urllib.parse import quote
 
-from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, RetryLater
@@ -63,35 +63,35 @@ class Discovery:
         with self._lock:
             known = self._known.get(prefix)
             if known is None or (refresh and key.kind not in known):
-                known = self._known[prefix] = self._ask(prefix)
+                known = self._known[prefix] = self._request(prefix)
             found = known.get(key.kind)
             if found is not None:
                 return found
-            return Absence.OTHER_VERSION if key.group and self._elsewhere(key, prefix) else Absence.NO_KIND
+            return Absence.OTHER_VERSION if key.group and self._in_other_version(key, prefix) else Absence.NO_KIND
 
-    def _elsewhere(self, key: ObjectKey, prefix: str) -> bool:
-        answer = self._wire.send("GET", f"/apis/{key.group}")
-        if answer.status == 404:
+    def _in_other_version(self, key: ObjectKey, prefix: str) -> bool:
+        response = self._wire.send("GET", f"/apis/{key.group}")
+        if response.status == 404:
             return False
-        if not answer.ok:
-            raise DiscoveryRefused(refusal_of(answer, f"the kinds of {key.group}").message)
-        for version in answer.json().get("versions") or ():
+        if not response.ok:
+            raise DiscoveryRefused(refusal_of(response, f"the kinds of {key.group}").message)
+        for version in response.json().get("versions") or ():
             other = f"/apis/{version.get('groupVersion')}"
             if other == prefix:
                 continue
             if other not in self._known:
-                self._known[other] = self._ask(other)
+                self._known[other] = self._request(other)
             if key.kind in self._known[other]:
                 return True
         return False
 
-    def _ask(self, prefix: str) -> Mapping[str, Resource]:
-        answer = self._wire.send("GET", prefix)
-        if answer.status == 404:
+    def _request(self, prefix: str) -> Mapping[str, Resource]:
+        response = self._wire.send("GET", prefix)
+        if response.status == 404:
             return {}
-        if not answer.ok:
-            raise DiscoveryRefused(refusal_of(answer, f"the kinds of {prefix}").message)
-        resources = answer.json().get("resources") or ()
+        if not response.ok:
+            raise DiscoveryRefused(refusal_of(response, f"the kinds of {prefix}").message)
+        resources = response.json().get("resources") or ()
         return {
             str(entry["kind"]): Resource(prefix, str(entry["name"]), bool(entry.get("namespaced")))
             for entry in reversed(resources)

@@ -14,7 +14,7 @@ import urllib3
 from kubernetes.client import ApiClient, Configuration
 
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
-from gitfleet.adapters.kube.wire import MIB, Patience
+from gitfleet.adapters.kube.wire import MIB, Timeouts
 from gitfleet.errors import NoResponse
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.masking import masked
@@ -25,12 +25,12 @@ class HttpTransport:
     """Transport over HTTP. A login that the server refuses is renewed once for each request."""
 
     def __init__(
-        self, endpoint: Endpoint, login: LoginSource, *, parallel: int = 8, patience: Patience | None = None
+        self, endpoint: Endpoint, login: LoginSource, *, parallel: int = 8, timeouts: Timeouts | None = None
     ) -> None:
         self._endpoint = endpoint
         self._source = login
         self._parallel = parallel
-        self._patience = patience or Patience()
+        self._timeouts = timeouts or Timeouts()
         self._lock = threading.Lock()
         self._login: Login | None = None
         self._client: ApiClient | None = None
@@ -57,7 +57,7 @@ class HttpTransport:
 
     def _once(self, client: ApiClient, login: Login, request: Request) -> Response:
         query = f"?{urlencode(request.query)}" if request.query else ""
-        patience = self._patience
+        timeouts = self._timeouts
         try:
             response = client.rest_client.pool_manager.request(
                 request.method,
@@ -67,7 +67,7 @@ class HttpTransport:
                 preload_content=False,
                 retries=False,
                 redirect=False,  # a redirect would carry the credentials to somebody else
-                timeout=urllib3.Timeout(connect=patience.connect_seconds, read=patience.read_seconds),
+                timeout=urllib3.Timeout(connect=timeouts.connect_seconds, read=timeouts.read_seconds),
             )
             try:
                 content = response.read(request.limit + 1, decode_content=True)
@@ -106,9 +106,9 @@ class HttpTransport:
             case urllib3.exceptions.NewConnectionError():
                 return "connection refused" if "refused" in str(cause) else "no connection"
             case urllib3.exceptions.ConnectTimeoutError():
-                return f"no connection within {self._patience.connect_seconds:g} s"
+                return f"no connection within {self._timeouts.connect_seconds:g} s"
             case urllib3.exceptions.ReadTimeoutError():
-                return f"no answer within {self._patience.read_seconds:g} s"
+                return f"no answer within {self._timeouts.read_seconds:g} s"
             case urllib3.exceptions.SSLError() | ssl.SSLError():
                 return masked(f"its TLS certificate or ours was not accepted: {_tls_reason(cause)}")
             case urllib3.exceptions.ProtocolError():

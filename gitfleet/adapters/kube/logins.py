@@ -18,7 +18,7 @@ from gitfleet.formats.masking import masked
 from gitfleet.formats.times import read_time
 
 _RENEW_BEFORE: Final = timedelta(seconds=60)
-_LARGEST_ANSWER: Final = 1024 * 1024
+_LARGEST_OUTPUT: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class ExecLogin:
     def current(self) -> Login:
         """The plug-in's login, asked anew shortly before it expires; MissingPart or Forbidden when it gives none."""
         if self._login is None or (self._expires is not None and self.now() >= self._expires - _RENEW_BEFORE):
-            self._login = self._ask()
+            self._login = self._run_plugin()
         return self._login
 
     def renew(self) -> bool:
@@ -120,7 +120,7 @@ class ExecLogin:
         self._login = None
         return True
 
-    def _ask(self) -> Login:
+    def _run_plugin(self) -> Login:
         spec: dict[str, Any] = {"interactive": False}
         if self.cluster_info is not None:
             spec["cluster"] = self.cluster_info
@@ -142,9 +142,9 @@ class ExecLogin:
             hint = "install it, or put it on the PATH of this process"
             raise MissingPart(f"the credential plug-in {name} cannot be run: {error.strerror}", hint=hint) from error
         if done.returncode != 0:
-            told = masked(done.stderr[-2048:].decode(errors="replace"))
-            raise Forbidden(f"the credential plug-in {name} failed with exit code {done.returncode}: {told}")
-        return self._read(done.stdout[:_LARGEST_ANSWER], name)
+            stderr_text = masked(done.stderr[-2048:].decode(errors="replace"))
+            raise Forbidden(f"the credential plug-in {name} failed with exit code {done.returncode}: {stderr_text}")
+        return self._read(done.stdout[:_LARGEST_OUTPUT], name)
 
     def _read(self, output: bytes, name: str) -> Login:
         try:

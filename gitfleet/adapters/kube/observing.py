@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
-from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import JSON, MIB, Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, ClusterUnreachable
@@ -45,21 +45,23 @@ class Observer:
     def probe(self) -> tuple[bool, str]:
         """(whether the server says that it is ready, why not). ClusterUnreachable when it does not answer at all, or
         refuses the credentials."""
-        answer = self._wire.send("GET", "/readyz", headers={"Accept": "*/*"})
-        if answer.status in (403, 404):
+        response = self._wire.send("GET", "/readyz", headers={"Accept": "*/*"})
+        if response.status in (403, 404):
             # Not everybody may ask for its health; everybody who may log in may ask for its version.
-            answer = self._wire.send("GET", "/version")
-        if answer.status == 401:
+            response = self._wire.send("GET", "/version")
+        if response.status == 401:
             raise ClusterUnreachable(f"the API server of {self._wire.name} refused the credentials")
-        return answer.ok, "" if answer.ok else masked(f"the API server says that it is not ready: {answer.text()}")
+        return response.ok, "" if response.ok else masked(
+            f"the API server says that it is not ready: {response.text()}"
+        )
 
     def namespaces(self) -> dict[str, str] | None:
         """The names of all namespaces; None when they may not be listed."""
         found: dict[str, str] = {}
-        for answer in self._pages("/api/v1/namespaces", accept=_NAMES_ONLY):
-            if not answer.ok:
+        for response in self._pages("/api/v1/namespaces", accept=_NAMES_ONLY):
+            if not response.ok:
                 return None
-            for item in answer.json().get("items") or ():
+            for item in response.json().get("items") or ():
                 found[str(item["metadata"]["name"])] = ""
         return found
 
@@ -67,9 +69,9 @@ class Observer:
         """The live objects of the keys. ClusterUnreachable when the server does not answer."""
         found = Found()
         tasks: list[tuple[Resource, list[ObjectKey]]] = []
-        asked: set[tuple[str, str]] = set()
+        discovered: set[tuple[str, str]] = set()
         for kind, wanted in _by_kind(_sound(keys, found)).items():
-            place = self._place(wanted[0], (kind[0], kind[1]), asked, found, wanted)
+            place = self._place(wanted[0], (kind[0], kind[1]), discovered, found, wanted)
             if place is None:
                 continue
             for group in _by_namespace(wanted, place):
@@ -81,27 +83,27 @@ class Observer:
 
     def get(self, resource: Resource, key: ObjectKey) -> tuple[LiveObject | None, str]:
         """One object: (None, "") is NotFound, a sentence means that it could not be read."""
-        answer = self._wire.send("GET", resource.path(key.namespace, key.name))
-        if answer.status == 404:
+        response = self._wire.send("GET", resource.path(key.namespace, key.name))
+        if response.status == 404:
             return None, ""
-        if not answer.ok:
-            return None, refusal_of(answer, str(key)).message
-        return LiveObject(key, answer.json()), ""
+        if not response.ok:
+            return None, refusal_of(response, str(key)).message
+        return LiveObject(key, response.json()), ""
 
     def _place(
         self,
         key: ObjectKey,
         group_version: tuple[str, str],
-        asked: set[tuple[str, str]],
+        discovered: set[tuple[str, str]],
         found: Found,
         wanted: Iterable[ObjectKey],
     ) -> Resource | None:
         try:
-            place = self._discovery.find(key, refresh=group_version not in asked)
+            place = self._discovery.find(key, refresh=group_version not in discovered)
         except DiscoveryRefused as error:
             found.unreadable.update(dict.fromkeys(wanted, str(error)))
             return None
-        asked.add(group_version)
+        discovered.add(group_version)
         if isinstance(place, Resource):
             return place
         if place is Absence.OTHER_VERSION:
@@ -130,10 +132,10 @@ class Observer:
         missing = {key.name: key for key in wanted}
         first = wanted[0]
         complete = False
-        for answer in self._pages(resource.path(first.namespace)):
-            if not answer.ok:
+        for response in self._pages(resource.path(first.namespace)):
+            if not response.ok:
                 break
-            page = answer.json()
+            page = response.json()
             for item in page.get("items") or ():
                 key = missing.pop(str(item["metadata"]["name"]), None)
                 if key is not None:
@@ -156,11 +158,11 @@ class Observer:
     def _pages(self, path: str, *, accept: str = JSON) -> Iterator[Response]:
         query: dict[str, str] = {"limit": str(_PAGE)}
         for _ in range(_MOST_PAGES):
-            answer = self._wire.send("GET", path, query, headers={"Accept": accept}, limit=_LARGEST_PAGE)
-            yield answer
-            if not answer.ok:
+            response = self._wire.send("GET", path, query, headers={"Accept": accept}, limit=_LARGEST_PAGE)
+            yield response
+            if not response.ok:
                 return
-            token = (answer.json().get("metadata") or {}).get("continue")
+            token = (response.json().get("metadata") or {}).get("continue")
             if not token:
                 return
             query["continue"] = str(token)

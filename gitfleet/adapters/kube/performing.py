@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
-from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.observing import Observer, run_parallel
+from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
@@ -94,11 +94,13 @@ class Performer:
             "fieldValidation": "Strict",
         }
         path = resource.path(operation.key.namespace, operation.key.name)
-        answer = self._wire.send("PATCH", path, query, body=_body_of(operation), headers={"Content-Type": APPLY_PATCH})
-        if answer.ok:
-            live = LiveObject(operation.key, answer.json())
+        response = self._wire.send(
+            "PATCH", path, query, body=_body_of(operation), headers={"Content-Type": APPLY_PATCH}
+        )
+        if response.ok:
+            live = LiveObject(operation.key, response.json())
             return Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live)
-        refusal = refusal_of(answer, str(operation.key), secrets_in(operation.manifest.body))
+        refusal = refusal_of(response, str(operation.key), secrets_in(operation.manifest.body))
         return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
 
     def _delete(self, operation: Delete) -> Outcome:
@@ -117,15 +119,15 @@ class Performer:
             "preconditions": {"uid": operation.uid},
         }
         path = resource.path(operation.key.namespace, operation.key.name)
-        answer = self._wire.send("DELETE", path, body=options)
-        if answer.status == 404:
+        response = self._wire.send("DELETE", path, body=options)
+        if response.status == 404:
             return Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=f"{operation.key} is gone")
-        if not answer.ok:
-            refusal = refusal_of(answer, str(operation.key))
+        if not response.ok:
+            refusal = refusal_of(response, str(operation.key))
             return Outcome(
                 operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry
             )
-        body = answer.json()
+        body = response.json()
         if body.get("kind") == "Status":
             return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETED)
         # The object itself comes back while finalizers hold it: it is gone only when an observation does not find it.
@@ -160,7 +162,7 @@ class Performer:
 
     def _definition_missing(self, need: ObjectKey) -> str | None:
         resource = Resource(f"/apis/{need.group}/{need.version}", "customresourcedefinitions", False)
-        for left in reversed(range(self._wire.patience.definition_tries)):
+        for left in reversed(range(self._wire.timeouts.definition_tries)):
             live, why = self._observer.get(resource, need)
             if why:
                 return None

@@ -49,10 +49,10 @@ class CoreProvider(PropertyProvider):
         if not self._counts_pods:
             return Collected(properties=properties, usage=usage)
         try:
-            asked = _requests(cluster.items("/api/v1/pods", _RUNNING))
+            requested = _requests(cluster.items("/api/v1/pods", _RUNNING))
         except Forbidden as error:
             return Collected(properties=properties, usage=usage, problem=str(error))
-        free = {name: max(amount - asked[name], Decimal(0)) for name, amount in allocatable.items()}
+        free = {name: max(amount - requested[name], Decimal(0)) for name, amount in allocatable.items()}
         usage = ResourceUsage(capacity=usage.capacity, allocatable=usage.allocatable, available=_written(free))
         return Collected(properties=properties, usage=usage)
 

@@ -40,15 +40,15 @@ class Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """What all providers of a cluster said; in `told` are the conditions."""
+    """What all providers of a cluster said; in `reported` are the conditions."""
 
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     usage: ResourceUsage | None = None
-    told: tuple[ReportedCondition, ...] = ()
+    reported: tuple[ReportedCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class _ProviderResult:
     name: str
     collected: Collected = Collected()
     started: tuple[str, str] | None = None
@@ -109,31 +109,31 @@ class Collector:
         if self._last is not None and self._last[1] == keys and now - self._last[0] < period:
             return self._last[2]
         self._running = {key: running for key, running in self._running.items() if key in keys}
-        gathered = _together([self._ask(provider) for provider in providers], now)
+        gathered = _combined([self._query(provider) for provider in providers], now)
         self._last = (now, keys, gathered)
         return gathered
 
-    def _ask(self, provider: Provider) -> _Answer:
+    def _query(self, provider: Provider) -> _ProviderResult:
         caller = self._callers[provider.name == CORE]
         name = provider.name
         if provider.key not in self._running:
-            match caller.call(lambda: self._begin(provider), self._limit):
+            match caller.call(lambda: self._start(provider), self._limit):
                 case NotReturned(reason):
-                    return _Answer(name=name, started=(reason, _LATE_START[reason]))
+                    return _ProviderResult(name=name, started=(reason, _NOT_STARTED[reason]))
                 case Raised(error):
-                    sentence = f"Failed to start the property provider: {_said(error)}"
-                    return _Answer(name=name, started=("FailedToStart", sentence))
+                    sentence = f"Failed to start the property provider: {_error_text(error)}"
+                    return _ProviderResult(name=name, started=("FailedToStart", sentence))
                 case Returned(running):
                     self._running[provider.key] = running
         match caller.call(self._running[provider.key].collect, self._limit):
             case NotReturned(reason):
-                return _Answer(name=name, failed=(reason, _LATE_COLLECTION[reason]))
+                return _ProviderResult(name=name, failed=(reason, _NOT_COLLECTED[reason]))
             case Raised(error):
-                return _Answer(name=name, failed=("FailedToCollect", _said(error)))
+                return _ProviderResult(name=name, failed=("FailedToCollect", _error_text(error)))
             case Returned(found):
                 return _checked(name, found)
 
-    def _begin(self, provider: Provider) -> PropertyProvider:
+    def _start(self, provider: Provider) -> PropertyProvider:
         running = provider.make()
         if not isinstance(running, PropertyProvider):
             raise BadInput(f"its factory made a {type(running).__name__}, which does not derive from PropertyProvider")
@@ -144,24 +144,26 @@ class Collector:
 
 
 _TOO_MANY: Final = "There are too many on-going calls to the property provider; will retry if some calls return"
-_LATE_START: Final = {"TimedOut": "The property provider does not start up in time", "TooManyCalls": _TOO_MANY}
-_LATE_COLLECTION: Final = {"TimedOut": "The property provider does not respond in time", "TooManyCalls": _TOO_MANY}
+_NOT_STARTED: Final = {"TimedOut": "The property provider does not start up in time", "TooManyCalls": _TOO_MANY}
+_NOT_COLLECTED: Final = {"TimedOut": "The property provider does not respond in time", "TooManyCalls": _TOO_MANY}
 
 
-def _checked(name: str, found: object) -> _Answer:
+def _checked(name: str, found: object) -> _ProviderResult:
     """The answer without what cannot be written down: a provider is anybody's code."""
     if not isinstance(found, Collected):
-        return _Answer(name=name, failed=("FailedToCollect", f"it gave a {type(found).__name__} and not a Collected"))
+        return _ProviderResult(
+            name=name, failed=("FailedToCollect", f"it gave a {type(found).__name__} and not a Collected")
+        )
     usage = found.usage or ResourceUsage()
     parts = [_texts(part) for part in (found.properties, usage.capacity, usage.allocatable, usage.available)]
-    told = len(found.properties) + len(usage.capacity) + len(usage.allocatable) + len(usage.available)
+    reported = len(found.properties) + len(usage.capacity) + len(usage.allocatable) + len(usage.available)
     problem = found.problem
-    if not problem and sum(map(len, parts)) < told:
+    if not problem and sum(map(len, parts)) < reported:
         problem = f"a name or a value is no text of at most {_LONGEST_VALUE} characters"
     failed = ("FailedToCollect", masked(problem)) if problem else None
     amounts = ResourceUsage(capacity=parts[1], allocatable=parts[2], available=parts[3])
     clean = replace(found, properties=parts[0], usage=None if found.usage is None else amounts)
-    return _Answer(name=name, collected=clean, failed=failed)
+    return _ProviderResult(name=name, collected=clean, failed=failed)
 
 
 def _texts(found: Mapping[str, str]) -> dict[str, str]:
@@ -172,22 +174,24 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= _LONGEST_VALUE and value.isprintable()
 
 
-def _together(observations: Sequence[_Answer], now: datetime) -> Gathered:
+def _combined(results: Sequence[_ProviderResult], now: datetime) -> Gathered:
     """All answers as one: where two tell the same property, the later provider counts."""
     properties: dict[str, PropertyValue] = {}
     usages: list[ResourceUsage] = []
     own: dict[str, ReportedCondition] = {}
-    for answer in observations:
-        found = answer.collected
+    for result in results:
+        found = result.collected
         properties.update({key: PropertyValue(value, now) for key, value in found.properties.items()})
         usages += [found.usage] if found.usage is not None else []
-        own.update({told.type: replace(told, message=masked(told.message)) for told in found.conditions})
-    told = [_verdict(STARTED, "Started", _HAS_STARTED, [(a.name, a.started) for a in observations])]
-    if any(answer.started is None for answer in observations):
-        asked = [(answer.name, answer.failed) for answer in observations if answer.started is None]
-        told.append(_verdict(SUCCEEDED, "PropertiesCollected", _HAS_RETURNED, asked))
+        own.update(
+            {reported.type: replace(reported, message=masked(reported.message)) for reported in found.conditions}
+        )
+    reported = [_verdict(STARTED, "Started", _HAS_STARTED, [(a.name, a.started) for a in results])]
+    if any(result.started is None for result in results):
+        returned = [(result.name, result.failed) for result in results if result.started is None]
+        reported.append(_verdict(SUCCEEDED, "PropertiesCollected", _HAS_RETURNED, returned))
     others = [condition for type_, condition in own.items() if type_ not in (STARTED, SUCCEEDED)]
-    return Gathered(properties=properties, usage=_added(usages, now), told=(*told, *others))
+    return Gathered(properties=properties, usage=_added(usages, now), reported=(*reported, *others))
 
 
 _HAS_STARTED: Final = "The property provider has started successfully"
@@ -195,10 +199,10 @@ _HAS_RETURNED: Final = "The property provider has returned the latest cluster pr
 
 
 def _verdict(
-    type_: str, reason: str, message: str, observations: Iterable[tuple[str, tuple[str, str] | None]]
+    type_: str, reason: str, message: str, results: Iterable[tuple[str, tuple[str, str] | None]]
 ) -> ReportedCondition:
     """True when all is well; otherwise the first failure's reason, and every failure with its provider's name."""
-    failures = [(name, fault) for name, fault in observations if fault is not None]
+    failures = [(name, fault) for name, fault in results if fault is not None]
     if not failures:
         return ReportedCondition(type_, Status.TRUE, reason, message)
     sentence = "; ".join(f"{name}: {fault[1]}" for name, fault in failures)
@@ -216,5 +220,5 @@ def _added(usages: Sequence[ResourceUsage], now: datetime) -> ResourceUsage | No
     )
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return masked(str(error) or type(error).__name__)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import MIB, Wire
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import Forbidden, RetryLater
@@ -36,26 +36,26 @@ class WireView:
 
     def get(self, path: str) -> JsonObject | None:
         """ClusterView.get."""
-        answer = self._wire.send("GET", path)
-        if answer.status == 404:
+        response = self._wire.send("GET", path)
+        if response.status == 404:
             return None
-        return self._body(answer, path)
+        return self._body(response, path)
 
     def items(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[JsonObject]:
         """ClusterView.items."""
-        asked = {**(query or {}), "limit": str(_PAGE)}
+        parameters = {**(query or {}), "limit": str(_PAGE)}
         for _ in range(_MOST_PAGES):
-            page = self._body(self._wire.send("GET", path, asked, limit=_LARGEST_PAGE), path)
+            page = self._body(self._wire.send("GET", path, parameters, limit=_LARGEST_PAGE), path)
             yield from page.get("items") or ()
             token = (page.get("metadata") or {}).get("continue")
             if not token:
                 return
-            asked["continue"] = str(token)
+            parameters["continue"] = str(token)
         raise RetryLater(f"{path} of {self.name} has more than {_PAGE * _MOST_PAGES} objects")
 
-    def _body(self, answer: Response, path: str) -> dict[str, Any]:
-        if answer.ok:
-            body: dict[str, Any] = answer.json()
+    def _body(self, response: Response, path: str) -> dict[str, Any]:
+        if response.ok:
+            body: dict[str, Any] = response.json()
             return body
-        refusal = refusal_of(answer, f"{path} of {self.name}")
-        raise (RetryLater if refusal.retry and answer.status != 404 else Forbidden)(refusal.message)
+        refusal = refusal_of(response, f"{path} of {self.name}")
+        raise (RetryLater if refusal.retry and response.status != 404 else Forbidden)(refusal.message)

@@ -6,7 +6,7 @@ import base64
 import binascii
 
 from gitfleet.adapters.kube.discovery import Resource
-from gitfleet.adapters.kube.faults import refusal_of
+from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.errors import Forbidden, MissingPart
 
@@ -14,13 +14,13 @@ from gitfleet.errors import Forbidden, MissingPart
 def read_secret_key(wire: Wire, namespace: str, name: str, key: str) -> bytes:
     """The decoded value. MissingPart when the Secret or the key is not there, Forbidden when it may not be read,
     ClusterUnreachable when the server does not answer."""
-    answer = wire.send("GET", Resource("/api/v1", "secrets", True).path(namespace, name))
+    response = wire.send("GET", Resource("/api/v1", "secrets", True).path(namespace, name))
     what = f"Secret {namespace}/{name}"
-    if answer.status == 404:
+    if response.status == 404:
         raise MissingPart(f"{what} is not there", hint="create it with a kubeconfig inside")
-    if not answer.ok:
-        raise Forbidden(refusal_of(answer, what).message, hint="allow gitfleet's service account to get it")
-    value = (answer.json().get("data") or {}).get(key)
+    if not response.ok:
+        raise Forbidden(refusal_of(response, what).message, hint="allow gitfleet's service account to get it")
+    value = (response.json().get("data") or {}).get(key)
     if value is None:
         raise MissingPart(f'{what} has no key "{key}"')
     try:

@@ -23,7 +23,7 @@ _BUSY: Final = frozenset({429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Timeouts:
     """Limits in seconds and tries. A read that timed out is not tried again here: the next reconcile is soon enough.
 
     A definition is Established within a tenth of a second as a rule; `definition_tries` is how often it is asked for,
@@ -48,13 +48,13 @@ class Wire:
         name: str,
         transport: Transport,
         *,
-        patience: Patience | None = None,
+        timeouts: Timeouts | None = None,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.name = name
         self.refused = False
         """Set when the server refused every login: whoever made this wire should look for newer credentials."""
-        self.patience = patience or Patience()
+        self.timeouts = timeouts or Timeouts()
         self._transport = transport
         self._pause = pause
 
@@ -78,21 +78,21 @@ class Wire:
             sent["Content-Type"] = JSON
         sent |= headers or {}
         request = Request(method=method, path=path, query=query or {}, headers=sent, body=body, limit=limit)
-        tries = self.patience.tries
+        tries = self.timeouts.tries
         while True:
             tries -= 1
             try:
-                answer = self._transport.request(request)
+                response = self._transport.request(request)
             except NoResponse as error:
                 if tries > 0 and error.passing:
                     self._pause(self._next_pause(tries, None))
                     continue
                 raise ClusterUnreachable(f"the API server of {self.name} did not answer: {error}") from error
-            self.refused = answer.status == 401
-            if tries > 0 and answer.status in _BUSY and not _is_verdict(answer):
-                self._pause(self._next_pause(tries, answer.headers.get("Retry-After")))
+            self.refused = response.status == 401
+            if tries > 0 and response.status in _BUSY and not _is_verdict(response):
+                self._pause(self._next_pause(tries, response.headers.get("Retry-After")))
                 continue
-            return answer
+            return response
 
     @property
     def server(self) -> str:
@@ -104,14 +104,14 @@ class Wire:
         self._transport.close()
 
     def _next_pause(self, tries_left: int, wait: str | None) -> float:
-        patience = self.patience
-        step = patience.tries - tries_left - 1
-        pause: float = patience.first_pause_seconds * 2.0**step * (0.5 + random.random())
+        timeouts = self.timeouts
+        step = timeouts.tries - tries_left - 1
+        pause: float = timeouts.first_pause_seconds * 2.0**step * (0.5 + random.random())
         if wait is not None and wait.isdigit():
             pause = max(pause, float(wait))
-        return min(pause, patience.longest_pause_seconds)
+        return min(pause, timeouts.longest_pause_seconds)
 
 
-def _is_verdict(answer: Response) -> bool:
+def _is_verdict(response: Response) -> bool:
     """Whether a 500 is a judgement on the request itself, which another try would only repeat."""
-    return answer.status == 500 and TYPED_PATCH in answer.text()
+    return response.status == 500 and TYPED_PATCH in response.text()

@@ -63,9 +63,9 @@ def test_a_branch_may_become_a_folder_of_branches_and_back(hub: Hub) -> None:
 def test_what_fetch_gives_belongs_to_the_caller(hub: Hub) -> None:
     hub.seed(FILES)
     first = dict(hub.repo.fetch())
-    answer = hub.repo.fetch()
-    assert isinstance(answer, dict)
-    answer.clear()
+    result = hub.repo.fetch()
+    assert isinstance(result, dict)
+    result.clear()
     assert hub.repo.fetch() == first
 
 

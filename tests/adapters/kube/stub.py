@@ -27,7 +27,7 @@ def serving() -> Iterator[Stub]:
     stub = Stub()
 
     class Handler(BaseHTTPRequestHandler):
-        def answer(self) -> None:
+        def result(self) -> None:
             stub.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode())
             stub.seen.append((self.command, self.path, self.headers.get("Authorization", "")))
             status, body, headers = stub.replies.pop(0) if len(stub.replies) > 1 else stub.replies[0]
@@ -37,7 +37,7 @@ def serving() -> Iterator[Stub]:
             self.end_headers()
             self.wfile.write(body.encode())
 
-        do_GET = do_PATCH = do_DELETE = answer  # noqa: N815
+        do_GET = do_PATCH = do_DELETE = result  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass

@@ -221,8 +221,8 @@ def test_plugins_run_only_when_allowed_by_name_or_path(tmp_path: Path, monkeypat
 
 def test_a_plugin_is_asked_again_when_its_login_expires(tmp_path: Path) -> None:
     counter = tmp_path / "count"
-    answer = credential(token="t$N", expirationTimestamp=(T0 + timedelta(minutes=10)).isoformat())
-    script = f'echo x >> "$COUNTER"; N=$(wc -l < "$COUNTER" | tr -d " "); cat <<EOF\n{answer}\nEOF'
+    result = credential(token="t$N", expirationTimestamp=(T0 + timedelta(minutes=10)).isoformat())
+    script = f'echo x >> "$COUNTER"; N=$(wc -l < "$COUNTER" | tr -d " "); cat <<EOF\n{result}\nEOF'
     path = plugin(tmp_path, script)
     body = asks(path, env=[{"name": "COUNTER", "value": str(counter)}])
     found = parse_kubeconfig(json.dumps(body).encode(), "k", tmp_path)
@@ -257,5 +257,5 @@ def test_a_login_that_fails_makes_a_cluster_unreachable_with_the_reason(tmp_path
     path = plugin(tmp_path, "echo no entry >&2; exit 3")
     (tmp_path / "config").write_text(json.dumps(asks(path)))
     directory = KubeDirectory(ConnectionRules(kubeconfig=tmp_path / "config", allowed_exec=(str(path),)))
-    answer = directory.client(member(context="here")).observe([])
-    assert not answer.reachable and "no entry" in answer.error
+    result = directory.client(member(context="here")).observe([])
+    assert not result.reachable and "no entry" in result.error

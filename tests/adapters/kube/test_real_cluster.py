@@ -13,7 +13,7 @@ import pytest
 from kubernetes.client import CoreV1Api
 
 from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeClient, KubeDirectory, chosen_providers
-from gitfleet.adapters.kube.wire import Patience
+from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
 from gitfleet.api.placements import PlacementKey
@@ -31,7 +31,7 @@ from tests.realparts.control_plane import ApiServer, ControlPlanes
 pytestmark = pytest.mark.real
 
 WEB = PlacementKey("", "web")
-QUICK = Patience(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
+QUICK = Timeouts(connect_seconds=2, read_seconds=5, tries=2, first_pause_seconds=0.05)
 
 
 def manifest(body: dict[str, Any]) -> Manifest:
@@ -45,7 +45,7 @@ def config_map(namespace: str, name: str = "cm", **data: str) -> Manifest:
 
 def directory(server: ApiServer, folder: Path, **more: Any) -> KubeDirectory:
     path = server.write_kubeconfig(folder / f"{server.name}.kubeconfig")
-    return KubeDirectory(ConnectionRules(kubeconfig=path), patience=QUICK, **more)
+    return KubeDirectory(ConnectionRules(kubeconfig=path), timeouts=QUICK, **more)
 
 
 def member(server: ApiServer) -> MemberCluster:
@@ -81,17 +81,17 @@ class Reconciles:
             manifests=manifests,
             apply_strategy=apply_strategy(**strategy),
         )
-        answer = self.cluster.observe({m.key for m in manifests} | set(self.inventory))
-        assert answer.reachable, answer.error
+        result = self.cluster.observe({m.key for m in manifests} | set(self.inventory))
+        assert result.reachable, result.error
         plan = plan_apply(
             ApplyRequest(
                 cluster=self.cluster.cluster,
                 works=() if removing else (work,),
                 removing={WEB: DeletePropagation(removing)} if removing else {},
                 inventory=self.inventory,
-                live=answer.live,
-                unreadable=answer.unreadable,
-                known_namespaces=answer.namespaces,
+                live=result.live,
+                unreadable=result.unreadable,
+                known_namespaces=result.namespaces,
             )
         )
         recorded = record_intended(self.inventory, plan)
@@ -99,7 +99,7 @@ class Reconciles:
         self.inventory = settle_inventory(recorded, self.outcomes, plan)
         return plan
 
-    def told(self) -> list[tuple[str, bool]]:
+    def reported(self) -> list[tuple[str, bool]]:
         return [(o.code, o.ok) for o in self.outcomes]
 
 
@@ -204,14 +204,14 @@ def test_a_whole_work_is_applied_kept_and_pruned(server: ApiServer, cluster: Kub
     wanted = many("whole-work")
     plan = reconciles.reconcile(*wanted)
     assert {type(o) for o in plan} == {Create}
-    assert reconciles.told() == [("Applied", True)] * len(wanted)
+    assert reconciles.reported() == [("Applied", True)] * len(wanted)
     assert {type(o) for o in reconciles.reconcile(*wanted)} == {Keep}, "what a server fills in is no drift"
     assert [o.code for o in reconciles.reconcile(*wanted) if isinstance(o, Keep)] == ["InPlace"] * len(wanted)
     fewer = wanted[:4]
     assert {k for k in kinds(reconciles.reconcile(*fewer)) if k[0] == "Delete"} == {
         ("Delete", kind) for kind in ("Deployment", "RoleBinding", "NetworkPolicy", "CronJob")
     }
-    assert {code for code, ok in reconciles.told() if ok} <= {"Deleted", "Deleting", "NotFound"}
+    assert {code for code, ok in reconciles.reported() if ok} <= {"Deleted", "Deleting", "NotFound"}
 
 
 def test_drift_is_seen_and_undone(server: ApiServer, cluster: KubeClient) -> None:
@@ -241,7 +241,7 @@ def test_takeover_and_conflicts(server: ApiServer, cluster: KubeClient) -> None:
     assert (outcome.code, outcome.ok, outcome.retry) == ("Conflict", False, False)
     assert "helm" in outcome.message and ".data.a" in outcome.message
     reconciles.reconcile(wanted)
-    assert reconciles.told() == [("Applied", True)]
+    assert reconciles.reported() == [("Applied", True)]
 
 
 def test_prune_spares_an_object_that_somebody_made_anew(server: ApiServer, cluster: KubeClient) -> None:
@@ -267,8 +267,8 @@ def test_an_update_never_makes_or_changes_another_object(server: ApiServer, clus
     namespace = server.make_namespace()
     reconciles, wanted = Reconciles(cluster), config_map(namespace, a="1")
     reconciles.reconcile(wanted)
-    answer = cluster.observe([wanted.key])
-    live = answer.live[wanted.key]
+    result = cluster.observe([wanted.key])
+    live = result.live[wanted.key]
     assert live is not None
     with server.client() as client:
         CoreV1Api(client).delete_namespaced_config_map("cm", namespace)
@@ -336,7 +336,7 @@ def test_a_definition_its_objects_and_their_namespace_in_one_work(server: ApiSer
     )
     wanted = (widget, manifest(CRD), namespace)
     reconciles.reconcile(*wanted)
-    assert reconciles.told() == [("Applied", True)] * 3, [o.message for o in reconciles.outcomes]
+    assert reconciles.reported() == [("Applied", True)] * 3, [o.message for o in reconciles.outcomes]
     assert {type(o) for o in reconciles.reconcile(*wanted)} == {Keep}
     live = cluster.observe([widget.key]).live[widget.key]
     assert live is not None and live.body["spec"] == {"size": 1, "parts": [{"id": "a", "color": "red"}]}
@@ -391,10 +391,10 @@ def test_looks_list_when_many_and_page_when_long(server: ApiServer, cluster: Kub
     wanted = [config_map(namespace, name=f"cm-{n:03}", n=str(n)) for n in range(40)]
     cluster.perform([Create(cluster="east", placement=WEB, manifest=m, wave=1, reason="x") for m in wanted])
     absent = config_map(namespace, name="absent")
-    answer = cluster.observe([absent.key, *(m.key for m in wanted)])
-    assert answer.healthy and namespace in (answer.namespaces or {})
-    assert answer.live[absent.key] is None and len(answer.live) == 41
-    one = answer.live[wanted[3].key]
+    result = cluster.observe([absent.key, *(m.key for m in wanted)])
+    assert result.healthy and namespace in (result.namespaces or {})
+    assert result.live[absent.key] is None and len(result.live) == 41
+    one = result.live[wanted[3].key]
     assert one is not None and (one.body["kind"], one.body["data"]) == ("ConfigMap", {"n": "3"})
     few = cluster.observe([wanted[3].key, absent.key], probe=False)
     assert few.live == {wanted[3].key: one, absent.key: None}
@@ -403,21 +403,21 @@ def test_looks_list_when_many_and_page_when_long(server: ApiServer, cluster: Kub
 def test_unserved_versions_are_not_mistaken_for_absent_objects(cluster: KubeClient) -> None:
     old = ObjectKey("policy", "v1beta1", "PodDisruptionBudget", "default", "x")
     never = ObjectKey("policy", "v1", "PodSecurityPolicy", "", "x")
-    answer = cluster.observe([old, never])
-    assert answer.live == {never: None}
-    assert "other versions" in answer.unreadable[old]
+    result = cluster.observe([old, never])
+    assert result.live == {never: None}
+    assert "other versions" in result.unreadable[old]
 
 
 def test_permissions(control_planes: ControlPlanes, tmp_path: Path) -> None:
     server = control_planes.start("locked", authorization="RBAC", users=("jo",))
     path = server.write_kubeconfig(tmp_path / "jo", user="jo")
-    found = KubeDirectory(ConnectionRules(kubeconfig=path), patience=QUICK)
+    found = KubeDirectory(ConnectionRules(kubeconfig=path), timeouts=QUICK)
     client = found.client(member(server))
     wanted = config_map("default")
-    answer = client.observe([wanted.key, *(replace(wanted.key, name=f"n{n}") for n in range(10))])
-    assert answer.reachable and answer.healthy and answer.namespaces is None
-    assert len(answer.unreadable) == 11 and not answer.live
-    assert "cannot get resource" in answer.unreadable[wanted.key]
+    result = client.observe([wanted.key, *(replace(wanted.key, name=f"n{n}") for n in range(10))])
+    assert result.reachable and result.healthy and result.namespaces is None
+    assert len(result.unreadable) == 11 and not result.live
+    assert "cannot get resource" in result.unreadable[wanted.key]
     (outcome,) = client.perform([Create(cluster="locked", placement=WEB, manifest=wanted, wave=1, reason="x")])
     assert (outcome.code, outcome.retry) == ("Forbidden", False)
     found.close()
@@ -427,15 +427,15 @@ def test_wrong_credentials_and_what_replaces_them(server: ApiServer, tmp_path: P
     path = server.write_kubeconfig(tmp_path / "kubeconfig")
     right = path.read_text()
     path.write_text(right.replace(server.token, "wrong"))
-    found = KubeDirectory(ConnectionRules(kubeconfig=path), patience=QUICK)
-    answer = found.client(member(server)).observe([])
-    assert (answer.reachable, answer.error) == (False, "the API server of east refused the credentials")
+    found = KubeDirectory(ConnectionRules(kubeconfig=path), timeouts=QUICK)
+    result = found.client(member(server)).observe([])
+    assert (result.reachable, result.error) == (False, "the API server of east refused the credentials")
     path.write_text(right)
     assert found.client(member(server)).observe([]).reachable
     assert found.client(member(server)) is found.reader(member(server))
     other = control_plane_of_another(server, path)
-    answer = KubeDirectory(ConnectionRules(kubeconfig=other), patience=QUICK).client(member(server)).observe([])
-    assert not answer.reachable and "TLS certificate" in answer.error
+    result = KubeDirectory(ConnectionRules(kubeconfig=other), timeouts=QUICK).client(member(server)).observe([])
+    assert not result.reachable and "TLS certificate" in result.error
     found.close()
 
 
@@ -456,16 +456,16 @@ def test_a_server_that_dies_freezes_and_comes_back(control_planes: ControlPlanes
     create = Create(cluster="mortal", placement=WEB, manifest=wanted, wave=1, reason="x")
     assert client.perform([create])[0].ok
     server.kill()
-    answer = client.observe([wanted.key])
-    assert (answer.reachable, answer.error) == (False, "the API server of mortal did not answer: connection refused")
+    result = client.observe([wanted.key])
+    assert (result.reachable, result.error) == (False, "the API server of mortal did not answer: connection refused")
     (outcome,) = client.perform([create])
     assert (outcome.code, outcome.ok, outcome.retry) == ("Unreachable", False, True)
     server.restart()
-    answer = client.observe([wanted.key])
-    assert answer.reachable and answer.live[wanted.key] is not None
+    result = client.observe([wanted.key])
+    assert result.reachable and result.live[wanted.key] is not None
     server.freeze()
-    answer = client.observe([wanted.key])
-    assert not answer.reachable and "no answer within 5 s" in answer.error
+    result = client.observe([wanted.key])
+    assert not result.reachable and "no answer within 5 s" in result.error
     server.thaw()
     assert client.observe([wanted.key]).reachable
     found.close()
@@ -490,11 +490,11 @@ def test_measuring(server: ApiServer, tmp_path: Path) -> None:
         core.create_namespaced_pod(namespace, pod)
         try:
             found = directory(server, tmp_path, providers=lambda: chosen_providers((), {"core": CoreProvider}))
-            answer = found.client(member(server)).observe([])
-            properties = {n: v.value for n, v in answer.properties.items()}
+            result = found.client(member(server)).observe([])
+            properties = {n: v.value for n, v in result.properties.items()}
             assert properties.pop("k8s.io/k8s-version").startswith("v1.")
             assert properties == {"kubernetes-fleet.io/node-count": "1", "k8s.io/cluster-entrypoint": server.url}
-            usage = answer.resource_usage
+            usage = result.resource_usage
             assert usage is not None
             assert (usage.capacity, usage.allocatable, usage.available) == (
                 {"cpu": "4", "memory": "8Gi"},

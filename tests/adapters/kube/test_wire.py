@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from gitfleet.adapters.kube.client import KubeClient
-from gitfleet.adapters.kube.faults import refusal_of
 from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FileLogin, FixedLogin, Login, LoginSource
-from gitfleet.adapters.kube.wire import Patience, Wire
+from gitfleet.adapters.kube.refusals import refusal_of
+from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import ClusterUnreachable
 from gitfleet.formats.masking import masked, secrets_in
@@ -35,10 +35,10 @@ def wire(stub: Stub, pauses: list[float] | None = None) -> Wire:
 
 
 def to(
-    url: str, login: LoginSource = ANYBODY, *, patience: Patience | None = None, pauses: list[float] | None = None
+    url: str, login: LoginSource = ANYBODY, *, timeouts: Timeouts | None = None, pauses: list[float] | None = None
 ) -> Wire:
-    transport = HttpTransport(Endpoint(server=url), login, patience=patience)
-    return Wire("c1", transport, patience=patience, pause=(pauses if pauses is not None else []).append)
+    transport = HttpTransport(Endpoint(server=url), login, timeouts=timeouts)
+    return Wire("c1", transport, timeouts=timeouts, pause=(pauses if pauses is not None else []).append)
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
@@ -84,13 +84,13 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_server_that_hangs() -> None:
-    patience = Patience(read_seconds=0.2)
+    timeouts = Timeouts(read_seconds=0.2)
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         with pytest.raises(ClusterUnreachable, match=r"no answer within 0\.2 s"):
-            to(url, patience=patience).send("GET", "/x")
+            to(url, timeouts=timeouts).send("GET", "/x")
 
 
 def test_a_rotated_token_is_read_again(stub: Stub, tmp_path: Path) -> None:
@@ -109,20 +109,20 @@ def test_a_rotated_token_is_read_again(stub: Stub, tmp_path: Path) -> None:
 
 def test_an_unwell_server_answers_and_says_so(stub: Stub) -> None:
     stub.replies = [(503, "[-]etcd failed", {})]
-    answer = KubeClient("c1", wire(stub)).observe([])
-    assert (answer.reachable, answer.healthy) == (True, False)
-    assert answer.error == "the API server says that it is not ready: [-]etcd failed"
+    result = KubeClient("c1", wire(stub)).observe([])
+    assert (result.reachable, result.healthy) == (True, False)
+    assert result.error == "the API server says that it is not ready: [-]etcd failed"
 
 
 def test_a_key_that_cannot_be_read_stands_alone(stub: Stub) -> None:
     kinds = {"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]}
     stub.replies = [(200, json.dumps(kinds), {}), (403, json.dumps({"message": "no"}), {})]
     key = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
-    answer = KubeClient("c1", wire(stub)).observe([key], probe=False)
-    assert answer.reachable and answer.unreadable == {key: "ConfigMap/ns/cm: no"}
+    result = KubeClient("c1", wire(stub)).observe([key], probe=False)
+    assert result.reachable and result.unreadable == {key: "ConfigMap/ns/cm: no"}
     stub.replies = [(403, json.dumps({"message": "no kinds"}), {})]
-    answer = KubeClient("c1", wire(stub)).observe([key], probe=False)
-    assert answer.unreadable == {key: "the kinds of /api/v1: no kinds"}
+    result = KubeClient("c1", wire(stub)).observe([key], probe=False)
+    assert result.unreadable == {key: "the kinds of /api/v1: no kinds"}
 
 
 @pytest.mark.parametrize(

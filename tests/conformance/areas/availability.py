@@ -34,12 +34,12 @@ def run_availability(case: dict[str, Any]) -> str | None:
     binding = observe_binding(
         binding_of({"snapshot": "p-0-snapshot"}, policy="p-0"), ClusterSeen(work=work, operations=(keep,)), NOW
     )
-    told = find_condition(binding.conditions, "Available", generation=GENERATION)
-    if told is None:
+    reported = find_condition(binding.conditions, "Available", generation=GENERATION)
+    if reported is None:
         return "the binding has no Available condition"
-    if expected != "available" and verdict.reason not in told.message:
-        return f"the message {told.message!r} does not say that {verdict.reason}"
-    return difference(CONDITIONS[expected], (told.status.value, told.reason))
+    if expected != "available" and verdict.reason not in reported.message:
+        return f"the message {reported.message!r} does not say that {verdict.reason}"
+    return difference(CONDITIONS[expected], (reported.status.value, reported.reason))
 
 
 AREAS: Mapping[str, Callable[[dict[str, Any]], str | None]] = {"availability": run_availability}

@@ -66,7 +66,7 @@ def snapshots_of(given: Mapping[str, Any]) -> tuple[tuple[ResourceSnapshot, ...]
     """The snapshots that a case names, the latest last, and their names here by those in the case."""
     named = {b.get("snapshot"): None for b in given["bindings"]} | {given["latest"]: None}
     named.pop(given["latest"])
-    told = [*filter(None, named), *([given["latest"]] if given["latest"] else [])]
+    reported = [*filter(None, named), *([given["latest"]] if given["latest"] else [])]
     manifests = (manifest_of(NAMESPACE), manifest_of(CONFIG_MAP))
     taken = tuple(
         ResourceSnapshot(
@@ -78,9 +78,9 @@ def snapshots_of(given: Mapping[str, Any]) -> tuple[tuple[ResourceSnapshot, ...]
             documents=tuple(DocumentRef(m.origin.path, "", 0, m.key) for m in manifests),
             manifests=manifests,
         )
-        for index, name in enumerate(told)
+        for index, name in enumerate(reported)
     )
-    names = dict(zip(told, (snapshot.name for snapshot in taken), strict=True))
+    names = dict(zip(reported, (snapshot.name for snapshot in taken), strict=True))
     return taken if given["latest"] else (), names
 
 

@@ -241,15 +241,15 @@ def bound_of(case: Mapping[str, Any]) -> Binding:
 
 def told_of(binding: Binding) -> dict[str, Any]:
     """A binding as vectors write it."""
-    told: dict[str, Any] = {"cluster": binding.cluster, "state": binding.state.value}
+    reported: dict[str, Any] = {"cluster": binding.cluster, "state": binding.state.value}
     if binding.policy_snapshot != CURRENT:
-        told["obsolete"] = True
+        reported["obsolete"] = True
     if binding.previous_state is not None:
-        told["previousState"] = binding.previous_state.value
+        reported["previousState"] = binding.previous_state.value
     if binding.decision is not None and binding.decision.score is not None:
-        told["affinityScore"] = binding.decision.score.affinity
-        told["topologySpreadScore"] = binding.decision.score.topology_spread
-    return told
+        reported["affinityScore"] = binding.decision.score.affinity
+        reported["topologySpreadScore"] = binding.decision.score.topology_spread
+    return reported
 
 
 def record_of(given: Mapping[str, Any]) -> PlacementRecord:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from gitfleet.adapters.git.runner import Answer
+from gitfleet.adapters.git.runner import GitResult
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, RemoteUnreachable
 
 _LONGEST_QUOTE = 240
@@ -30,41 +30,41 @@ _FAR = re.compile(
 _NOISE = re.compile(r"^(?:hint|warning|remote: *$|Please make sure|and the repository exists)")
 
 
-def fault_of(answer: Answer, shown: str, mask: Callable[[str], str], *, doing: str) -> GitfleetError:
+def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing: str) -> GitfleetError:
     """The error that a failed talk with the remote means; unknown words count as a passing fault."""
-    text = mask(answer.errors)
-    said = quote_of(text)
-    if answer.timed_out:
+    text = mask(result.errors)
+    reported = quote_of(text)
+    if result.timed_out:
         return RemoteUnreachable(
             f"{doing} {shown} took too long and was stopped.", hint="The next reconcile tries again."
         )
     if _NOT_ALLOWED.search(text):
-        return BadInput(f"{doing} {shown} would use a protocol that is not allowed: {said}")
+        return BadInput(f"{doing} {shown} would use a protocol that is not allowed: {reported}")
     if _DAMAGED_OBJECT.search(text):
         hint = "git fsck names the object; rewrite the commit that holds it."
-        return BadInput(f"{doing} {shown} was refused, an object in it is unsound: {said}", hint=hint)
+        return BadInput(f"{doing} {shown} was refused, an object in it is unsound: {reported}", hint=hint)
     if _NOT_FOUND.search(text):
         hint = "Check the address; hosts also say so when the credentials may not see the repository."
-        return BadInput(f"{doing} {shown} found no git repository there: {said}", hint=hint)
+        return BadInput(f"{doing} {shown} found no git repository there: {reported}", hint=hint)
     if _REFUSED.search(text):
-        return Forbidden(f"{doing} {shown} was refused: {said}", hint="Check the credentials and what they may do.")
+        return Forbidden(f"{doing} {shown} was refused: {reported}", hint="Check the credentials and what they may do.")
     if _MOVED.search(text):
-        return BadInput(f"{doing} {shown} was sent elsewhere: {said}", hint="Write the repository's new address.")
+        return BadInput(f"{doing} {shown} was sent elsewhere: {reported}", hint="Write the repository's new address.")
     if _CERTIFICATE.search(text):
         hint = "If the host is signed by your own authority, give its certificate (ca_file)."
-        return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {said}", hint=hint)
-    return RemoteUnreachable(f"{doing} {shown} did not work: {said}", hint="The next reconcile tries again.")
+        return RemoteUnreachable(f"{doing} {shown} found no trusted certificate: {reported}", hint=hint)
+    return RemoteUnreachable(f"{doing} {shown} did not work: {reported}", hint="The next reconcile tries again.")
 
 
-def is_about_the_remote(answer: Answer) -> bool:
+def is_about_the_remote(result: GitResult) -> bool:
     """Whether the words are surely the remote's fault, so that the mirror need not be suspected."""
     patterns = (_NOT_ALLOWED, _REFUSED, _FAR, _MOVED, _CERTIFICATE)
-    return answer.timed_out or any(pattern.search(answer.errors) for pattern in patterns)
+    return result.timed_out or any(pattern.search(result.errors) for pattern in patterns)
 
 
 def quote_of(text: str) -> str:
     """The telling lines of git's errors on one line, cut short."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
-    telling = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ERROR", "ssh:"))] or lines
-    printable = "".join(sign if sign.isprintable() else " " for sign in "; ".join(telling[:3]))
+    relevant = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ERROR", "ssh:"))] or lines
+    printable = "".join(sign if sign.isprintable() else " " for sign in "; ".join(relevant[:3]))
     return (printable[:_LONGEST_QUOTE] or "git gave no reason").rstrip(".;: ") + "."

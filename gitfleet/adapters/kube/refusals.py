@@ -21,36 +21,36 @@ class Refusal:
     retry: bool
 
 
-def refusal_of(answer: Response, what: str, secrets: Iterable[str] = ()) -> Refusal:
+def refusal_of(response: Response, what: str, secrets: Iterable[str] = ()) -> Refusal:
     """Read a status answer that is not a success. `what` names the object, as the sentence's subject."""
-    status = _status(answer)
-    told = str(status.get("message") or answer.text() or f"HTTP {answer.status}")
-    message = masked(f"{what}: {told}", secrets)
-    code, retry = _judge(answer.status, str(status.get("reason") or ""), told, status)
+    status = _status(response)
+    message_text = str(status.get("message") or response.text() or f"HTTP {response.status}")
+    message = masked(f"{what}: {message_text}", secrets)
+    code, retry = _classify(response.status, str(status.get("reason") or ""), message_text, status)
     return Refusal(code, message, retry)
 
 
-def _judge(http_status: int, reason: str, told: str, status: JsonObject) -> tuple[OutcomeCode, bool]:
+def _classify(http_status: int, reason: str, message_text: str, status: JsonObject) -> tuple[OutcomeCode, bool]:
     match http_status:
         case 401:
             return OutcomeCode.UNAUTHORIZED, True
         case 403:
             # Both pass by themselves; missing rights do not.
-            return OutcomeCode.FORBIDDEN, "being terminated" in told or "exceeded quota" in told
+            return OutcomeCode.FORBIDDEN, "being terminated" in message_text or "exceeded quota" in message_text
         case 404:
-            about_namespace = "namespaces" in told and (status.get("details") or {}).get("kind") == "namespaces"
+            about_namespace = "namespaces" in message_text and (status.get("details") or {}).get("kind") == "namespaces"
             return (OutcomeCode.NEEDS_NAMESPACE if about_namespace else OutcomeCode.NOT_FOUND), True
         case 409:
             causes = (status.get("details") or {}).get("causes") or ()
             ours_to_solve = any(isinstance(c, Mapping) and c.get("reason") == "FieldManagerConflict" for c in causes)
             return OutcomeCode.CONFLICT, not ours_to_solve
-        case 422 if "metadata.uid" in told:
+        case 422 if "metadata.uid" in message_text:
             # The object was deleted and created again between the observation and the write: the next observation sees
             # the new one.
             return OutcomeCode.CONFLICT, True
         case 429:
             return OutcomeCode.TOO_MANY_REQUESTS, True
-        case 500 if TYPED_PATCH in told or reason == "Invalid":
+        case 500 if TYPED_PATCH in message_text or reason == "Invalid":
             return OutcomeCode.INVALID, False
         case code if code >= 500:
             return OutcomeCode.SERVER_ERROR, True
@@ -58,9 +58,9 @@ def _judge(http_status: int, reason: str, told: str, status: JsonObject) -> tupl
             return OutcomeCode.INVALID, False
 
 
-def _status(answer: Response) -> JsonObject:
+def _status(response: Response) -> JsonObject:
     try:
-        body = answer.json()
+        body = response.json()
     except ValueError:
         # A proxy's page, or "404 page not found": the text itself is then the message.
         return {}
