@@ -35,6 +35,65 @@ class ConditionType(StrEnum):
     DIFF_REPORTED = "DiffReported"
 
 
+class MemberConditionType(StrEnum):
+    """What is told of a member cluster, by itself and by its agent; what measures it may tell further types."""
+
+    READY_TO_JOIN = "ReadyToJoin"
+    JOINED = "Joined"
+    HEALTHY = "Healthy"
+
+
+class Reason(StrEnum):
+    """Every reason that gitfleet gives in a condition: KubeFleet's own (kubefleet.md §9) and, for what KubeFleet does
+    not have, `SCHEDULING_FAILED`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is read may have others."""
+
+    SCHEDULING_POLICY_FULFILLED = "SchedulingPolicyFulfilled"
+    SCHEDULING_POLICY_UNFULFILLED = "SchedulingPolicyUnfulfilled"
+    INVALID_RESOURCE_SELECTORS = "InvalidResourceSelectors"
+    SCHEDULE_PENDING = "SchedulePending"
+    SCHEDULING_FAILED = "SchedulingFailed"
+    SCHEDULED = "Scheduled"
+    SCHEDULE_FAILED = "ScheduleFailed"
+    ROLLOUT_STARTED_UNKNOWN = "RolloutStartedUnknown"
+    ROLLOUT_NOT_STARTED_YET = "RolloutNotStartedYet"
+    ROLLOUT_STARTED = "RolloutStarted"
+    ROLLOUT_CONTROLLED_BY_EXTERNAL_CONTROLLER = "RolloutControlledByExternalController"
+    OVERRIDDEN_PENDING = "OverriddenPending"
+    OVERRIDDEN_FAILED = "OverriddenFailed"
+    OVERRIDDEN_SUCCEEDED = "OverriddenSucceeded"
+    NO_OVERRIDE_SPECIFIED = "NoOverrideSpecified"
+    WORK_SYNCHRONIZED_UNKNOWN = "WorkSynchronizedUnknown"
+    WORK_NOT_SYNCHRONIZED_YET = "WorkNotSynchronizedYet"
+    WORK_SYNCHRONIZED = "WorkSynchronized"
+    ALL_WORK_SYNCED = "AllWorkSynced"
+    APPLY_PENDING = "ApplyPending"
+    APPLY_FAILED = "ApplyFailed"
+    APPLY_SUCCEEDED = "ApplySucceeded"
+    APPLY_IN_PROGRESS = "ApplyInProgress"
+    NOT_ALL_WORK_HAVE_BEEN_APPLIED = "NotAllWorkHaveBeenApplied"
+    ALL_WORK_HAVE_BEEN_APPLIED = "AllWorkHaveBeenApplied"
+    RESOURCE_AVAILABLE_UNKNOWN = "ResourceAvailableUnknown"
+    RESOURCE_NOT_AVAILABLE_YET = "ResourceNotAvailableYet"
+    RESOURCE_AVAILABLE = "ResourceAvailable"
+    NOT_ALL_WORK_ARE_AVAILABLE = "NotAllWorkAreAvailable"
+    NOT_ALL_WORK_ARE_AVAILABILITY_TRACKABLE = "NotAllWorkAreAvailabilityTrackable"
+    WORK_NOT_TRACKABLE = "WorkNotTrackable"
+    ALL_WORK_ARE_AVAILABLE = "AllWorkAreAvailable"
+    NOT_YET_AVAILABLE = "NotYetAvailable"
+    DIFF_REPORTING_PENDING = "DiffReportingPending"
+    DIFF_REPORTING_INCOMPLETE_OR_FAILED = "DiffReportingIncompleteOrFailed"
+    DIFF_REPORTING_COMPLETED = "DiffReportingCompleted"
+    NOT_ALL_WORK_HAVE_DIFF_REPORTED = "NotAllWorkHaveDiffReported"
+    ALL_WORK_HAVE_DIFF_REPORTED = "AllWorkHaveDiffReported"
+    MEMBER_CLUSTER_READY_TO_JOIN = "MemberClusterReadyToJoin"
+    MEMBER_CLUSTER_JOINED = "MemberClusterJoined"
+    AGENT_JOINED = "AgentJoined"
+    AGENT_HEALTHY = "AgentHealthy"
+    AGENT_UNHEALTHY = "AgentUnhealthy"
+    CLUSTER_UNREACHABLE = "ClusterUnreachable"
+    INTERNAL_ERROR = "InternalError"
+
+
 @document(tolerated={"lastUpdateTime": Time}, shared=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
@@ -75,6 +134,11 @@ def find_condition(conditions: Iterable[Condition], type_: str, *, generation: i
         if condition.type == type_:
             return condition if generation is None or condition.observed_generation == generation else None
     return None
+
+
+def type_of(kind: str, type_: str) -> str:
+    """The type of a placement's own condition: ClusterResourcePlacementScheduled, ResourcePlacementScheduled, ..."""
+    return f"{kind}{type_}"
 
 
 def set_condition(conditions: Conditions, new: Condition) -> Conditions:

@@ -11,7 +11,7 @@ from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Release
+from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release
 
 _HAVE_DEPENDENTS: Final = frozenset(
     {"Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim"}
@@ -63,11 +63,11 @@ def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:
     )
 
 
-def _propagation_of(kind: GroupKind) -> str:
+def _propagation_of(kind: GroupKind) -> PropagationPolicy:
     """How to delete: Foreground, as KubeFleet does, so that what an object made goes before it; Background for plain
     data, which makes nothing and is then gone with the answer to the request."""
     plain = wave_of(kind.group, kind.kind) < 4 and kind.kind not in _HAVE_DEPENDENTS
-    return "Background" if plain else "Foreground"
+    return PropagationPolicy.BACKGROUND if plain else PropagationPolicy.FOREGROUND
 
 
 def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:

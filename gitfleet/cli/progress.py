@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gitfleet.api.conditions import ConditionType, Reason
 from gitfleet.cli.output import print_json, print_json_line, printable, show
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.status import sentence
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-_UNTOLD = ("ResourceNotAvailableYet",)
+_UNTOLD = (Reason.RESOURCE_NOT_AVAILABLE_YET,)
 
 
 class Progress(Protocol):
@@ -79,7 +80,7 @@ class Lines:
 
     def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
-        if event.type == "applied":
+        if event.type == EventType.APPLIED:
             self._emit_picked()
             counts = self._applied.setdefault((event.placement or "", event.cluster or ""), {})
             action = str(event.fields["action"])
@@ -87,12 +88,12 @@ class Lines:
             self._when = when_of(at)
             return
         picked, line = self._picked, line_of(event, virtual=at is not None)
-        if picked is not None and event.type == "bound" and _same_place(picked, event):
+        if picked is not None and event.type == EventType.BOUND and _same_place(picked, event):
             self._picked = None
             line = f"{line_of(picked)}, gets snapshot {event.fields['snapshot']}"
         self.finish()
         self._when = when_of(at)
-        if event.type == "scheduled":
+        if event.type == EventType.SCHEDULED:
             self._picked = event
         elif line:
             self._write(f"{self._when}{line}")
@@ -132,11 +133,11 @@ class Bars:
         if event.placement is None or event.cluster is None:
             return
         clusters = self._available.setdefault(event.placement, {})
-        if event.type in ("scheduled", "bound", "updating"):
+        if event.type in (EventType.SCHEDULED, EventType.BOUND, EventType.UPDATING):
             clusters[event.cluster] = False
-        elif event.type in ("unscheduled", "removed"):
+        elif event.type in (EventType.UNSCHEDULED, EventType.REMOVED):
             clusters.pop(event.cluster, None)
-        elif event.type == "available":
+        elif event.type == EventType.AVAILABLE:
             clusters[event.cluster] = bool(event.fields["value"])
         if event.placement not in self._tasks:
             self._tasks[event.placement] = self._bars.add_task(event.placement, total=len(clusters))
@@ -180,23 +181,19 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
     """
     fields = event.fields
     match event.type:
-        case "commit":
+        case EventType.COMMIT:
             # What is written to the branches of gitfleet's own says the same as the other events.
             branch = str(fields.get("branch", ""))
             return "" if branch.startswith("gitfleet/") else f"commit on {branch}: {fields.get('subject', '')}"
-        case "placement" if not _is_news(event):
+        case EventType.PLACEMENT if not _is_news(event):
             return ""
-        case "crash":
+        case EventType.CRASH:
             return "gitfleet crashes and starts anew; only git remains"
-        case "commitRead" if virtual:
+        case EventType.COMMIT_READ if virtual:
             return ""
-        case "snapshot" if virtual:
+        case EventType.SNAPSHOT if virtual:
             return f"{event.placement}: snapshot {fields['index']} taken"
-    known = sentence(event)
-    if known:
-        return known
-    where = "".join(f"{part}: " for part in (event.placement, event.cluster) if part)
-    return " ".join((f"{where}{event.type}", *(f"{name}={value}" for name, value in fields.items())))
+    return sentence(event)
 
 
 def _is_news(event: Event) -> bool:
@@ -204,7 +201,10 @@ def _is_news(event: Event) -> bool:
     fields = event.fields
     if fields.get("state") == "accepted" or fields.get("status") == "Unknown" or fields.get("reason") in _UNTOLD:
         return False
-    return fields.get("status") != "True" or fields.get("condition") in ("Scheduled", "Available")
+    return fields.get("status") != "True" or fields.get("condition") in (
+        ConditionType.SCHEDULED,
+        ConditionType.AVAILABLE,
+    )
 
 
 def when_of(at: float | None) -> str:

@@ -12,7 +12,7 @@ from gitfleet.cli.messages import say, say_some
 from gitfleet.cli.output import print_table, show
 from gitfleet.cli.progress import ending_of, progress_for, when_of
 from gitfleet.errors import BadInput
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.settings import Settings, WhatIfOptions
 
 
@@ -52,7 +52,7 @@ def simulate(
 
         def on_event(event: Event, at: float) -> None:
             events.append((at, event))
-            if event.type != "end" or output != "text":
+            if event.type != EventType.END or output != "text":
                 progress.on_event(event, at)
 
         waiting = wiring.simulate(settings, scenario, rev, wiring.what_if_from(what_if), on_event)

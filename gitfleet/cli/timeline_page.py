@@ -8,17 +8,17 @@ from html import escape
 from typing import Final
 
 from gitfleet.cli.progress import Lines, ending_of, when_of
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.views import html_document
 
 _PHASES: Final = {
-    "scheduled": "picked",
-    "bound": "rolling",
-    "updating": "rolling",
-    "updated": "applied",
-    "failed": "failed",
-    "unscheduled": "leaving",
-    "removed": "",
+    EventType.SCHEDULED: "picked",
+    EventType.BOUND: "rolling",
+    EventType.UPDATING: "rolling",
+    EventType.UPDATED: "applied",
+    EventType.FAILED: "failed",
+    EventType.UNSCHEDULED: "leaving",
+    EventType.REMOVED: "",
 }
 _LEGEND: Final = (
     ("picked", "picked, waits for its turn"),
@@ -102,7 +102,7 @@ def _spans(events: Sequence[tuple[float, Event]], edge: float) -> dict[tuple[str
         if event.placement is None or event.cluster is None:
             continue
         phase = _PHASES.get(event.type)
-        if event.type == "available":
+        if event.type == EventType.AVAILABLE:
             phase = "available" if event.fields["value"] else "applied"
         if phase is not None:
             changes.setdefault((event.placement, event.cluster), []).append((at, phase))
@@ -119,8 +119,8 @@ def _story(events: Sequence[tuple[float, Event]]) -> list[str]:
     lines: list[str] = []
     writer = Lines(lines.append)
     for at, event in events:
-        if event.type != "end":
+        if event.type != EventType.END:
             writer.on_event(event, at)
     writer.finish()
-    lines += [f"{when_of(at)}{ending_of(event)}" for at, event in events if event.type == "end"]
+    lines += [f"{when_of(at)}{ending_of(event)}" for at, event in events if event.type == EventType.END]
     return lines

@@ -20,7 +20,7 @@ from gitfleet.loop.trees import DesiredTrees, StateTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
@@ -283,7 +283,7 @@ class Driver:
         )
         new_head = self.writer.commit(commit)
         self._known, self._published = (new_head, after), (before, after, events)
-        self.listen(Event(type="commit", fields={"branch": self.branches.state, "subject": subject}))
+        self.listen(Event(type=EventType.COMMIT, fields={"branch": self.branches.state, "subject": subject}))
         return Published(new_head, after, failures.found)
 
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:

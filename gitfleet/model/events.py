@@ -4,20 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from gitfleet.api.objects import JsonValue
+
+
+class EventType(StrEnum):
+    """What can happen; `CRASH` and `END` in a play alone."""
+
+    COMMIT = "commit"
+    COMMIT_READ = "commitRead"
+    FAULT = "fault"
+    FAULTS_CLEARED = "faultsCleared"
+    CLUSTER = "cluster"
+    PLACEMENT = "placement"
+    SNAPSHOT = "snapshot"
+    SCHEDULED = "scheduled"
+    BOUND = "bound"
+    UPDATING = "updating"
+    UPDATED = "updated"
+    UNSCHEDULED = "unscheduled"
+    REMOVED = "removed"
+    RELEASED = "released"
+    FAILED = "failed"
+    AVAILABLE = "available"
+    APPLIED = "applied"
+    CRASH = "crash"
+    END = "end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """One thing that happened.
 
-    `type` is a word of contracts.md §5 (scheduled, bound, available, ...). `placement` is `name` or `namespace/name`,
+    `placement` is `name` or `namespace/name`,
     `cluster` a name; None where the event has none. `fields` are the further fields of its type.
     """
 
-    type: str
+    type: EventType
     placement: str | None = None
     cluster: str | None = None
     fields: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -29,7 +54,7 @@ class Event:
         place = {"placement": self.placement, "cluster": self.cluster}
         return {
             **when,
-            "type": self.type,
+            "type": self.type.value,
             **{name: value for name, value in place.items() if value is not None},
             **self.fields,
         }

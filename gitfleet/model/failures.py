@@ -21,8 +21,6 @@ from gitfleet.errors import GitfleetError
 T = TypeVar("T")
 P = ParamSpec("P")
 _MOST_FRAMES: Final = 30
-INTERNAL_ERROR: Final = "InternalError"
-"""The reason of conditions, and the code of operations and outcomes, that stand for a failure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,14 @@ class RefuseCode(StrEnum):
     INTERNAL_ERROR = "InternalError"
 
 
+class PropagationPolicy(StrEnum):
+    """What becomes of an object's dependents when it is deleted (DeleteOptions of the Kubernetes API)."""
+
+    FOREGROUND = "Foreground"
+    BACKGROUND = "Background"
+    ORPHAN = "Orphan"
+
+
 class OutcomeCode(StrEnum):
     """What came of an operation, in one word: done (`APPLIED`, `DELETED`, `DELETING`, `NOT_FOUND` of a delete), refused
     by the API server, or not asked of it."""
@@ -102,7 +110,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete:
-    """Delete an owned object; `uid` is a precondition, `propagation` Foreground, Background or Orphan."""
+    """Delete an owned object; `uid` is a precondition."""
 
     cluster: str
     placement: PlacementKey
@@ -110,7 +118,7 @@ class Delete:
     uid: str
     wave: int
     reason: str
-    propagation: str = "Foreground"
+    propagation: PropagationPolicy = PropagationPolicy.FOREGROUND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

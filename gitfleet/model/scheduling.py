@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitfleet.api.bindings import Binding, ClusterDecision, ClusterScore
+from gitfleet.api.conditions import Reason
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
 
 
@@ -51,7 +52,7 @@ class SchedulingResult:
     bindings: tuple[Binding, ...]
     decisions: tuple[ClusterDecision, ...] = ()
     fulfilled: bool | None = None  # None: no condition is written (nothing was decided)
-    reason: str = ""
+    reason: Reason = Reason.SCHEDULING_FAILED
     message: str = ""
     error: str | None = None
     cycles: int = 1

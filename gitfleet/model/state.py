@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Conditions, find_condition
+from gitfleet.api.conditions import Condition, Conditions, ConditionType, find_condition, type_of
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.inventory import InventoryEntry
@@ -48,7 +48,7 @@ class PlacementRecord:
     @property
     def scheduled(self) -> Condition | None:
         """The placement's Scheduled condition."""
-        return find_condition(self.conditions, f"{self.placement.key.kind}Scheduled")
+        return find_condition(self.conditions, type_of(self.placement.key.kind, ConditionType.SCHEDULED))
 
     def snapshot_named(self, name: str | None) -> ResourceSnapshot | None:
         """The resource snapshot of a name; None for no name or one that is not kept any more."""

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, TypeVar
 
 from gitfleet.api.bindings import Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
-from gitfleet.api.conditions import Conditions, ConditionType, Status, condition_of, find_condition
+from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, condition_of, find_condition
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
@@ -21,7 +21,6 @@ from gitfleet.observe.results import ObjectResult, ResultCode, Standing, results
 
 MOST_OBJECTS: Final = 100
 """KubeFleet's limit on failed, drifted and diffed objects of one cluster."""
-UNREACHABLE: Final = "ClusterUnreachable"
 _ORDER: Final = (
     ConditionType.ROLLOUT_STARTED,
     ConditionType.OVERRIDDEN,
@@ -30,7 +29,7 @@ _ORDER: Final = (
     ConditionType.AVAILABLE,
     ConditionType.DIFF_REPORTED,
 )
-_Reported = tuple[ConditionType, Status, str, str]
+_Reported = tuple[ConditionType, Status, Reason, str]
 """(type, status, reason, message) of a condition."""
 
 _Diverged = TypeVar("_Diverged", bound=DivergedObject)
@@ -134,20 +133,20 @@ def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Se
 def _before_apply(binding: Binding, work: Work) -> Iterable[_Reported]:
     if work.error is not None:
         message = f"Failed to apply the override rules on the resources: {work.error}"
-        yield ConditionType.OVERRIDDEN, Status.FALSE, "OverriddenFailed", message
+        yield ConditionType.OVERRIDDEN, Status.FALSE, Reason.OVERRIDDEN_FAILED, message
         return
     if work.overridden:
         message = "Successfully applied the override rules on the resources"
-        yield ConditionType.OVERRIDDEN, Status.TRUE, "OverriddenSucceeded", message
+        yield ConditionType.OVERRIDDEN, Status.TRUE, Reason.OVERRIDDEN_SUCCEEDED, message
     else:
         message = "No override rules are configured for the selected resources"
-        yield ConditionType.OVERRIDDEN, Status.TRUE, "NoOverrideSpecified", message
+        yield ConditionType.OVERRIDDEN, Status.TRUE, Reason.NO_OVERRIDE_SPECIFIED, message
     if work.generation == binding.generation and work.snapshot == binding.resource_snapshot:
         message = "All of the works are synchronized to the latest"
-        yield ConditionType.WORK_SYNCHRONIZED, Status.TRUE, "AllWorkSynced", message
+        yield ConditionType.WORK_SYNCHRONIZED, Status.TRUE, Reason.ALL_WORK_SYNCED, message
     else:
         message = f"The work is of snapshot {work.snapshot} and not of {binding.resource_snapshot} yet"
-        yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, "WorkNotSynchronizedYet", message
+        yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, Reason.WORK_NOT_SYNCHRONIZED_YET, message
 
 
 def _applied(results: Sequence[ObjectResult]) -> _Reported:
@@ -156,15 +155,15 @@ def _applied(results: Sequence[ObjectResult]) -> _Reported:
         return (
             ConditionType.APPLIED,
             Status.TRUE,
-            "AllWorkHaveBeenApplied",
+            Reason.ALL_WORK_HAVE_BEEN_APPLIED,
             "All corresponding work objects are applied",
         )
     if worst is Standing.PENDING:
         waiting = sum(1 for r in results if r.standing is not Standing.IN_PLACE)
         message = f"{waiting} of {len(results)} work objects are being applied"
-        return ConditionType.APPLIED, Status.FALSE, "ApplyInProgress", message
+        return ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, message
     # What another try can help is progress, what only a person can help is failure (decision D6).
-    reason = "ApplyFailed" if worst is Standing.FAILED else "NotAllWorkHaveBeenApplied"
+    reason = Reason.APPLY_FAILED if worst is Standing.FAILED else Reason.NOT_ALL_WORK_HAVE_BEEN_APPLIED
     concerned = [r for r in results if r.standing is worst]
     return ConditionType.APPLIED, Status.FALSE, reason, _sentence(concerned, "applied")
 
@@ -172,23 +171,33 @@ def _applied(results: Sequence[ObjectResult]) -> _Reported:
 def _available(results: Sequence[ObjectResult], work: Work) -> _Reported:
     waiting = [r for r in results if r.verdict is not None and r.verdict.availability is Availability.NOT_YET]
     if waiting:
-        return ConditionType.AVAILABLE, Status.FALSE, "NotAllWorkAreAvailable", _sentence(waiting, "available")
+        return ConditionType.AVAILABLE, Status.FALSE, Reason.NOT_ALL_WORK_ARE_AVAILABLE, _sentence(waiting, "available")
     untracked = [r for r in results if r.verdict is not None and r.verdict.availability is Availability.NOT_TRACKABLE]
     if untracked:
         # The seed's reason; newer KubeFleet says NotAllWorkAreAvailabilityTrackable for the same.
         message = f"The availability of work object {work.placement.name}-work is not trackable"
         first = untracked[0]
         why = f"{message}: {first.key}, {first.verdict.reason if first.verdict else ''}{_more(untracked)}"
-        return ConditionType.AVAILABLE, Status.TRUE, "WorkNotTrackable", why
-    return ConditionType.AVAILABLE, Status.TRUE, "AllWorkAreAvailable", "All corresponding work objects are available"
+        return ConditionType.AVAILABLE, Status.TRUE, Reason.WORK_NOT_TRACKABLE, why
+    return (
+        ConditionType.AVAILABLE,
+        Status.TRUE,
+        Reason.ALL_WORK_ARE_AVAILABLE,
+        "All corresponding work objects are available",
+    )
 
 
 def _diff_reported(results: Sequence[ObjectResult]) -> _Reported:
     missing = [r for r in results if not r.reported]
     if missing:
-        return ConditionType.DIFF_REPORTED, Status.FALSE, "NotAllWorkHaveDiffReported", _sentence(missing, "compared")
+        return (
+            ConditionType.DIFF_REPORTED,
+            Status.FALSE,
+            Reason.NOT_ALL_WORK_HAVE_DIFF_REPORTED,
+            _sentence(missing, "compared"),
+        )
     message = "All corresponding work objects have reported their differences"
-    return ConditionType.DIFF_REPORTED, Status.TRUE, "AllWorkHaveDiffReported", message
+    return ConditionType.DIFF_REPORTED, Status.TRUE, Reason.ALL_WORK_HAVE_DIFF_REPORTED, message
 
 
 def _unreachable(binding: Binding, work: Work, before: Sequence[_Reported], now: datetime, error: str) -> Binding:
@@ -196,12 +205,12 @@ def _unreachable(binding: Binding, work: Work, before: Sequence[_Reported], now:
     reports = work.apply_strategy.type.only_reports
     if not reports and (find_condition(binding.conditions, ConditionType.APPLIED, generation=generation) is None):
         message = f"Nothing could be applied: cluster {binding.cluster} does not answer"
-        reported.append((ConditionType.APPLIED, Status.FALSE, "ApplyInProgress", message))
+        reported.append((ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, message))
     last = ConditionType.DIFF_REPORTED if reports else ConditionType.AVAILABLE
     known = find_condition(binding.conditions, last, generation=generation)
-    if known is None or known.reason != UNREACHABLE:
+    if known is None or known.reason != Reason.CLUSTER_UNREACHABLE:
         message = f"Cluster {binding.cluster} does not answer: {error}"
-        reported.append((last, Status.UNKNOWN, UNREACHABLE, message))
+        reported.append((last, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message))
     conditions = _conditions(binding, reported, now, keep=_ORDER)
     return replace(binding, conditions=conditions)
 
@@ -242,7 +251,7 @@ def _conditions(binding: Binding, reported: Sequence[_Reported], now: datetime, 
             after[type_] = old
             continue
         since = old.last_transition_time if old is not None and old.status == status else now
-        after[type_] = condition_of(type_.value, status, reason, message, since, binding.generation)
+        after[type_] = condition_of(type_.value, status, reason.value, message, since, binding.generation)
     others = [c for type_, c in after.items() if type_ not in _ORDER]
     return (*others, *(after[type_] for type_ in _ORDER if type_ in after))
 
@@ -259,7 +268,7 @@ def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
                 FailedObject(
                     key=r.key,
                     condition=ConditionType.AVAILABLE.value,
-                    reason="NotYetAvailable",
+                    reason=Reason.NOT_YET_AVAILABLE.value,
                     message=r.verdict.reason,
                 )
             )

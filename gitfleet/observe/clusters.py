@@ -6,34 +6,54 @@ makes no commit, the heartbeat is written only when a condition changes. Propert
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from gitfleet.api.clusters import AgentStatus, MemberCluster
-from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
+from gitfleet.api.conditions import (
+    Condition,
+    Conditions,
+    MemberConditionType,
+    Reason,
+    Status,
+    find_condition,
+    set_condition,
+)
 from gitfleet.model.observations import ClusterObservation, ReportedCondition
 from gitfleet.observe.properties import measured
 
-UNREACHABLE = "ClusterUnreachable"
+
+def _condition(type_: MemberConditionType, status: Status, reason: Reason, message: str) -> ReportedCondition:
+    return ReportedCondition(type_.value, status, reason.value, message)
+
+
+_READY: Final = _condition(
+    MemberConditionType.READY_TO_JOIN,
+    Status.TRUE,
+    Reason.MEMBER_CLUSTER_READY_TO_JOIN,
+    "the member cluster is ready to join",
+)
+_ANSWERS: Final = "the API server answers"
+_JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.MEMBER_CLUSTER_JOINED, _ANSWERS)
+_AGENT_JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.AGENT_JOINED, _ANSWERS)
+_AGENT_HEALTHY: Final = _condition(
+    MemberConditionType.HEALTHY, Status.TRUE, Reason.AGENT_HEALTHY, "the API server is ready"
+)
 
 
 def observe_cluster(cluster: MemberCluster, observation: ClusterObservation, now: datetime) -> MemberCluster:
     """The member with its status after one look; the very same value when nothing changed."""
     before = cluster.status
     agent = _agent(cluster, observation, now)
-    conditions = before.conditions
+    reported: tuple[ReportedCondition, ...] = ()
     if observation.reachable:
-        for type_ in ("ReadyToJoin", "Joined"):
-            message = "the API server answers" if type_ == "Joined" else "the member cluster is ready to join"
-            conditions = _set(
-                conditions, cluster, now, ReportedCondition(type_, Status.TRUE, f"MemberCluster{type_}", message)
-            )
-    elif find_condition(conditions, "Joined") is None:
+        reported = (_READY, _JOINED, *observation.reported)
+    elif find_condition(before.conditions, MemberConditionType.JOINED) is None:
         message = f"cluster {cluster.name} has not answered yet: {observation.error}"
-        conditions = _set(conditions, cluster, now, ReportedCondition("Joined", Status.UNKNOWN, UNREACHABLE, message))
-    if observation.reachable:
-        for reported in observation.reported:
-            conditions = _set(conditions, cluster, now, reported)
+        reported = (_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message),)
+    conditions = _with(before.conditions, cluster, now, reported)
     status = replace(before, conditions=conditions, agent=agent)
     if observation.reachable:
         status = measured(status, observation, now, cluster.heartbeat_period_seconds)
@@ -55,47 +75,38 @@ def read_cluster(cluster: MemberCluster) -> None:
 
 def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetime) -> AgentStatus:
     before = cluster.status.agent or AgentStatus()
-    conditions = before.conditions
-    seen = observation.observed or now
+    heartbeat: datetime | None = observation.observed or now
     if observation.reachable:
-        conditions = _set(
-            conditions, cluster, now, ReportedCondition("Joined", Status.TRUE, "AgentJoined", "the API server answers")
-        )
-        if observation.healthy:
-            conditions = _set(
-                conditions,
-                cluster,
-                now,
-                ReportedCondition("Healthy", Status.TRUE, "AgentHealthy", "the API server is ready"),
-            )
-        else:
-            why = observation.error or "the API server answers and says that it is not ready"
-            conditions = _set(
-                conditions, cluster, now, ReportedCondition("Healthy", Status.FALSE, "AgentUnhealthy", why)
-            )
-        heartbeat: datetime | None = seen
+        why = observation.error or "the API server answers and says that it is not ready"
+        unhealthy = _condition(MemberConditionType.HEALTHY, Status.FALSE, Reason.AGENT_UNHEALTHY, why)
+        reported = [_AGENT_JOINED, _AGENT_HEALTHY if observation.healthy else unhealthy]
     else:
-        why = f"cluster {cluster.name} does not answer: {observation.error}"
-        if find_condition(conditions, "Joined") is None:
-            conditions = _set(conditions, cluster, now, ReportedCondition("Joined", Status.UNKNOWN, UNREACHABLE, why))
-        healthy = find_condition(conditions, "Healthy")
-        known = healthy is not None and healthy.reason == UNREACHABLE
-        if not known:
-            conditions = _set(conditions, cluster, now, ReportedCondition("Healthy", Status.UNKNOWN, UNREACHABLE, why))
-        # It answered until this look; one that never answered has no heartbeat.
-        heartbeat = seen if healthy is not None else None
+        reported = []
+        why = f"cluster {cluster.name} does not observation: {observation.error}"
+        healthy = find_condition(before.conditions, MemberConditionType.HEALTHY)
+        if find_condition(before.conditions, MemberConditionType.JOINED) is None:
+            reported.append(_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, why))
+        if healthy is None or healthy.reason != Reason.CLUSTER_UNREACHABLE:
+            reported.append(_condition(MemberConditionType.HEALTHY, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, why))
+        if healthy is None:
+            heartbeat = None  # one that answered did so until this look; this one never did
+    conditions = _with(before.conditions, cluster, now, reported)
     if conditions == before.conditions:
         return before
     return replace(before, conditions=conditions, last_received_heartbeat=heartbeat)
 
 
-def _set(conditions: Conditions, cluster: MemberCluster, now: datetime, reported: ReportedCondition) -> Conditions:
-    new = Condition(
-        type=reported.type,
-        status=reported.status,
-        reason=reported.reason,
-        message=reported.message,
-        last_transition_time=now,
-        observed_generation=cluster.generation,
-    )
-    return set_condition(conditions, new)
+def _with(
+    conditions: Conditions, cluster: MemberCluster, now: datetime, reported: Iterable[ReportedCondition]
+) -> Conditions:
+    for one in reported:
+        new = Condition(
+            type=one.type,
+            status=one.status,
+            reason=one.reason,
+            message=one.message,
+            last_transition_time=now,
+            observed_generation=cluster.generation,
+        )
+        conditions = set_condition(conditions, new)
+    return conditions

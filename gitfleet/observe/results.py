@@ -119,31 +119,8 @@ def _after_apply(live: LiveObject) -> Verdict:
 def _of_operation(manifest: Manifest, operation: Operation | None, failures: Failures) -> ObjectResult:
     key = manifest.key
     match operation:
-        case Keep(code=KeepCode.IN_PLACE):
-            found = operation.live
-            verdict = _judged(_as_found, found, operation.cluster, failures) if found is not None else None
-            return ObjectResult(
-                key=key,
-                standing=Standing.IN_PLACE,
-                code=operation.code,
-                message="",
-                live=operation.live,
-                verdict=verdict or not_yet("it was not read"),
-                details=operation.details,
-            )
-        case Keep(code=KeepCode.FOUND_DIFF | KeepCode.NO_DIFF_FOUND):
-            return ObjectResult(
-                key=key,
-                standing=Standing.IN_PLACE,
-                code=operation.code,
-                message=operation.reason,
-                details=operation.details,
-                reported=True,
-            )
-        case Keep(code=KeepCode.NOT_OBSERVED):
-            return ObjectResult(key=key, standing=Standing.UNSEEN, code=operation.code, message=operation.reason)
         case Keep():
-            return ObjectResult(key=key, standing=Standing.RETRYING, code=operation.code, message=operation.reason)
+            return _of_kept(key, operation, failures)
         case Refuse():
             return ObjectResult(
                 key=key,
@@ -164,3 +141,37 @@ def _of_operation(manifest: Manifest, operation: Operation | None, failures: Fai
             )
         case Create() | Delete() | Release() | None:
             return ObjectResult(key=key, standing=Standing.PENDING, code=None, message="it is being applied")
+
+
+def _of_kept(key: ObjectKey, kept: Keep, failures: Failures) -> ObjectResult:
+    match kept.code:
+        case KeepCode.IN_PLACE:
+            verdict = _judged(_as_found, kept.live, kept.cluster, failures) if kept.live is not None else None
+            return ObjectResult(
+                key=key,
+                standing=Standing.IN_PLACE,
+                code=kept.code,
+                message="",
+                live=kept.live,
+                verdict=verdict or not_yet("it was not read"),
+                details=kept.details,
+            )
+        case KeepCode.FOUND_DIFF | KeepCode.NO_DIFF_FOUND:
+            return ObjectResult(
+                key=key,
+                standing=Standing.IN_PLACE,
+                code=kept.code,
+                message=kept.reason,
+                details=kept.details,
+                reported=True,
+            )
+        case KeepCode.NOT_OBSERVED:
+            return ObjectResult(key=key, standing=Standing.UNSEEN, code=kept.code, message=kept.reason)
+        case (
+            KeepCode.UNREADABLE
+            | KeepCode.TERMINATING
+            | KeepCode.HELD
+            | KeepCode.NAMESPACE_IN_USE
+            | KeepCode.INTERNAL_ERROR
+        ):
+            return ObjectResult(key=key, standing=Standing.RETRYING, code=kept.code, message=kept.reason)

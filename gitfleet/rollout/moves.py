@@ -6,7 +6,15 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.conditions import Condition, ConditionType, Status, condition_of, find_condition, set_condition
+from gitfleet.api.conditions import (
+    Condition,
+    ConditionType,
+    Reason,
+    Status,
+    condition_of,
+    find_condition,
+    set_condition,
+)
 from gitfleet.model.rolling import RolloutRequest
 
 _STARTED = "Detected the new changes on the resources and started the rollout process"
@@ -47,5 +55,5 @@ def set_rollout_started(binding: Binding, status: Status, now: datetime) -> Bind
 
 def _rollout_condition(binding: Binding, status: Status, now: datetime) -> Condition:
     started = status is Status.TRUE
-    reason, message = ("RolloutStarted", _STARTED) if started else ("RolloutNotStartedYet", _NOT_STARTED)
-    return condition_of(ConditionType.ROLLOUT_STARTED.value, status, reason, message, now, binding.generation)
+    reason, message = (Reason.ROLLOUT_STARTED, _STARTED) if started else (Reason.ROLLOUT_NOT_STARTED_YET, _NOT_STARTED)
+    return condition_of(ConditionType.ROLLOUT_STARTED.value, status, reason.value, message, now, binding.generation)

@@ -10,13 +10,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitfleet.api.bindings import Binding
-from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
+from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition
 from gitfleet.rollout.waits import STUCK_AFTER, until_over
 
-_UNTRACKABLE = frozenset({"NotAllWorkAreAvailabilityTrackable", "WorkNotTrackable"})
+_UNTRACKABLE = frozenset({Reason.NOT_ALL_WORK_ARE_AVAILABILITY_TRACKABLE, Reason.WORK_NOT_TRACKABLE})
 _STEPS = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED, ConditionType.AVAILABLE)
-_PENDING = frozenset({"OverriddenPending", "WorkNotSynchronizedYet", "ApplyPending", "ResourceNotAvailableYet"})
-_IN_PROGRESS = frozenset({"ApplyInProgress", "NotAllWorkHaveBeenApplied", "NotAllWorkAreAvailable"})
+_PENDING = frozenset(
+    {
+        Reason.OVERRIDDEN_PENDING,
+        Reason.WORK_NOT_SYNCHRONIZED_YET,
+        Reason.APPLY_PENDING,
+        Reason.RESOURCE_NOT_AVAILABLE_YET,
+    }
+)
+_IN_PROGRESS = frozenset(
+    {Reason.APPLY_IN_PROGRESS, Reason.NOT_ALL_WORK_HAVE_BEEN_APPLIED, Reason.NOT_ALL_WORK_ARE_AVAILABLE}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,10 @@ def has_failed(binding: Binding, now: datetime, *, trying: bool = False) -> bool
     """
     return any(
         c.reason not in _IN_PROGRESS
-        or (until_over(binding, c, STUCK_AFTER, now) <= timedelta(0) and not (trying and c.reason == "ApplyInProgress"))
+        or (
+            until_over(binding, c, STUCK_AFTER, now) <= timedelta(0)
+            and not (trying and c.reason == Reason.APPLY_IN_PROGRESS)
+        )
         for c in failures(binding)
     )
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import chain, islice
 
 from gitfleet.api.bindings import Binding, ClusterDecision, ClusterScore
+from gitfleet.api.conditions import Reason
 from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.schedule.bits import positions, positions_down
 from gitfleet.schedule.plugins import Cycle, Score
@@ -14,8 +15,6 @@ from gitfleet.schedule.stages import Filtered, ScoreGroup
 
 MOST_DECISIONS = 1000
 MOST_UNSELECTED = 20
-FULFILLED = "SchedulingPolicyFulfilled"
-UNFULFILLED = "SchedulingPolicyUnfulfilled"
 ELIGIBILITY_PLUGIN = "ClusterEligibility"
 
 
@@ -103,10 +102,10 @@ def result_of(
 ) -> SchedulingResult:
     """The answer with the Scheduled condition: whether as many clusters were found as the policy needs."""
     if enough:
-        reason = FULFILLED
+        reason = Reason.SCHEDULING_POLICY_FULFILLED
         message = f"found all cluster needed as specified by the scheduling policy, found {found} cluster(s)"
     else:
-        reason = UNFULFILLED
+        reason = Reason.SCHEDULING_POLICY_UNFULFILLED
         what = "could not find all clusters needed as specified by the scheduling policy"
         message = f"{what}, found {found} cluster(s) instead"
     return SchedulingResult(bindings=bindings, decisions=decisions, fulfilled=enough, reason=reason, message=message)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from gitfleet.api.clusters import AgentStatus, MemberCluster
-from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.conditions import MemberConditionType, Status, find_condition
 
 HEARTBEAT_TIMEOUT = timedelta(minutes=5)
 HEALTH_TIMEOUT = timedelta(minutes=5)
@@ -46,11 +46,11 @@ def eligibility_of(cluster: MemberCluster, now: datetime) -> TimedEligibility:
     agent = cluster.status.agent
     if agent is None:
         return TimedEligibility(Eligibility.NOT_ONLINE)
-    joined = find_condition(agent.conditions, "Joined")
+    joined = find_condition(agent.conditions, MemberConditionType.JOINED)
     if joined is None or joined.status is not Status.TRUE:
         return TimedEligibility(Eligibility.NOT_JOINED)
     heartbeat = agent.last_received_heartbeat
-    healthy = find_condition(agent.conditions, "Healthy")
+    healthy = find_condition(agent.conditions, MemberConditionType.HEALTHY)
     vouched = healthy is not None and healthy.status is not Status.UNKNOWN and not _keeps_sending(agent)
     if heartbeat is None or (now - heartbeat > HEARTBEAT_TIMEOUT and not vouched):
         return TimedEligibility(Eligibility.SILENT)
@@ -96,7 +96,7 @@ def reason_of(cluster: MemberCluster, verdict: Eligibility, now: datetime) -> st
             when = f"last received {_minutes(now - heartbeat)} minutes ago" if heartbeat else "never received"
             return f"{_DISCONNECTED}no recent heartbeat signals ({when})"
         case Eligibility.UNHEALTHY:
-            healthy = find_condition(agent.conditions, "Healthy") if agent else None
+            healthy = find_condition(agent.conditions, MemberConditionType.HEALTHY) if agent else None
             since = _minutes(now - healthy.last_transition_time) if healthy else "0.00"
             return f"{_DISCONNECTED}unhealthy for a prolonged period of time (last transitioned {since} minutes ago)"
 

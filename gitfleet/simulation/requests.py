@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
 from gitfleet.model.http import Request, Response
+from gitfleet.model.operations import PropagationPolicy
 from gitfleet.simulation import kinds
 from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
 from gitfleet.simulation.server import MemoryServer
@@ -24,7 +25,7 @@ _QUERIES: Final = {
     "PATCH": frozenset({"fieldManager", "force", "fieldValidation"}),
     "DELETE": frozenset[str](),
 }
-_PROPAGATIONS: Final = (None, "Foreground", "Background", "Orphan")
+_PROPAGATIONS: Final = (None, *PropagationPolicy)
 _MOST_NODES: Final = 5000
 """As many nodes as Kubernetes supports; a file that names more gets so many."""
 

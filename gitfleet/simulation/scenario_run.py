@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from gitfleet.api.bindings import is_available
 from gitfleet.errors import BadInput, RetryLater
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCrash
@@ -98,7 +98,7 @@ class ScenarioRun:
                 reason = "settled"
                 break
             self._advance(min(later, default=self.clock.now()))
-        self._emit(Event(type="end", fields={"reason": reason, "placements": _summary(self._state)}))
+        self._emit(Event(type=EventType.END, fields={"reason": reason, "placements": _summary(self._state)}))
         return self._state
 
     def _reconcile(self, reconciler: Reconciler) -> tuple[bool | None, datetime | None]:
@@ -108,7 +108,7 @@ class ScenarioRun:
             try:
                 result = reconciler.reconcile()
             except SimulatedCrash:
-                self._emit(Event(type="crash"))
+                self._emit(Event(type=EventType.CRASH))
                 return None, None
             except RetryLater:
                 return False, None
@@ -151,13 +151,13 @@ class ScenarioRun:
                 for live in found:
                     cluster.mutate(live.key, patch)
             case Crash():
-                self._emit(Event(type="crash"))
+                self._emit(Event(type=EventType.CRASH))
                 return True
         return False
 
     def _commit(self, files: Mapping[str, str | None], subject: str) -> None:
         self.repo.commit_files(self.branch, files, self.clock.now(), subject)
-        self._emit(Event(type="commit", fields={"branch": self.branch, "subject": subject}))
+        self._emit(Event(type=EventType.COMMIT, fields={"branch": self.branch, "subject": subject}))
 
 
 def _summary(state: FleetState) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gitfleet.api.conditions import Reason
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
@@ -21,7 +22,7 @@ _NAMESPACE: Kind = ("", "v1", "Namespace")
 class UserError:
     """What only a change by a person can correct: the Scheduled condition's reason and its sentence."""
 
-    reason: str
+    reason: Reason
     message: str
 
 
@@ -50,7 +51,7 @@ def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
                 picked[manifest.key.identity] = manifest
     except (_Invalid, InvalidSelector) as invalid:
         message = f"The resource selectors of {placement.key} cannot be used: {invalid}"
-        return Selection(error=UserError("InvalidResourceSelectors", message))
+        return Selection(error=UserError(Reason.INVALID_RESOURCE_SELECTORS, message))
     return Selection(manifests=tuple(sorted(picked.values(), key=order_of)))
 
 

@@ -231,5 +231,5 @@ def _expected_path(parsed: ParsedStateFile, path: str) -> str | None:
             return f"{paths.bindings_folder(parsed.placement)}/{path.rpartition('/')[2]}"
         case InventoryFile():
             return f"{paths.inventory_folder(parsed.cluster)}/{path.rpartition('/')[2]}"
-        case _:
+        case FleetHead() | FaultsFile():
             return None

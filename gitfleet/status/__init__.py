@@ -7,7 +7,7 @@
     commit_message(events) -> (subject, body)                           the same as sentences
     cluster_stories, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     cluster_state, joined_condition, health_condition                   what is said of a cluster
-    type_of(key, type), SCHEDULED, one_line(text, limit)                the words in which it is said
+    SCHEDULED, one_line(text, limit)                                    the words in which it is said
 
 Source: contracts.md §5; kubefleet.md §9; decision D23.
 """
@@ -25,7 +25,7 @@ from gitfleet.status.conditions import (
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
 from gitfleet.status.failures import faults_of, with_failures, with_unsettled
 from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
-from gitfleet.status.vocabulary import SCHEDULED, type_of
+from gitfleet.status.vocabulary import SCHEDULED
 
 __all__ = [
     "SCHEDULED",
@@ -45,7 +45,6 @@ __all__ = [
     "placement_conditions",
     "scheduled_condition",
     "sentence",
-    "type_of",
     "unmet_count",
     "with_conditions",
     "with_failures",

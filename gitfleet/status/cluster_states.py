@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.conditions import Condition, MemberConditionType, Status, find_condition
 
 
 def cluster_state(cluster: MemberCluster) -> str:
@@ -22,12 +22,12 @@ def cluster_state(cluster: MemberCluster) -> str:
 def joined_condition(cluster: MemberCluster) -> Condition | None:
     """The cluster's Joined condition: its own, else its agent's."""
     agent = cluster.status.agent
-    return find_condition(cluster.status.conditions, "Joined") or (
-        find_condition(agent.conditions, "Joined") if agent else None
+    return find_condition(cluster.status.conditions, MemberConditionType.JOINED) or (
+        find_condition(agent.conditions, MemberConditionType.JOINED) if agent else None
     )
 
 
 def health_condition(cluster: MemberCluster) -> Condition | None:
     """The agent's Healthy condition."""
     agent = cluster.status.agent
-    return find_condition(agent.conditions, "Healthy") if agent else None
+    return find_condition(agent.conditions, MemberConditionType.HEALTHY) if agent else None

@@ -7,15 +7,28 @@ from collections.abc import Iterable
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 
 MOST_LINES: Final = 50
 MOST_CHARACTERS: Final = 120
 _NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ORDER: Final = (
-    "fault", "failed", "removed", "released", "unscheduled", "updated", "available", "updating", "bound", "scheduled",
-    "snapshot", "cluster", "faultsCleared", "placement", "commitRead",
-)  # fmt: skip
+    EventType.FAULT,
+    EventType.FAILED,
+    EventType.REMOVED,
+    EventType.RELEASED,
+    EventType.UNSCHEDULED,
+    EventType.UPDATED,
+    EventType.AVAILABLE,
+    EventType.UPDATING,
+    EventType.BOUND,
+    EventType.SCHEDULED,
+    EventType.SNAPSHOT,
+    EventType.CLUSTER,
+    EventType.FAULTS_CLEARED,
+    EventType.PLACEMENT,
+    EventType.COMMIT_READ,
+)
 _RANK: Final = {type_: rank for rank, type_ in enumerate(_ORDER)}
 
 
@@ -44,8 +57,8 @@ def commit_message(events: Iterable[Event]) -> tuple[str, str]:
 
 def _rank(event: Event) -> int:
     """A cluster that left comes first of all but faults: what stays there is nobody's from now on."""
-    if event.type == "cluster" and event.fields["state"] == "left":
-        return _RANK["failed"]
+    if event.type == EventType.CLUSTER and event.fields["state"] == "left":
+        return _RANK[EventType.FAILED]
     return _RANK.get(event.type, len(_RANK))
 
 
@@ -54,41 +67,41 @@ def sentence(event: Event) -> str:
     fields = event.fields
     place = f"{event.placement}: " if event.placement else ""
     match event.type:
-        case "scheduled":
+        case EventType.SCHEDULED:
             return f"{place}{event.cluster} picked"
-        case "bound":
+        case EventType.BOUND:
             return f"{place}{event.cluster} gets snapshot {fields['snapshot']}"
-        case "updating":
+        case EventType.UPDATING:
             return f"{place}{event.cluster} moves to snapshot {fields['snapshot']}"
-        case "updated":
+        case EventType.UPDATED:
             return f"{place}{event.cluster} updated to snapshot {fields['snapshot']}"
-        case "unscheduled":
+        case EventType.UNSCHEDULED:
             return f"{place}{event.cluster} no longer picked"
-        case "removed":
+        case EventType.REMOVED:
             return f"{place}resources removed from {event.cluster}"
-        case "released":
+        case EventType.RELEASED:
             return f"{place}{event.cluster} given up, {_left_there(fields['objects'])}"
-        case "available":
+        case EventType.AVAILABLE:
             return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
-        case "failed":
+        case EventType.FAILED:
             return f"{place}{event.cluster} failed: {fields['reason']}: {fields['message']}"
-        case "snapshot":
+        case EventType.SNAPSHOT:
             return f"{place}snapshot {fields['index']} taken from commit {str(fields['commit'])[:12]}"
-        case "cluster" if fields["state"] == "left":
+        case EventType.CLUSTER if fields["state"] == "left":
             return f"{event.cluster} left the fleet, {_left_there(fields.get('objects'))}"
-        case "cluster":
+        case EventType.CLUSTER:
             return f"{event.cluster}: {fields['state']}"
-        case "fault":
+        case EventType.FAULT:
             return f"fault at {fields['path']}:{fields['line']}: {fields['message']}"
-        case "faultsCleared":
+        case EventType.FAULTS_CLEARED:
             return "all faults are gone"
-        case "commitRead":
+        case EventType.COMMIT_READ:
             return f"commit {str(fields['commit'])[:12]} read"
-        case "placement" if "condition" in fields:
+        case EventType.PLACEMENT if "condition" in fields:
             return f"{place}{fields['condition']} is {fields['status']}: {fields['message'] or fields['reason']}"
-        case "placement":
+        case EventType.PLACEMENT:
             return f"{place}{fields['state']}"
-        case _:
+        case EventType.COMMIT | EventType.APPLIED | EventType.CRASH | EventType.END:
             return ""
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple, assert_never
 
 from gitfleet.api.bindings import Binding, is_active
-from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition
+from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition, type_of
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategyType
 from gitfleet.model.state import PlacementRecord
@@ -24,7 +24,6 @@ from gitfleet.status.vocabulary import (
     SCHEDULED,
     Step,
     steps_of,
-    type_of,
 )
 
 
@@ -66,20 +65,20 @@ def placement_conditions(record: PlacementRecord, *, scheduled: Condition, now: 
     key, generation = record.placement.key, record.placement.generation
     conditions: list[Condition] = []
     for type_, status, reason, message in reported:
-        name = type_of(key, type_)
+        name = type_of(key.kind, type_)
         old = find_condition(record.conditions, name)
         conditions.append(
             Condition(
                 type=name,
                 status=status,
-                reason=reason,
+                reason=str(reason),  # never the equal member of the enumeration
                 message=message,
                 last_transition_time=old.last_transition_time if old and old.status is status else now,
                 observed_generation=generation,
             )
         )
-    ours = {type_of(key, step.type) for kind in ApplyStrategyType for step in steps_of(kind)} | {
-        type_of(key, SCHEDULED)
+    ours = {type_of(key.kind, step.type) for kind in ApplyStrategyType for step in steps_of(kind)} | {
+        type_of(key.kind, SCHEDULED)
     }
     conditions += [condition for condition in record.conditions if condition.type not in ours]
     new: Conditions = tuple(conditions)
@@ -106,7 +105,8 @@ def _progress_of(
         started = find_condition(binding.conditions, ROLLOUT_STARTED.type, generation=binding.generation)
         if started is None or started.status is not Status.FALSE:
             return ClusterProgress(cluster, binding, (_unknown(ROLLOUT_STARTED),))
-        held = ClusterStep(ROLLOUT_STARTED, Status.FALSE, *BLOCKED, started.last_transition_time)
+        reason, message = BLOCKED
+        held = ClusterStep(ROLLOUT_STARTED, Status.FALSE, reason.value, message, started.last_transition_time)
         return ClusterProgress(cluster, binding, (held,))
     same = (binding.generation, *map(id, binding.conditions))
     steps = reported.get(same)
@@ -128,7 +128,7 @@ def _binding_steps(record: PlacementRecord, binding: Binding) -> list[ClusterSte
 
 
 def _unknown(step: Step) -> ClusterStep:
-    return ClusterStep(step, Status.UNKNOWN, step.unknown[0], step.cluster_unknown, None)
+    return ClusterStep(step, Status.UNKNOWN, step.unknown[0].value, step.cluster_unknown, None)
 
 
 def _aggregate(

@@ -14,17 +14,17 @@ from typing import Final, ParamSpec
 
 from gitfleet.api.bindings import Binding, BindingState, is_available
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Status, find_condition
+from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
 
 P = ParamSpec("P")
-_FAILING: Final = ("Overridden", "WorkSynchronized", "Applied")
+_FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED)
 
 
 def emit_events(before: FleetState, after: FleetState, failures: Failures | None = None) -> tuple[Event, ...]:
@@ -48,13 +48,13 @@ def _contained_events(events_of: Callable[P, Iterable[Event]], *args: P.args, **
 
 def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
     if after.observed_commit != before.observed_commit and after.observed_commit:
-        yield Event(type="commitRead", fields={"commit": after.observed_commit})
+        yield Event(type=EventType.COMMIT_READ, fields={"commit": after.observed_commit})
     if before.faults != after.faults:
         known = set(before.faults)
         for fault in after.faults:
             if fault not in known:
                 yield Event(
-                    type="fault",
+                    type=EventType.FAULT,
                     fields={
                         "path": fault.path,
                         "line": fault.line,
@@ -65,7 +65,7 @@ def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
                     },
                 )
         if before.faults and not after.faults:
-            yield Event(type="faultsCleared")
+            yield Event(type=EventType.FAULTS_CLEARED)
 
 
 def _cluster_events(
@@ -74,7 +74,9 @@ def _cluster_events(
     phase = _cluster_phase(old, new)
     if phase is not None:
         stay = sum(after.left_behind.get(name, {}).values()) if new is None else 0
-        yield Event(type="cluster", cluster=name, fields={"state": phase, **({"objects": stay} if stay else {})})
+        yield Event(
+            type=EventType.CLUSTER, cluster=name, fields={"state": phase, **({"objects": stay} if stay else {})}
+        )
 
 
 def _cluster_phase(old: MemberCluster | None, new: MemberCluster | None) -> str | None:
@@ -89,12 +91,12 @@ def _placement_events(
 ) -> Iterator[Event]:
     name = str(key)
     if old is None:
-        yield Event(type="placement", placement=name, fields={"state": "accepted"})
+        yield Event(type=EventType.PLACEMENT, placement=name, fields={"state": "accepted"})
     if new is not None:
         yield from _snapshot_events(name, old, new)
     yield from _bindings_events(key, old, new, after.left_behind)
     if new is None:
-        yield Event(type="placement", placement=name, fields={"state": "removed"})
+        yield Event(type=EventType.PLACEMENT, placement=name, fields={"state": "removed"})
     else:
         yield from _condition_events(key, old, new)
 
@@ -106,7 +108,7 @@ def _snapshot_events(name: str, old: PlacementRecord | None, new: PlacementRecor
     for snapshot in new.resource_snapshots:
         if snapshot.index not in known:
             fields = {"index": str(snapshot.index), "commit": snapshot.commit}
-            yield Event(type="snapshot", placement=name, fields=fields)
+            yield Event(type=EventType.SNAPSHOT, placement=name, fields=fields)
 
 
 def _bindings_events(
@@ -125,7 +127,9 @@ def _bindings_events(
         if later is None:
             stay = left_behind.get(cluster, {}).get(key, 0)
             fields: Mapping[str, int] = {"objects": stay} if stay else {}
-            yield Event(type="released" if stay else "removed", placement=name, cluster=cluster, fields=fields)
+            yield Event(
+                type=EventType.RELEASED if stay else EventType.REMOVED, placement=name, cluster=cluster, fields=fields
+            )
         elif new is not None and later != earlier:
             for type_, condition in _binding_events(new, earlier, later):
                 yield Event(type=type_, placement=name, cluster=cluster, fields=condition)
@@ -133,21 +137,21 @@ def _bindings_events(
 
 def _binding_events(
     record: PlacementRecord, old: Binding | None, new: Binding
-) -> Iterator[tuple[str, Mapping[str, object]]]:
+) -> Iterator[tuple[EventType, Mapping[str, object]]]:
     state = old.state if old else None
     wanted, had = record.snapshot_index(new.resource_snapshot), old.resource_snapshot if old else None
     if (old is None and new.state is not BindingState.UNSCHEDULED) or (
         new.state is BindingState.SCHEDULED and state is not BindingState.SCHEDULED
     ):
-        yield "scheduled", {"state": BindingState.SCHEDULED.value}
+        yield EventType.SCHEDULED, {"state": BindingState.SCHEDULED.value}
     if new.state is BindingState.BOUND and state is not BindingState.BOUND:
-        yield "bound", {"state": new.state.value, "snapshot": wanted}
+        yield EventType.BOUND, {"state": new.state.value, "snapshot": wanted}
     elif new.state is BindingState.UNSCHEDULED and state is not BindingState.UNSCHEDULED:
-        yield "unscheduled", {"state": new.state.value}
+        yield EventType.UNSCHEDULED, {"state": new.state.value}
     elif new.resource_snapshot != had:
-        yield "updating", {"snapshot": wanted}
+        yield EventType.UPDATING, {"snapshot": wanted}
     if new.applied_snapshot is not None and new.applied_snapshot != (old.applied_snapshot if old else None):
-        yield "updated", {"snapshot": record.snapshot_index(new.applied_snapshot)}
+        yield EventType.UPDATED, {"snapshot": record.snapshot_index(new.applied_snapshot)}
     for type_ in _FAILING:
         found = _current(new, type_)
         if (
@@ -155,10 +159,10 @@ def _binding_events(
             and found.status is Status.FALSE
             and (old is None or not _same(_current(old, type_), found))
         ):
-            yield "failed", {"condition": type_, "reason": found.reason, "message": found.message}
+            yield EventType.FAILED, {"condition": type_.value, "reason": found.reason, "message": found.message}
     available = is_available(new)
     if available != (old is not None and is_available(old)):
-        yield "available", {"value": available}
+        yield EventType.AVAILABLE, {"value": available}
 
 
 def _current(binding: Binding, type_: str) -> Condition | None:
@@ -176,7 +180,7 @@ def _condition_events(key: PlacementKey, old: PlacementRecord | None, new: Place
         earlier = find_condition(old.conditions, condition.type) if old else None
         if not _same(earlier, condition):
             yield Event(
-                type="placement",
+                type=EventType.PLACEMENT,
                 placement=str(key),
                 fields={
                     "condition": condition.type.removeprefix(key.kind),
@@ -206,7 +210,7 @@ def events_of_outcomes(outcomes: Iterable[Outcome], state: FleetState) -> Iterat
             "object": references[operation.key],
             "action": type(operation).__name__.lower(),
         }
-        yield Event(type="applied", placement=str(key), cluster=operation.cluster, fields=fields)
+        yield Event(type=EventType.APPLIED, placement=str(key), cluster=operation.cluster, fields=fields)
 
 
 def _wanted_snapshots(record: PlacementRecord | None) -> dict[str, str | None]:

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Conditions, Status, find_condition, set_condition
+from gitfleet.api.conditions import Condition, Conditions, Reason, Status, find_condition, set_condition, type_of
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Origin
 from gitfleet.model.desired import Desired
-from gitfleet.model.failures import INTERNAL_ERROR, Failure, Failures, Subject
+from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord, keep
-from gitfleet.status.vocabulary import SCHEDULED, type_of
+from gitfleet.status.vocabulary import SCHEDULED
 
 OBSERVED: Final = "Observed"
 """A member's condition that is there, and False, only while what was seen of it could not be taken in."""
@@ -42,7 +42,7 @@ def with_unsettled(state: FleetState, before: FleetState, failures: Failures, no
     """The settled state in which every placement and cluster that could not be settled says so, and no other."""
     placements = dict(state.placements)
     for key, record in state.placements.items():
-        type_ = type_of(key, SETTLED)
+        type_ = type_of(key.kind, SETTLED)
         failure, generation = failures.of(Subject.of_placement(key)), record.placement.generation
         known = find_condition(before.placements[key].conditions, type_) if key in before.placements else None
         conditions = _marked(record.conditions, type_, known, failure, generation, now)
@@ -58,9 +58,9 @@ def with_unsettled(state: FleetState, before: FleetState, failures: Failures, no
 def _held(record: PlacementRecord, failure: Failure, now: datetime) -> PlacementRecord:
     """The record as it is, with Scheduled False; it is scheduled anew as soon as it can be decided again."""
     condition = Condition(
-        type=type_of(record.placement.key, SCHEDULED),
+        type=type_of(record.placement.key.kind, SCHEDULED),
         status=Status.FALSE,
-        reason=INTERNAL_ERROR,
+        reason=Reason.INTERNAL_ERROR.value,
         message=f"the placement could not be decided and stays as it is: {failure.sentence}",
         last_transition_time=now,
         observed_generation=record.placement.generation,
@@ -96,7 +96,7 @@ def _marked(
     condition = Condition(
         type=type_,
         status=Status.FALSE,
-        reason=INTERNAL_ERROR,
+        reason=Reason.INTERNAL_ERROR.value,
         message=f"what was seen or done could not be taken in: {failure.sentence}",
         last_transition_time=known.last_transition_time if known is not None else now,
         observed_generation=generation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.conditions import Condition, Reason, Status
 from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status.conditions import placement_conditions
@@ -13,14 +13,14 @@ from gitfleet.status.vocabulary import SCHEDULE_PENDING, SCHEDULED
 
 
 def scheduled_condition(
-    record: PlacementRecord, fulfilled: bool | None, reason: str, message: str, now: datetime
+    record: PlacementRecord, fulfilled: bool | None, reason: Reason, message: str, now: datetime
 ) -> Condition:
     """The Scheduled verdict on a record's present generation; None for `fulfilled` means that nothing was decided."""
     status = {True: Status.TRUE, False: Status.FALSE, None: Status.UNKNOWN}[fulfilled]
     return Condition(
         type=SCHEDULED.value,
         status=status,
-        reason=reason,
+        reason=reason.value,
         message=message,
         last_transition_time=now,
         observed_generation=record.placement.generation,
@@ -28,19 +28,19 @@ def scheduled_condition(
 
 
 def with_schedule(
-    record: PlacementRecord, observation: SchedulingResult, schedule_key: str, now: datetime
+    record: PlacementRecord, result: SchedulingResult, schedule_key: str, now: datetime
 ) -> tuple[PlacementRecord, Condition | None]:
     """The record after a scheduling, and its Scheduled condition (None: as it was).
 
     A cycle that was aborted leaves bindings and decisions as they are and says why; it is tried again on the next
     reconcile.
     """
-    if observation.error is not None:
-        return record, scheduled_condition(record, False, "SchedulingFailed", observation.error, now)
-    record = replace(record, bindings=observation.bindings, decisions=observation.decisions, schedule_key=schedule_key)
-    if observation.fulfilled is None:
+    if result.error is not None:
+        return record, scheduled_condition(record, False, result.reason, result.error, now)
+    record = replace(record, bindings=result.bindings, decisions=result.decisions, schedule_key=schedule_key)
+    if result.fulfilled is None:
         return record, None
-    return record, scheduled_condition(record, observation.fulfilled, observation.reason, observation.message, now)
+    return record, scheduled_condition(record, result.fulfilled, result.reason, result.message, now)
 
 
 def with_conditions(record: PlacementRecord, scheduled: Condition | None, now: datetime) -> PlacementRecord:

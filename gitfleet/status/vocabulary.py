@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from gitfleet.api.conditions import ConditionType
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.conditions import ConditionType, Reason
 from gitfleet.api.strategies import ApplyStrategyType
 
 SCHEDULED: Final = ConditionType.SCHEDULED
-NO_OVERRIDE: Final = ("NoOverrideSpecified", "No override rules are configured for the selected resources")
-BLOCKED: Final = ("RolloutNotStartedYet", "The rollout is being blocked by the rollout strategy")
-SCHEDULE_PENDING: Final = ("SchedulePending", "Scheduling has not completed")
-EXTERNAL: Final = "RolloutControlledByExternalController"
+NO_OVERRIDE: Final = (Reason.NO_OVERRIDE_SPECIFIED, "No override rules are configured for the selected resources")
+BLOCKED: Final = (Reason.ROLLOUT_NOT_STARTED_YET, "The rollout is being blocked by the rollout strategy")
+SCHEDULE_PENDING: Final = (Reason.SCHEDULE_PENDING, "Scheduling has not completed")
+EXTERNAL: Final = Reason.ROLLOUT_CONTROLLED_BY_EXTERNAL_CONTROLLER
 EXTERNAL_DIFFERENT: Final = (
     "Rollout is controlled by an external controller and different resource snapshot versions are observed across "
     "clusters"
@@ -37,67 +36,76 @@ class Step:
     cluster shows while its binding says nothing of the type."""
 
     type: ConditionType
-    unknown: tuple[str, str]
-    false: tuple[str, str]
-    true: tuple[str, str]
+    unknown: tuple[Reason, str]
+    false: tuple[Reason, str]
+    true: tuple[Reason, str]
     cluster_unknown: str
 
 
 ROLLOUT_STARTED: Final = Step(
     ConditionType.ROLLOUT_STARTED,
     (
-        "RolloutStartedUnknown",
+        Reason.ROLLOUT_STARTED_UNKNOWN,
         "There are still {} cluster(s) in the process of deciding whether to roll out the latest resources or not",
     ),
-    ("RolloutNotStartedYet", "The rollout is being blocked by the rollout strategy in {} cluster(s)"),
-    ("RolloutStarted", "All {} cluster(s) start rolling out the latest resource"),
+    (Reason.ROLLOUT_NOT_STARTED_YET, "The rollout is being blocked by the rollout strategy in {} cluster(s)"),
+    (Reason.ROLLOUT_STARTED, "All {} cluster(s) start rolling out the latest resource"),
     "In the process of deciding whether to roll out the latest resources or not",
 )
 OVERRIDDEN: Final = Step(
     ConditionType.OVERRIDDEN,
     (
-        "OverriddenPending",
+        Reason.OVERRIDDEN_PENDING,
         (
             "There are still {} cluster(s) in the process of overriding the selected resources if there is any "
             "override defined"
         ),
     ),
-    ("OverriddenFailed", "Failed to override resources in {} cluster(s)"),
-    ("OverriddenSucceeded", "The selected resources are successfully overridden in the {} clusters"),
+    (Reason.OVERRIDDEN_FAILED, "Failed to override resources in {} cluster(s)"),
+    (Reason.OVERRIDDEN_SUCCEEDED, "The selected resources are successfully overridden in the {} clusters"),
     "In the process of overriding the selected resources if there is any override defined",
 )
 WORK_SYNCHRONIZED: Final = Step(
     ConditionType.WORK_SYNCHRONIZED,
     (
-        "WorkSynchronizedUnknown",
+        Reason.WORK_SYNCHRONIZED_UNKNOWN,
         "There are still {} cluster(s) in the process of creating or updating the work object(s) in the hub cluster",
     ),
-    ("WorkNotSynchronizedYet", "There are {} cluster(s) which have not finished creating or updating work(s) yet"),
-    ("WorkSynchronized", "Works(s) are succcesfully created or updated in the {} target clusters' namespaces"),
+    (
+        Reason.WORK_NOT_SYNCHRONIZED_YET,
+        "There are {} cluster(s) which have not finished creating or updating work(s) yet",
+    ),
+    (Reason.WORK_SYNCHRONIZED, "Works(s) are succcesfully created or updated in the {} target clusters' namespaces"),
     "In the process of creating or updating the work object(s) in the hub cluster",
 )
 APPLIED: Final = Step(
     ConditionType.APPLIED,
-    ("ApplyPending", "There are still {} cluster(s) in the process of applying the resources on the member cluster"),
-    ("ApplyFailed", "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"),
-    ("ApplySucceeded", "The selected resources are successfully applied to {} clusters"),
+    (
+        Reason.APPLY_PENDING,
+        "There are still {} cluster(s) in the process of applying the resources on the member cluster",
+    ),
+    (Reason.APPLY_FAILED, "Failed to apply resources to {} cluster(s), please check the `failedPlacements` status"),
+    (Reason.APPLY_SUCCEEDED, "The selected resources are successfully applied to {} clusters"),
     "In the process of applying the resources on the member cluster",
 )
 AVAILABLE: Final = Step(
     ConditionType.AVAILABLE,
     (
-        "ResourceAvailableUnknown",
+        Reason.RESOURCE_AVAILABLE_UNKNOWN,
         "There are still {} cluster(s) in the process of checking the availability of the selected resources",
     ),
-    ("ResourceNotAvailableYet", "The selected resources in {} cluster(s) are still not available yet"),
-    ("ResourceAvailable", "The selected resources in {} cluster are available now"),
+    (Reason.RESOURCE_NOT_AVAILABLE_YET, "The selected resources in {} cluster(s) are still not available yet"),
+    (Reason.RESOURCE_AVAILABLE, "The selected resources in {} cluster are available now"),
     "The availability of the selected resources is unknown yet",
 )
 DIFF_REPORTED: Final = Step(
     ConditionType.DIFF_REPORTED,
-    ("DiffReportingPending", "There are still {} cluster(s) in the process of checking for configuration differences"),
-    ("DiffReportingIncompleteOrFailed", "Diff reporting in {} clusters is still in progress or has failed"),
-    ("DiffReportingCompleted", "Diff reporting in {} cluster(s) has been completed"),
+    (
+        Reason.DIFF_REPORTING_PENDING,
+        "There are still {} cluster(s) in the process of checking for configuration differences",
+    ),
+    (Reason.DIFF_REPORTING_INCOMPLETE_OR_FAILED, "Diff reporting in {} clusters is still in progress or has failed"),
+    (Reason.DIFF_REPORTING_COMPLETED, "Diff reporting in {} cluster(s) has been completed"),
     "Diff reporting has just started; its status is not yet to be known",
 )
 
@@ -108,8 +116,3 @@ DIFF_STEPS: Final = (ROLLOUT_STARTED, OVERRIDDEN, WORK_SYNCHRONIZED, DIFF_REPORT
 def steps_of(type_: ApplyStrategyType) -> tuple[Step, ...]:
     """The condition types that a placement shows, in order; ReportDiff has its own."""
     return DIFF_STEPS if type_.only_reports else APPLY_STEPS
-
-
-def type_of(key: PlacementKey, type_: str) -> str:
-    """ClusterResourcePlacementScheduled, ResourcePlacementScheduled, and so on."""
-    return f"{key.kind}{type_}"

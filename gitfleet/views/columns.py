@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from gitfleet.api.conditions import find_condition
+from gitfleet.api.conditions import ConditionType, find_condition, type_of
 from gitfleet.views.models import BindingView, ClusterView, OverrideView, PlacementView
 from gitfleet.views.tables import NONE, age
 
@@ -15,23 +15,23 @@ Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
 _NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
 
 
-def _status(type_: str) -> Callable[[PlacementView, datetime], str]:
+def _status(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
     def cell(view: PlacementView, _now: datetime) -> str:
-        found = find_condition(view.conditions, f"{view.kind}{type_}")
+        found = find_condition(view.conditions, type_of(view.kind, type_))
         return found.status.value if found else ""
 
     return cell
 
 
-def _generation(type_: str) -> Callable[[PlacementView, datetime], str]:
+def _generation(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
     def cell(view: PlacementView, _now: datetime) -> str:
-        found = find_condition(view.conditions, f"{view.kind}{type_}")
+        found = find_condition(view.conditions, type_of(view.kind, type_))
         return str(found.observed_generation) if found else ""
 
     return cell
 
 
-def _bound(type_: str) -> Callable[[BindingView, datetime], str]:
+def _bound(type_: ConditionType) -> Callable[[BindingView, datetime], str]:
     return lambda view, _: view.condition(type_)
 
 
@@ -64,12 +64,12 @@ def _targets(view: OverrideView, _now: datetime) -> str:
 PLACEMENTS: Final[tuple[Column, ...]] = (
     ("GEN", False, lambda view, _: str(view.generation)),
     ("TYPE", True, lambda view, _: view.type),
-    ("SCHEDULED", False, _status("Scheduled")),
-    ("SCHEDULED-GEN", True, _generation("Scheduled")),
-    ("WORK-SYNCHRONIZED", True, _status("WorkSynchronized")),
-    ("WORK-SYNCHRONIZED-GEN", True, _generation("WorkSynchronized")),
-    ("AVAILABLE", False, _status("Available")),
-    ("AVAILABLE-GEN", True, _generation("Available")),
+    ("SCHEDULED", False, _status(ConditionType.SCHEDULED)),
+    ("SCHEDULED-GEN", True, _generation(ConditionType.SCHEDULED)),
+    ("WORK-SYNCHRONIZED", True, _status(ConditionType.WORK_SYNCHRONIZED)),
+    ("WORK-SYNCHRONIZED-GEN", True, _generation(ConditionType.WORK_SYNCHRONIZED)),
+    ("AVAILABLE", False, _status(ConditionType.AVAILABLE)),
+    ("AVAILABLE-GEN", True, _generation(ConditionType.AVAILABLE)),
     ("CLUSTERS", False, lambda view, _: f"{view.summary.available}/{view.summary.picked}"),
     ("SNAPSHOT", False, lambda view, _: view.summary.latest_index or NONE),
     ("AGE", False, lambda view, now: age(view.since, now)),
@@ -91,9 +91,9 @@ BINDINGS: Final[tuple[Column, ...]] = (
     ("STATE", False, lambda view, _: view.binding.state.value),
     ("SNAPSHOT", False, lambda view, _: view.wanted_index or NONE),
     ("HAS", True, lambda view, _: view.applied_index or NONE),
-    ("WORKSYNCHRONIZED", True, _bound("WorkSynchronized")),
-    ("RESOURCESAPPLIED", True, _bound("Applied")),
-    ("AVAILABLE", False, _bound("Available")),
+    ("WORKSYNCHRONIZED", True, _bound(ConditionType.WORK_SYNCHRONIZED)),
+    ("RESOURCESAPPLIED", True, _bound(ConditionType.APPLIED)),
+    ("AVAILABLE", False, _bound(ConditionType.AVAILABLE)),
     ("AGE", False, _binding_age),
 )
 SNAPSHOTS: Final[tuple[Column, ...]] = (

@@ -14,7 +14,7 @@ from typing import Protocol
 from gitfleet.api import write
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Conditions, find_condition
+from gitfleet.api.conditions import Conditions, ConditionType, find_condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import PlacementRecord
@@ -124,7 +124,7 @@ class BindingView:
         """The binding's name."""
         return self.binding.name
 
-    def condition(self, type_: str) -> str:
+    def condition(self, type_: ConditionType) -> str:
         """The status of a condition that holds for the binding's generation, "" for none."""
         found = find_condition(self.binding.conditions, type_, generation=self.binding.generation)
         return found.status.value if found else ""

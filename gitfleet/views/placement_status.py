@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gitfleet.api import write, write_as
 from gitfleet.api.bindings import DiffedObject, DriftedObject, FailedObject, References
-from gitfleet.api.conditions import Conditions, ConditionType, Status, find_condition
+from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import PlacementRecord
@@ -18,7 +18,6 @@ from gitfleet.status import (
     cluster_progress,
     has_overrides,
     observed_snapshot,
-    type_of,
     unmet_count,
 )
 
@@ -65,7 +64,7 @@ def _cluster(record: PlacementRecord, progress: ClusterProgress) -> JsonObject:
     reported = [step.step.type for step in progress.steps if step.status is not Status.UNKNOWN]
     at_apply = ConditionType.APPLIED in reported
     failing = at_apply and last.status is Status.FALSE
-    diffed = failing or (last.step.type == "DiffReported" and last.status is Status.TRUE)
+    diffed = failing or (last.step.type is ConditionType.DIFF_REPORTED and last.status is Status.TRUE)
     return fields | present(
         failedPlacements=write_as(tuple[FailedObject, ...], binding.failed) if failing else [],
         diffedPlacements=write_as(tuple[DiffedObject, ...], binding.diffed) if diffed else [],
@@ -83,9 +82,9 @@ def _conditions(record: PlacementRecord, progress: ClusterProgress) -> list[Json
             "lastTransitionTime": _time_of(record, SCHEDULED),
             "message": decision.reason if decision else "",
             "observedGeneration": generation,
-            "reason": "Scheduled",
+            "reason": Reason.SCHEDULED.value,
             "status": "True",
-            "type": "Scheduled",
+            "type": SCHEDULED.value,
         }
     ]
     for step in progress.steps:
@@ -105,8 +104,8 @@ def _conditions(record: PlacementRecord, progress: ClusterProgress) -> list[Json
 def _time_of(record: PlacementRecord, type_: str) -> str:
     """When the placement's own condition of the type changed last, for what no binding dates."""
     key = record.placement.key
-    found = find_condition(record.conditions, type_of(key, type_)) or find_condition(
-        record.conditions, type_of(key, SCHEDULED)
+    found = find_condition(record.conditions, type_of(key.kind, type_)) or find_condition(
+        record.conditions, type_of(key.kind, SCHEDULED)
     )
     if found is not None:
         return time_text(found.last_transition_time)
@@ -124,9 +123,9 @@ def _unmet(record: PlacementRecord, chosen: int) -> list[JsonObject]:
                     "lastTransitionTime": _time_of(record, SCHEDULED),
                     "message": decision.reason,
                     "observedGeneration": record.placement.generation,
-                    "reason": "ScheduleFailed",
+                    "reason": Reason.SCHEDULE_FAILED.value,
                     "status": "False",
-                    "type": "Scheduled",
+                    "type": SCHEDULED.value,
                 }
             ]
         }

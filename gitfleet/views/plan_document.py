@@ -8,7 +8,7 @@ from difflib import unified_diff
 from typing import Any
 
 from gitfleet.api.bindings import Binding, ClusterDecision
-from gitfleet.api.conditions import find_condition
+from gitfleet.api.conditions import ConditionType, Reason, find_condition, type_of
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
@@ -108,18 +108,23 @@ def has_changes(document: Mapping[str, Any]) -> bool:
 def diff_of(operation: Operation) -> str:
     """A unified YAML diff of what the manifest changes in the live object; values of Secrets are masked on both
     sides."""
-    match operation:
-        case Create(manifest=manifest):
-            old, new = "", _shown(masked_object(manifest.body))
-        case Update(manifest=manifest, live=live):
-            there = _only("", manifest.body, live.body, owned_fields(live.body))
-            old, new = _shown(masked_object(there)), _shown(masked_object(manifest.body, live.body))
-        case _:
-            return ""
+    old, new = _sides(operation)
     lines = list(unified_diff(old.splitlines(), new.splitlines(), "live", "desired", lineterm="", n=3))
     if len(lines) > _MAX_DIFF_LINES:
         lines = [*lines[:_MAX_DIFF_LINES], f"... {len(lines) - _MAX_DIFF_LINES} more lines"]
     return "\n".join(lines)
+
+
+def _sides(operation: Operation) -> tuple[str, str]:
+    """What is there of what the manifest names, and what is to be there."""
+    match operation:
+        case Create(manifest=manifest):
+            return "", _shown(masked_object(manifest.body))
+        case Update(manifest=manifest, live=live):
+            there = _only("", manifest.body, live.body, owned_fields(live.body))
+            return _shown(masked_object(there)), _shown(masked_object(manifest.body, live.body))
+        case Delete() | Release() | Keep() | Refuse():
+            return "", ""
 
 
 def _placement(
@@ -130,7 +135,7 @@ def _placement(
     operations: Sequence[Operation],
 ) -> dict[str, Any]:
     resources, policy = record.latest_resources, record.latest_policy
-    scheduled = find_condition(record.conditions, f"{key.kind}Scheduled")
+    scheduled = find_condition(record.conditions, type_of(key.kind, ConditionType.SCHEDULED))
     return {
         "name": key.name,
         "namespace": key.namespace or None,
@@ -140,7 +145,7 @@ def _placement(
         "policySnapshotIndex": str(policy.index) if policy else None,
         "scheduled": {
             "status": str(scheduled.status) if scheduled else "Unknown",
-            "reason": scheduled.reason if scheduled else "SchedulePending",
+            "reason": scheduled.reason if scheduled else Reason.SCHEDULE_PENDING.value,
             "message": scheduled.message if scheduled else "",
         },
         "selectedResources": [object_reference(d.key) for d in resources.documents] if resources else [],

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
-from gitfleet.api.conditions import Status
+from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -155,7 +155,9 @@ def _stuck_cell(record: PlacementRecord) -> str:
         condition = next(c for c in record.conditions if c.status is not Status.TRUE)
         return code_span(f"{condition.reason}: {condition.message}")
     # A cluster that failed tells more than those that wait for it.
-    first = min(waiting, key=lambda progress: (progress.steps[-1].step.type == "RolloutStarted", progress.cluster))
+    first = min(
+        waiting, key=lambda progress: (progress.steps[-1].step.type is ConditionType.ROLLOUT_STARTED, progress.cluster)
+    )
     last = first.steps[-1]
     failed = first.binding.failed[0] if first.binding and first.binding.failed else None
     why = f"{failed.key}: {failed.message or failed.reason}" if failed else last.message or last.reason

@@ -13,7 +13,18 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, Comparisons, plan_apply, record_intended, settle_inventory
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, OutcomeCode, Refuse, Release, Update
+from gitfleet.model.operations import (
+    Create,
+    Delete,
+    Keep,
+    Operation,
+    Outcome,
+    OutcomeCode,
+    PropagationPolicy,
+    Refuse,
+    Release,
+    Update,
+)
 from gitfleet.model.shapes import shape_digest
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, manifest, namespace
@@ -263,7 +274,7 @@ def test_deletions_go_in_reverse_waves_after_everything_else() -> None:
         uid="d",
         wave=4,
         reason="ClusterResourcePlacement web has it no longer",
-        propagation="Foreground",
+        propagation=PropagationPolicy.FOREGROUND,
     )
 
 

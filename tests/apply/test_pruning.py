@@ -11,7 +11,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Release
+from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, owned, plan, work
@@ -33,7 +33,7 @@ def deleted(why: str) -> Delete:
         uid="u1",
         wave=1,
         reason=f"ClusterResourcePlacement web {why}",
-        propagation="Background",
+        propagation=PropagationPolicy.BACKGROUND,
     )
 
 

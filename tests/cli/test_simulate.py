@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gitfleet.cli import timeline_page
 from gitfleet.cli.progress import Lines, when_of
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from tests.cli.conftest import Shell, git
 
 BAD_IMAGE = """\
@@ -178,17 +178,17 @@ def test_the_page_of_a_fleet_that_becomes_available_with_the_last_event_ends_ava
 def test_the_page_escapes_every_text() -> None:
     name = "<script>alert(1)</script>\"'&"
     events = [
-        (0.0, Event(type="scheduled", placement=name, cluster=name, fields={"state": "Scheduled"})),
+        (0.0, Event(type=EventType.SCHEDULED, placement=name, cluster=name, fields={"state": "Scheduled"})),
         (
             5.0,
             Event(
-                type="failed",
+                type=EventType.FAILED,
                 placement=name,
                 cluster=name,
                 fields={"condition": "Applied", "reason": name, "message": name},
             ),
         ),
-        (9.0, Event(type="end", fields={"reason": "settled", "placements": {}})),
+        (9.0, Event(type=EventType.END, fields={"reason": "settled", "placements": {}})),
     ]
     page = Page(timeline_page.page_of(events))
 
@@ -205,18 +205,17 @@ def test_the_lines_of_events() -> None:
     applied = {"condition": "Applied", "reason": "r", "message": "m"}
     lines = Lines(reported.append)
     for event in (
-        Event(type="scheduled", placement="web", cluster="c1", fields={"state": "Scheduled"}),
-        Event(type="scheduled", placement="web", cluster="c2", fields={"state": "Scheduled"}),
-        Event(type="bound", placement="web", cluster="c2", fields={"state": "Bound", "snapshot": "3"}),
-        Event(type="applied", placement="web", cluster="c2", fields={"action": "create"}),
-        Event(type="applied", placement="web", cluster="c1", fields={"action": "delete"}),
-        Event(type="applied", placement="web", cluster="c2", fields={"action": "update"}),
-        Event(type="applied", placement="web", cluster="c2", fields={"action": "update"}),
-        Event(type="commit", fields={"branch": "gitfleet/state", "subject": "untold"}),
-        Event(type="commit", fields={"branch": "main", "subject": "told"}),
-        Event(type="placement", placement="web", fields={**applied, "status": "True"}),
-        Event(type="placement", placement="web", fields={**applied, "status": "False"}),
-        Event(type="stage", fields={"run": "r1", "stage": "canary", "phase": "started"}),
+        Event(type=EventType.SCHEDULED, placement="web", cluster="c1", fields={"state": "Scheduled"}),
+        Event(type=EventType.SCHEDULED, placement="web", cluster="c2", fields={"state": "Scheduled"}),
+        Event(type=EventType.BOUND, placement="web", cluster="c2", fields={"state": "Bound", "snapshot": "3"}),
+        Event(type=EventType.APPLIED, placement="web", cluster="c2", fields={"action": "create"}),
+        Event(type=EventType.APPLIED, placement="web", cluster="c1", fields={"action": "delete"}),
+        Event(type=EventType.APPLIED, placement="web", cluster="c2", fields={"action": "update"}),
+        Event(type=EventType.APPLIED, placement="web", cluster="c2", fields={"action": "update"}),
+        Event(type=EventType.COMMIT, fields={"branch": "gitfleet/state", "subject": "untold"}),
+        Event(type=EventType.COMMIT, fields={"branch": "main", "subject": "told"}),
+        Event(type=EventType.PLACEMENT, placement="web", fields={**applied, "status": "True"}),
+        Event(type=EventType.PLACEMENT, placement="web", fields={**applied, "status": "False"}),
     ):  # fmt: skip
         lines.on_event(event)
     lines.finish()
@@ -228,7 +227,6 @@ def test_the_lines_of_events() -> None:
         "web: c1: 1 object deleted",
         "commit on main: told",
         "web: Applied is False: m",
-        "stage run=r1 stage=canary phase=started",
     ]
 
 

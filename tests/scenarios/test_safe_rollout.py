@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gitfleet import wiring
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.simulation.scenario import Scenario, read_scenario
 from gitfleet.simulation.scenario_run import ScenarioRun
@@ -45,10 +45,10 @@ def availability(timeline: Timeline) -> Iterator[tuple[float, Event, frozenset[s
     """Every event, with the clusters that are available after it as far as the timeline tells."""
     available: set[str] = set()
     for at, event in timeline:
-        if event.type == "available" and event.cluster:
+        if event.type == EventType.AVAILABLE and event.cluster:
             (available.add if event.fields["value"] else available.discard)(event.cluster)
-        gone = event.type == "applied" and event.fields["action"] == "delete"
-        if (event.type == "removed" or gone) and event.cluster:
+        gone = event.type == EventType.APPLIED and event.fields["action"] == "delete"
+        if (event.type == EventType.REMOVED or gone) and event.cluster:
             available.discard(event.cluster)
         yield at, event, frozenset(available)
 
@@ -83,12 +83,12 @@ def test_a_bad_image_stops_on_exactly_one_cluster() -> None:
     good, bad = "registry.example/web:1", "registry.example/web:bad"
     assert images(played) == {"cluster-1": bad, "cluster-2": good, "cluster-3": good, "cluster-4": None}
     assert timeline[-1][1].fields["reason"] == "settled"  # nothing can move any more: no clock will bring the rest
-    assert {e.cluster for _, e in timeline if e.type == "updating"} == {"cluster-1"}
+    assert {e.cluster for _, e in timeline if e.type == EventType.UPDATING} == {"cluster-1"}
 
 
 def test_the_first_rollout_goes_to_all_three_at_once() -> None:
     _, timeline = play("bad-image", until=timedelta(0))
-    assert [(at, e.cluster) for at, e in timeline if e.type == "bound"] == [
+    assert [(at, e.cluster) for at, e in timeline if e.type == EventType.BOUND] == [
         (0, "cluster-1"),
         (0, "cluster-2"),
         (0, "cluster-3"),
@@ -139,12 +139,12 @@ def test_the_readme_of_the_state_branch_names_the_cluster_and_the_deployment() -
 
 def test_the_spare_cluster_is_never_picked_and_the_good_image_heals() -> None:
     played, timeline = play("bad-image")
-    assert not [e for _, e in timeline if e.cluster == "cluster-4" and e.type != "cluster"]
+    assert not [e for _, e in timeline if e.cluster == "cluster-4" and e.type != EventType.CLUSTER]
     assert images(played) == {
         **dict.fromkeys(["cluster-1", "cluster-2", "cluster-3"], "registry.example/web:2"),
         "cluster-4": None,
     }
-    healed = [(at, e.cluster) for at, e in timeline if e.type == "updating" and e.fields["snapshot"] == "2"]
+    healed = [(at, e.cluster) for at, e in timeline if e.type == EventType.UPDATING and e.fields["snapshot"] == "2"]
     assert [cluster for _, cluster in healed] == ["cluster-1", "cluster-2", "cluster-3"]
     assert healed[0][0] == 20 * 60  # at once: what has failed needs no budget
     assert len({at for at, _ in healed}) == 3  # one after the other
@@ -214,9 +214,9 @@ def test_picking_a_fourth_cluster_uses_the_surge() -> None:
 
 def test_the_move_surges_to_the_east_and_ends_there() -> None:
     played, timeline = play("west-to-east")
-    bound = [(at, e.cluster) for at, e in timeline if e.type == "bound" and at > 0]
+    bound = [(at, e.cluster) for at, e in timeline if e.type == EventType.BOUND and at > 0]
     assert bound == [(120, "cluster-3"), (120, "cluster-4")]  # both at once: maxSurge 2
-    removed = [(at, e.cluster) for at, e in timeline if e.type == "removed"]
+    removed = [(at, e.cluster) for at, e in timeline if e.type == EventType.REMOVED]
     assert removed == [(120, "cluster-1"), (140, "cluster-2")]  # the second one when the east serves
     assert images(played) == {
         **dict.fromkeys(("cluster-1", "cluster-2")),
@@ -239,7 +239,7 @@ def test_at_least_one_cluster_serves_at_every_event() -> None:
 def test_clusters_that_wait_to_be_removed_stay_available_in_the_telling() -> None:
     """Being unpicked changes nothing on the cluster, so nothing may say that it is not available any more."""
     _, timeline = play("west-to-east")
-    assert not [(at, e) for at, e in timeline if e.type == "available" and not e.fields["value"] and at >= 120]
+    assert not [(at, e) for at, e in timeline if e.type == EventType.AVAILABLE and not e.fields["value"] and at >= 120]
 
 
 # The same fleet, disturbed
@@ -253,15 +253,17 @@ def test_disturbances_lose_nothing_and_breaks_no_budget() -> None:
         read_scenario(path.read_bytes(), path=path.name), files, lambda event, at: timeline.append((at, event))
     )
     assert set(images(played).values()) == {"registry.example/web:2"}
-    assert not [e for at, e in timeline if e.type == "updating" and at < 600]  # the silent cluster has the budget
-    updates = [(at, e.cluster) for at, e in timeline if e.type == "updating"]
+    assert not [
+        e for at, e in timeline if e.type == EventType.UPDATING and at < 600
+    ]  # the silent cluster has the budget
+    updates = [(at, e.cluster) for at, e in timeline if e.type == EventType.UPDATING]
     assert len({at for at, _ in updates}) == len(updates) == 3
     assert timeline[-1][1].fields["reason"] == "settled"
-    assert [e.type for _, e in timeline].count("crash") == 2
+    assert [e.type for _, e in timeline].count(EventType.CRASH) == 2
 
 
 @pytest.mark.parametrize("name", ["bad-image", "west-to-east"])
 def test_an_example_has_no_fault(name: str) -> None:
     played, timeline = play(name)
-    assert not [e for _, e in timeline if e.type == "fault"]
+    assert not [e for _, e in timeline if e.type == EventType.FAULT]
     assert "faults.yaml" not in played.repo.files("gitfleet/state")

@@ -12,7 +12,7 @@ from typing import Any
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, PropagationPolicy, Update
 from gitfleet.ports.clusters import ClusterClient
 from tests import builders as make
 
@@ -56,7 +56,13 @@ class ClusterBench:
     def delete(self, key: ObjectKey, uid: str, *, wave: int = 0) -> Delete:
         """In the background: in the foreground a real server needs a garbage collector to come to an end."""
         return Delete(
-            cluster=self.cluster, placement=PLACEMENT, key=key, uid=uid, wave=wave, reason="", propagation="Background"
+            cluster=self.cluster,
+            placement=PLACEMENT,
+            key=key,
+            uid=uid,
+            wave=wave,
+            reason="",
+            propagation=PropagationPolicy.BACKGROUND,
         )
 
     def have(self, *bodies: JsonObject) -> list[LiveObject]:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.placements import PlacementKey
-from gitfleet.model.events import Event
+from gitfleet.model.events import Event, EventType
 from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, events_of_outcomes, sentence
@@ -24,7 +24,9 @@ WEB = PlacementKey("", "web")
 def lines(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
     """The events as JSON, without those of placements' conditions."""
     reported = emit_events(before, after)
-    return [event.to_json() for event in reported if not (event.type == "placement" and "condition" in event.fields)]
+    return [
+        event.to_json() for event in reported if not (event.type == EventType.PLACEMENT and "condition" in event.fields)
+    ]
 
 
 def fleet(*bound: Binding, latest: int = 0) -> FleetState:
@@ -118,7 +120,7 @@ def test_the_fleets_own_events() -> None:
 def test_conditions_of_a_placement() -> None:
     before, after = fleet(binding(WEB, "a", conditions=through(last="False"))), fleet(binding(WEB, "a"))
 
-    [event] = [event for event in emit_events(before, after) if event.type == "placement"]
+    [event] = [event for event in emit_events(before, after) if event.type == EventType.PLACEMENT]
 
     assert event.to_json(1.5) == {
         "t": 1.5, "type": "placement", "placement": "web", "condition": "Available", "status": "True",
@@ -127,8 +129,8 @@ def test_conditions_of_a_placement() -> None:
 
 
 def test_whole_seconds_have_no_point() -> None:
-    assert Event(type="crash").to_json(210.0) == {"t": 210, "type": "crash"}
-    assert str(Event(type="crash").to_json(210.0)["t"]) == "210"
+    assert Event(type=EventType.CRASH).to_json(210.0) == {"t": 210, "type": "crash"}
+    assert str(Event(type=EventType.CRASH).to_json(210.0)["t"]) == "210"
 
 
 def test_outcomes_tell_what_was_applied() -> None:

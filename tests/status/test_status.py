@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import BindingState, ClusterDecision, DiffedObject, DriftedObject, FailedObject
-from gitfleet.api.conditions import Status
+from gitfleet.api.conditions import Reason, Status
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType, RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import PlacementRecord
@@ -354,5 +354,5 @@ def test_what_was_found_on_a_cluster_is_shown_once_something_was_applied(
 
 def test_what_is_written_of_conditions_is_plain_text() -> None:
     """An equal member of an enumeration in its place would be taken out of caches as if it were the text."""
-    reported = scheduled_condition(record(), True, "r", "m", T0)
-    assert type(reported.type) is str
+    reported = scheduled_condition(record(), True, Reason.SCHEDULING_POLICY_FULFILLED, "m", T0)
+    assert (type(reported.type), type(reported.reason)) == (str, str)

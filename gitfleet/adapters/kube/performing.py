@@ -115,7 +115,7 @@ class Performer:
         options = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
-            "propagationPolicy": operation.propagation,
+            "propagationPolicy": operation.propagation.value,
             "preconditions": {"uid": operation.uid},
         }
         path = resource.path(operation.key.namespace, operation.key.name)

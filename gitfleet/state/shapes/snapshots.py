@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from gitfleet.api import Misshapen, read_state, write, write_as
 from gitfleet.api.annotations import At
 from gitfleet.api.bindings import ClusterDecision
-from gitfleet.api.conditions import Condition, Conditions
+from gitfleet.api.conditions import Condition, Conditions, ConditionType
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.formats.yaml_writer import write_documents
@@ -55,7 +55,7 @@ def policy_snapshot_object(
     body = write(snapshot)
     status = body.setdefault("status", {})
     if latest and scheduled is not None:
-        status["conditions"] = write_as(Conditions, (replace(scheduled, type="Scheduled"),))
+        status["conditions"] = write_as(Conditions, (replace(scheduled, type=ConditionType.SCHEDULED.value),))
     if latest and decisions:
         status[_DECISIONS] = write_as(tuple[ClusterDecision, ...], decisions)
     return _labelled(body, latest=latest)

@@ -11,7 +11,7 @@ from gitfleet.adapters.kube import performing
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.model.operations import Delete
+from gitfleet.model.operations import Delete, PropagationPolicy
 from tests.adapters.kube.stub import Stub, serving
 from tests.adapters.kube.test_deleting import GONE, KINDS
 from tests.adapters.kube.test_wire import wire
@@ -41,7 +41,7 @@ def test_an_object_that_cannot_be_handled_holds_nobody_up(stub: Stub, monkeypatc
             uid="u1",
             wave=wave,
             reason="",
-            propagation="Background",
+            propagation=PropagationPolicy.BACKGROUND,
         )
         for wave, name in ((3, "first"), (2, "bad"), (1, "last"))
     ]

@@ -10,7 +10,7 @@ import pytest
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.model.operations import Delete
+from gitfleet.model.operations import Delete, PropagationPolicy
 from tests.adapters.kube.stub import Stub, serving
 from tests.adapters.kube.test_wire import wire
 
@@ -42,7 +42,13 @@ def test_only_the_object_that_was_seen_is_deleted(
     stub.replies = [(200, KINDS, {}), (status, body, {})]
     client = KubeClient("c1", wire(stub))
     delete = Delete(
-        cluster="c1", placement=PlacementKey("", "web"), key=KEY, uid="u1", wave=1, reason="", propagation="Background"
+        cluster="c1",
+        placement=PlacementKey("", "web"),
+        key=KEY,
+        uid="u1",
+        wave=1,
+        reason="",
+        propagation=PropagationPolicy.BACKGROUND,
     )
     (outcome,) = client.perform([delete])
     assert (outcome.ok, outcome.code, outcome.live is not None) == expected
