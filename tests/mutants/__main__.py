@@ -3,7 +3,8 @@ small change at a time (mutmut), and prints by package how many changes some tes
 
 The project is copied to `.mutants/PACKAGE` first, so that nobody's work tree is touched; a run that was cut short goes
 on there. Survivors that are known stand on the package's page in this folder, each with the reason why it changes
-nothing that anybody could see. Exit status 1 when less than 85 % were killed or a survivor is not listed.
+nothing that anybody could see; the others are printed as rows for that page. Exit status 1 when less than 85 % were
+killed or a survivor has no reason there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Final
+
+from tests.mutants.changes import changes_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LEAST_KILLED: Final = 0.85
@@ -34,8 +37,11 @@ FILES: Final[dict[str, tuple[str, ...]]] = {
     "reconcile": ("gitfleet/reconcile.py", "gitfleet/placing.py", "gitfleet/shared.py")
 }
 """What is changed, where it is not the package of that name."""
-_SLOW: Final = "tests/status/test_events.py::test_equal_states_tell_nothing_and_every_event_has_a_sentence"
-"""A run of a whole fleet: 9 s, which each change that no other test notices would cost."""
+SLOW: Final = (
+    "tests/status/test_events.py::test_equal_states_tell_nothing_and_every_event_has_a_sentence",
+    "tests/conformance/test_conformance.py::test_the_runner_counts_and_tells",
+)
+"""Left out: a run of a whole fleet, which each change that no other test notices would cost, and a second process."""
 _COPIED: Final = ("gitfleet", "tests", "examples", "repo-layout", "docs", "README.md", "ARCHITECTURE.md")
 _CONFIG: Final = """
 [tool.mutmut]
@@ -43,32 +49,40 @@ source_paths = ["gitfleet"]
 only_mutate = {files}
 also_copy = {copied}
 pytest_add_cli_args_test_selection = {tests}
-pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", "--deselect={slow}"]
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", "--tb=no", {left_out}]
 use_git_change_detection = false
 track_dependencies = false
 """
 
 
 def prepare(package: str) -> Path:
-    """A copy of the project that is told what to change and which tests to ask."""
+    """A copy of the project that is told what to change and which tests to ask; what is gone is gone there too."""
     folder = ROOT / ".mutants" / package
-    folder.mkdir(parents=True, exist_ok=True)
     for name in _COPIED:
         source, target = ROOT / name, folder / name
         if source.is_dir():
-            shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, target)
+    shutil.rmtree(folder / "mutants" / "tests", ignore_errors=True)
+    for old in (folder / "mutants" / "gitfleet").rglob("*.py"):
+        if not (folder / old.relative_to(folder / "mutants")).exists():
+            old.unlink()
     tests = [*TESTS[package], "tests/conformance/test_conformance.py"]
     files = list(FILES.get(package, (f"gitfleet/{package}/*",)))
-    config = _CONFIG.format(files=files, copied=list(_COPIED[1:]), tests=tests, slow=_SLOW)
+    config = _CONFIG.format(files=files, copied=list(_COPIED[1:]), tests=tests, left_out=_left_out())
     (folder / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + config)
     return folder
 
 
+def _left_out() -> str:
+    return ", ".join(f'"--deselect={test}"' for test in SLOW)
+
+
 def mutmut(folder: Path, *words: str) -> str:
     """What one mutmut command printed."""
-    environment = {**os.environ, "HYPOTHESIS_PROFILE": "quick", "PYTHONPATH": "."}
+    environment = {**os.environ, "HYPOTHESIS_PROFILE": "mutants", "PYTHONPATH": "."}
     command = [sys.executable, "-m", "mutmut", *words]
     done = subprocess.run(command, cwd=folder, env=environment, check=False, stdout=subprocess.PIPE, text=True)
     return done.stdout
@@ -85,22 +99,30 @@ def survivors(found: dict[str, str]) -> list[str]:
     return sorted(name for name, verdict in found.items() if verdict not in (*NOTICED, "not checked"))
 
 
-def report(package: str, folder: Path, *, show: bool) -> bool:
+def report(package: str, folder: Path) -> bool:
     """Print what became of a package's changes; whether enough were killed and each survivor has its reason."""
     found = verdicts(mutmut(folder, "results", "--all", "true"))
     tried = {name: verdict for name, verdict in found.items() if verdict != "not checked"}
     page = ROOT / "tests" / "mutants" / f"{package}.md"
-    known = page.read_text() if page.exists() else ""
+    known = reasons(page.read_text() if page.exists() else "")
     alive = survivors(found)
-    unexplained = [name for name in alive if f"`{name}`" not in known]
+    changes = changes_of(folder, alive)
+    unexplained = [name for name in alive if changes[name].name not in known]
     for name in unexplained:
-        print(f"{name}: {tried[name]}, without a reason")
-        if show:
-            print(mutmut(folder, "show", name))
+        print(f"{changes[name].row()} {tried[name]}, {name}")
+    if tried == found:
+        for name in sorted(known - {change.name for change in changes.values()}):
+            print(f"{page.name} explains {name}, which did not survive or is no longer made")
     killed, of = len(tried) - len(alive), f"{len(tried)}" + (f" tried of {len(found)}" if tried != found else "")
     share = killed / len(tried) if tried else 0.0
     print(f"{package}: {killed}/{of} killed ({share:.1%}), {len(alive)} survived, {len(unexplained)} without a reason")
     return share >= LEAST_KILLED and not unexplained
+
+
+def reasons(page: str) -> set[str]:
+    """The names of the changes that a page gives a reason for: the rows of its tables whose last cell says one."""
+    rows = (line.strip().strip("|").split("|") for line in page.splitlines() if line.startswith("| `"))
+    return {row[0].strip().strip("`") for row in rows if row[-1].strip()}
 
 
 def main() -> int:
@@ -111,7 +133,6 @@ def main() -> int:
     )
     parser.add_argument("--max-children", type=int, default=os.cpu_count() or 1, metavar="N")
     parser.add_argument("--only", default="", metavar="PATTERN", help="a sample by name: '*[05]' is every fifth change")
-    parser.add_argument("--show", action="store_true", help="print the change beside each survivor without a reason")
     given = parser.parse_args()
     if unknown := set(given.package) - set(TESTS):
         parser.error(f"no such package: {', '.join(sorted(unknown))}")
@@ -122,7 +143,7 @@ def main() -> int:
         if again := survivors(verdicts(mutmut(folder, "results", "--all", "true"))):
             mutmut(folder, *run, *again)  # what survived an earlier run may be noticed by now
         mutmut(folder, *run, *filter(None, [given.only]))
-        good = report(package, folder, show=given.show) and good
+        good = report(package, folder) and good
     return 0 if good else 1
 
 
