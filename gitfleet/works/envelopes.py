@@ -109,7 +109,7 @@ def _scope_fault(envelope: ObjectKey, key: ObjectKey) -> str:
         return f"lies in namespace {namespace}, and only cluster-scoped objects may be wrapped here"
     if kind == "ResourceEnvelope" and not namespace:
         return "has no namespace, and only objects of the envelope's own namespace may be wrapped here"
-    if namespace and namespace != home and kind != "ClusterResourceEnvelope":
+    if namespace and namespace != home:
         return f"lies in namespace {namespace}, not in the envelope's own"
     return ""
 

@@ -17,7 +17,7 @@ from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides
 from gitfleet.works.envelopes import EnvelopeTexts
 from gitfleet.works.matching import overrides_by_cluster
-from gitfleet.works.pinned import as_rolled_out, pinned_labels
+from gitfleet.works.pinned import as_rolled_out
 from gitfleet.works.render import empty_work, render_work
 
 Works = dict[str, tuple[Work, ...]]
@@ -143,10 +143,8 @@ def works_when_done(state: FleetState, current: tuple[OverrideSnapshot, ...]) ->
 def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSnapshot, ...]) -> PlacementRecord:
     latest = record.latest_resources
     if latest is None:
-        return replace(record, bindings=())
-    key = record.placement.key
-    concerned = overrides_by_cluster(key, latest, current, state.clusters.values())
-    labels = pinned_labels(concerned, current, state.clusters)
+        return record
+    concerned = overrides_by_cluster(record.placement.key, latest, current, state.clusters.values())
     bindings = []
     for binding in record.bindings:
         if not is_active(binding):
@@ -158,7 +156,7 @@ def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSna
                 resource_snapshot=latest.name,
                 cluster_resource_overrides=cluster_wide,
                 resource_overrides=namespaced,
-                override_labels=labels.get(binding.cluster, ()),
+                override_labels=(),
             )
         )
     return replace(record, bindings=tuple(bindings))

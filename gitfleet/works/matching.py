@@ -84,10 +84,10 @@ def check_readable(bindings: Iterable[Binding], unreadable: frozenset[str]) -> N
                 raise GiveUp(f"override snapshot {reference} cannot be read")
 
 
-def application_order(snapshot: OverrideSnapshot) -> tuple[bool, str, str]:
-    """Cluster-wide overrides by name, then namespaced ones by namespace and name: the last writer wins."""
+def application_order(snapshot: OverrideSnapshot) -> tuple[str, str]:
+    """Cluster-wide overrides (no namespace) by name, then those of namespaces, by name too: the last writer wins."""
     key = snapshot.override.key
-    return (bool(key.namespace), key.namespace, key.name)
+    return (key.namespace, key.name)
 
 
 def rule_matches(rule: OverrideRule, labels: Mapping[str, str]) -> bool:

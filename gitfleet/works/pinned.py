@@ -52,4 +52,4 @@ def _label_keys(override: Override) -> Iterator[str]:
                 yield from term.label_selector.match_labels
                 yield from (requirement.key for requirement in term.label_selector.match_expressions)
         for patch in rule.patches:
-            yield from (key.decode(errors="replace") for key in _VARIABLE.findall(canonical_json(patch.operand)))
+            yield from (key.decode() for key in _VARIABLE.findall(canonical_json(patch.operand)))

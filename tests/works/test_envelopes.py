@@ -9,10 +9,27 @@ import pytest
 
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch
+from gitfleet.api.placements import Placement
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import Profile, read_documents
-from gitfleet.works import envelopes, overrides_for
-from gitfleet.works.envelopes import MAX_ENTRY_BYTES
-from tests.works.builders import EAST, NAMESPACE, SETTINGS, WEB, bodies, obj, override, render, rule, snapshot
+from gitfleet.model.failures import Failures
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.works import WorksMemo, envelopes, overrides_for, render_fleet
+from gitfleet.works.envelopes import MAX_ENTRY_BYTES, is_envelope
+from tests.works.builders import (
+    EAST,
+    NAMESPACE,
+    SETTINGS,
+    WEB,
+    WEST,
+    binding_of,
+    bodies,
+    obj,
+    override,
+    render,
+    rule,
+    snapshot,
+)
 
 FLEET = "placement.kubernetes-fleet.io/v1beta1"
 ANNOTATED = {"annotations": {"kubernetes-fleet.io/envelope-configmap": "true"}}
@@ -51,6 +68,21 @@ def test_an_ordinary_config_map_is_placed_as_it_is() -> None:
     assert render((SETTINGS,)).manifests == (SETTINGS,)
 
 
+@pytest.mark.parametrize(
+    ("value", "carries"),
+    [
+        *[(value, True) for value in ("true", "True", "yes", True)],
+        *[(value, False) for value in ("false", "False", "", False, None)],
+    ],
+)
+def test_what_the_annotation_says(value: Any, carries: bool) -> None:
+    """Only where it stands on a ConfigMap of the core group."""
+    metadata = {"annotations": {"kubernetes-fleet.io/envelope-configmap": value}}
+    assert is_envelope(obj("v1", "ConfigMap", "e", "web", metadata=metadata)) is carries
+    assert not is_envelope(obj("v1", "Secret", "e", "web", metadata=metadata))
+    assert not is_envelope(obj("other.io/v1", "ConfigMap", "e", "web", metadata=metadata))
+
+
 def test_the_newer_envelopes_carry_objects_of_their_own_scope() -> None:
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "web"}}
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}}
@@ -58,7 +90,16 @@ def test_the_newer_envelopes_carry_objects_of_their_own_scope() -> None:
         obj(FLEET, "ClusterResourceEnvelope", "c", data={"role": role}),
         obj(FLEET, "ResourceEnvelope", "e", "web", data={"quota": quota}),
     )
-    assert bodies(render(envelopes)) == [role, quota]
+    work = render(envelopes)
+    assert bodies(work) == [role, quota]
+    assert [manifest.digest for manifest in work.manifests] == [digest_of(role), digest_of(quota)]
+
+
+def test_all_entries_are_placed_in_the_order_of_their_names() -> None:
+    """The name of a reserved namespace is reserved for namespaces alone."""
+    roles = {name: of("ClusterRole", name=name) for name in ("kube-system", "a")}
+    envelopes = obj(FLEET, "ClusterResourceEnvelope", "c", data={"z": roles["kube-system"], "b": roles["a"]})
+    assert bodies(render((envelopes,))) == [roles["a"], roles["kube-system"]]
 
 
 def envelope(kind: str, namespace: str, entry: Any) -> Manifest:
@@ -70,8 +111,8 @@ def inside(namespace: str = "", name: str = "n") -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Thing", "metadata": metadata}
 
 
-def of(kind: str, namespace: str = "") -> dict[str, Any]:
-    return {**inside(namespace), "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind}
+def of(kind: str, namespace: str = "", name: str = "n") -> dict[str, Any]:
+    return {**inside(namespace, name), "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind}
 
 
 KUBE_SYSTEM = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}
@@ -83,7 +124,8 @@ NO_OBJECTS: list[tuple[Any, str]] = [
     ({**inside("web"), "kind": "/../A"}, "x has a kind or a name that no object can have"),
     (inside("web", "/../../evil"), "x has a kind or a name that no object can have"),
     (inside("../web"), "x has a namespace that no namespace can be called"),
-    ({**inside(), "metadata": {"name": "a", "namespace": "web", "labels": "x"}}, "x has labels or annotations"),
+    ({**inside(), "metadata": {"name": "a", "namespace": "web", "labels": "x"}}, "x has labels or annotations that"),
+    ({**inside(), "metadata": {"name": "a", "namespace": "web", "annotations": "x"}}, "x has labels or annotations"),
 ]
 
 
@@ -120,8 +162,8 @@ def test_what_cannot_be_unwrapped_is_the_works_error(subject: Manifest, message:
     work = render((NAMESPACE, subject))
     assert work.manifests == ()
     assert work.error is not None
-    assert message in work.error
-    assert work.error.startswith(f"{subject.key.kind} ")
+    place = "/".join(filter(None, (subject.key.namespace, subject.key.name)))
+    assert work.error.startswith(f"{subject.key.kind} {place} cannot be unwrapped: {message}")
     assert work.error.endswith("(cluster east)")
     assert "hunter2" not in work.error
 
@@ -135,7 +177,8 @@ def test_overrides_reach_into_envelopes() -> None:
     quota = obj("v1", "ResourceQuota", "quota", "web")
     change = override("ro", quota, rule(JsonPatch("replace", "/spec/hard/pods", "9")), ns="web")
     wrapped = config(x=QUOTA)
-    assert overrides_for(WEB, snapshot(wrapped), [change], EAST) == ((), ("web/ro-0",))
+    broken = obj("v1", "ConfigMap", "broken", "web", metadata=ANNOTATED, data={"x": "a: ["})
+    assert overrides_for(WEB, snapshot(broken, wrapped), [change], EAST) == ((), ("web/ro-0",))
     assert bodies(render((wrapped,), [change]))[0]["spec"] == {"hard": {"pods": "9"}}
 
 
@@ -159,3 +202,12 @@ def test_a_text_is_parsed_once_for_all_clusters_of_a_pass(monkeypatch: pytest.Mo
     assert first == second and len(asked) == 1
     envelopes.unwrap(config(b=QUOTA), {})
     assert len(asked) == 2, "nothing is remembered beyond what the caller holds"
+    record = PlacementRecord(
+        placement=Placement(key=WEB, selectors=()),
+        bindings=(binding_of(EAST), binding_of(WEST)),
+        resource_snapshots=(snapshot(config(b=QUOTA)),),
+    )
+    state = FleetState(placements={WEB: record}, clusters={"east": EAST, "west": WEST})
+    works, _ = render_fleet(state, WorksMemo(), Failures())
+    assert [len(work.manifests) for found in works.values() for work in found] == [1, 1]
+    assert len(asked) == 3

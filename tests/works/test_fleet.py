@@ -11,7 +11,7 @@ import pytest
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.overrides import JsonPatch
+from gitfleet.api.overrides import JsonPatch, OverridePlacement
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import GiveUp
@@ -29,7 +29,7 @@ from tests.works.builders import EAST, NAMESPACE, ROLE, SETTINGS, WEB, WEST, bin
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 OLD = snapshot(NAMESPACE)
-LATEST = replace(snapshot(NAMESPACE, ROLE), index=1)
+LATEST = replace(snapshot(NAMESPACE, SETTINGS), index=1)
 CLUSTERS = {"east": EAST, "west": WEST}
 LABELLED = override("few", NAMESPACE, rule(JsonPatch("add", "/metadata/labels", {"a": "b"}), region="eu"))
 
@@ -102,30 +102,47 @@ def test_a_placement_that_cannot_be_read_has_no_work_and_the_others_have_theirs(
 
 
 def test_when_all_is_done_every_picked_cluster_has_the_newest_of_everything() -> None:
+    """Whatever labels the binding was rolled out with, the cluster's are read."""
+    here = JsonPatch("add", "/data", {"at": "${MEMBER-CLUSTER-LABEL-KEY-region}"})
+    named = override("named", NAMESPACE, rule(), placement=OverridePlacement("web", "Cluster"))
+    latest = (LABELLED, override("at", SETTINGS, rule(here), ns="web"), named)
     state = state_of(
         at(EAST, cluster_resource_overrides=("old-0",)),
-        at(WEST, override_labels=(("region", "eu"),)),
         at(MemberCluster(name="third"), state=BindingState.UNSCHEDULED),
-        overrides=(LABELLED,),
+        at(WEST, override_labels=(("region", "eu"),)),
+        overrides=latest,
     )
-    works = works_when_done(state, (LABELLED,))
+    works = works_when_done(state, latest)
     assert {name: [(w.snapshot, w.error, w.overridden) for w in found] for name, found in works.items()} == {
         "east": [(LATEST.name, None, True)],
-        "west": [(LATEST.name, None, False)],
+        "west": [(LATEST.name, None, True)],
     }
-    (east,) = works["east"]
+    (east,), (west,) = works["east"], works["west"]
     assert east.manifests[0].body["metadata"]["labels"] == {"a": "b"}
+    assert [work.manifests[1].body.get("data") for work in (east, west)] == [{"at": "eu"}, {"at": "us"}]
     assert works_when_done(state_of(at(EAST, deleting=NOW), at(WEST, state=BindingState.UNSCHEDULED)), ()) == {}
     assert works_when_done(state_of(at(EAST), snapshots=()), ()) == {}
+
+
+def test_a_placement_that_cannot_be_read_is_left_out_of_what_will_be() -> None:
+    odd: Any = (object(),)
+    state, other = state_of(at(EAST)), PlacementKey("", "other")
+    record = replace(state.placements[WEB], bindings=odd)
+    works = works_when_done(replace(state, placements={other: record, **state.placements}), ())
+    assert {name: [work.placement for work in found] for name, found in works.items()} == {"east": [WEB]}
 
 
 def test_an_override_that_cannot_be_read_is_named_with_all_its_snapshots_and_holds_who_names_it() -> None:
     odd: Any = object()
     wrong = replace(LABELLED, override=replace(LABELLED.override, rules=odd))
-    fine = override("fine", SETTINGS, rule(), ns="web")
+    fine = [
+        override("fine", SETTINGS, rule(region="eu"), ns="web"),
+        override("named", ROLE, rule(), placement=OverridePlacement("web", "Cluster")),
+        override("named", SETTINGS, rule(), ns="web", placement=OverridePlacement("web", "Namespaced")),
+    ]
     failures = Failures()
     found = unreadable_overrides(
-        {LABELLED.override.key: (LABELLED, replace(wrong, index=1)), fine.override.key: (fine,)}, failures
+        {LABELLED.override.key: (LABELLED, replace(wrong, index=1)), **{o.override.key: (o,) for o in fine}}, failures
     )
     assert found == {"few-0", "few-1"}
     key = LABELLED.override.key

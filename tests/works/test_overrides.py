@@ -118,6 +118,22 @@ def test_variables_are_replaced_in_values() -> None:
     assert data(bodies(render((SETTINGS,), [override("own", SETTINGS, rule(own), ns="web")])))[0]["x"] == "east"
 
 
+def test_removing_needs_no_value_and_looks_at_none() -> None:
+    gone = JsonPatch("remove", "/data/a", "${MEMBER-CLUSTER-LABEL-KEY-no}")
+    assert data(bodies(render((SETTINGS,), [override("ro", SETTINGS, rule(gone), ns="web")]))) == [{}]
+
+
+def test_a_variable_is_found_wherever_it_stands_in_the_value() -> None:
+    value = {"a": {"b": {}}, "x": "${MEMBER-CLUSTER-LABEL-KEY-region}/${MEMBER-CLUSTER-LABEL-KEY-region}"}
+    work = render((SETTINGS,), [override("ro", SETTINGS, rule(add("/data/x", value)), ns="web")])
+    assert data(bodies(work))[0]["x"] == {"a": {"b": {}}, "x": "eu/eu"}
+
+
+def test_what_comes_after_a_deleted_object_is_placed() -> None:
+    work = render((SETTINGS, ROLE), [override("ro", SETTINGS, rule(delete=True), ns="web")])
+    assert work.manifests == (ROLE,)
+
+
 ON_SETTINGS = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "settings" in namespace "web": rule 1: '
 
 
@@ -134,6 +150,22 @@ ON_SETTINGS = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "set
             add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-no"),
             "a variable in the value of /data/x is missing the closing bracket `}`",
         ),
+        (
+            add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-b} ${MEMBER-CLUSTER-LABEL-KEY-a}"),
+            "label key b not found on cluster east",
+        ),
+        *[
+            (add("/data/x", f"${{MEMBER-CLUSTER-LABEL-KEY-{key}}}"), f"label key {said} not found on cluster east")
+            for key, said in (
+                ("a.b/c_d-e", "a.b/c_d-e"),
+                ("k" * 317, "k" * 317),
+                ("k" * 318, "(not a label key)"),
+                ("pass word", "(not a label key)"),
+                ("a:b", "(not a label key)"),
+                ("schlüssel", "(not a label key)"),
+                ("", ""),
+            )
+        ],
     ],
 )
 def test_an_override_that_cannot_be_applied_says_where(patch: JsonPatch, message: str) -> None:
@@ -141,8 +173,31 @@ def test_an_override_that_cannot_be_applied_says_where(patch: JsonPatch, message
     assert (work.error, work.manifests) == (f"{ON_SETTINGS}{message} (cluster east)", ())
 
 
+def test_a_label_that_makes_the_value_unreadable_is_said_without_it() -> None:
+    patch = add("/data/x", "${MEMBER-CLUSTER-LABEL-KEY-region}")
+    odd = replace(EAST, labels={"region": 'hunter2"'})
+    work = render((SETTINGS,), [override("ro", SETTINGS, rule(patch), ns="web")], odd)
+    said = "the value of /data/x is no JSON once its variables are replaced (cluster east)"
+    assert work.error == f"{ON_SETTINGS}{said}"
+
+
+def test_an_object_without_a_namespace_is_named_without_one() -> None:
+    work = render((NAMESPACE,), [override("cro", NAMESPACE, rule(), rule(JsonPatch("remove", "/spec")))])
+    assert work.error == (
+        'ClusterResourceOverrideSnapshot "cro-0" failed to apply on Namespace "web": '
+        "rule 2: remove /spec: nothing is there (cluster east)"
+    )
+
+
+@pytest.mark.parametrize("patch", [JsonPatch("add", "data/x", "1"), JsonPatch("add", "/data/~2", "1")])
+def test_a_patch_that_cannot_be_read_is_an_error(patch: JsonPatch) -> None:
+    work = render((SETTINGS,), [override("ro", SETTINGS, rule(), rule(patch), ns="web")])
+    assert work.error == 'ResourceOverrideSnapshot "ro-0": rule 2 is no RFC 6902 patch (cluster east)'
+
+
 def test_identity_cannot_be_patched() -> None:
-    for patch in (add("/metadata/name", "x"), add("/kind", "Y"), add("/metadata", {}), add("/apiVersion", "v2")):
+    changes = [("/metadata/name", "x"), ("/kind", "Y"), ("/metadata", {}), ("/metadata", "x"), ("/apiVersion", "v2")]
+    for patch in (add(path, value) for path, value in changes):
         work = render((SETTINGS,), [override("ro", SETTINGS, rule(patch), ns="web")])
         assert work.error == (
             f"{ON_SETTINGS}".removesuffix(": ") + " would change its apiVersion, kind, name or namespace (cluster east)"
@@ -164,7 +219,7 @@ def test_an_unknown_operator_is_an_error() -> None:
     term = ClusterSelectorTerm(label_selector=LabelSelector(match_expressions=(LabelRequirement("a", "Near"),)))
     work = render((ROLE,), [override("cro", ROLE, OverrideRule(cluster_terms=(term,)))])
     assert work.error is not None
-    assert "cluster selector that cannot be used" in work.error
+    assert work.error.startswith('ClusterResourceOverrideSnapshot "cro-0" has a cluster selector that cannot be used: ')
 
 
 TOKENS = st.sampled_from(["data", "password", "x", "0", "-", "metadata", "labels", "a~1b", "~0"])
@@ -191,3 +246,21 @@ def test_lists_are_patched_by_index() -> None:
     work = render((subject,), [override("ro", subject, rule(*patches), ns="web")])
     assert bodies(work)[0]["items"] == ["first", "a", {"b": 2}, "last"]
     assert subject.body == body_with_list().body
+
+
+@pytest.mark.parametrize(
+    ("patch", "message"),
+    [
+        (add("/items/9", "x"), "add /items/9 does not apply"),
+        (replace_("/items/2", "x"), "replace /items/2: nothing is there"),
+        (replace_("/items/2/b", "x"), "replace /items/2/b: /items/2 is not there or cannot hold it"),
+        (replace_("/items/-", "x"), "replace /items/-: nothing is there"),
+        (replace_("/items/²", "x"), "replace /items/²: nothing is there"),
+        (JsonPatch("remove", "/items/1/c"), "remove /items/1/c: nothing is there"),
+    ],
+)
+def test_a_place_that_a_list_does_not_have_is_an_error(patch: JsonPatch, message: str) -> None:
+    subject = body_with_list()
+    work = render((subject,), [override("ro", subject, rule(patch), ns="web")])
+    place = 'ResourceOverrideSnapshot "ro-0" failed to apply on ConfigMap "l" in namespace "web": rule 1: '
+    assert work.error == f"{place}{message} (cluster east)"
