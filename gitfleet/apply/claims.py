@@ -37,7 +37,7 @@ class Claims:
 
     def was_observed(self, key: ObjectKey) -> bool:
         """Whether the look answered for this object."""
-        return key in self.request.live or key.identity in self.live_by_identity
+        return key.identity in self.live_by_identity
 
     def live(self, key: ObjectKey) -> LiveObject | None:
         """The live object; None when the server said NotFound."""

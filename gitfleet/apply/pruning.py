@@ -72,7 +72,7 @@ def _propagation_of(kind: GroupKind) -> PropagationPolicy:
 
 def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
     """Why an entry stays that is in no work of its own placement in this plan."""
-    if claims.releases(entry) or entry.key.identity in claims.wanted.get(entry.placement, ()):
+    if claims.releases(entry):
         return None
     work = claims.works.get(entry.placement)
     why = "nothing was decided about it"

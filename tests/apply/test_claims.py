@@ -8,9 +8,12 @@ import pytest
 
 from gitfleet.api.objects import GroupKind
 from gitfleet.apply.claims import defined_kind
-from gitfleet.model.operations import Create
+from gitfleet.apply.plan import plan_apply
+from gitfleet.apply.requests import ApplyRequest
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.operations import Create, Update
 from tests.apply.model_cluster import manifest, namespace
-from tests.apply.test_plan_apply import CRD, CUSTOM, live, plan, work
+from tests.apply.test_plan_apply import CRD, CUSTOM, live, owned, plan, work
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,22 @@ def test_a_definition_or_a_namespace_that_is_being_deleted_is_needed_however_it_
     there = {crd.key: live(crd, **gone, **established), ns.key: live(ns, **gone), custom.key: None}
     needs = [o.needs for o in plan(work(crd, custom, ns), live=there) if isinstance(o, Create)]
     assert needs == [(ns.key, crd.key)]
+
+
+def test_an_update_needs_what_a_creation_needs() -> None:
+    """The namespace may be going while the object is still to be seen."""
+    custom, ns = manifest(CUSTOM), namespace()
+    changed, there = manifest({**CUSTOM, "spec": {"size": 2}}), live(custom)
+    asked = {"live": {custom.key: there, ns.key: None}, "inventory": {custom.key: owned(custom, there)}}
+    (update, _) = sorted(plan(work(changed, ns), **asked), key=lambda o: o.key.name != "x")
+    assert isinstance(update, Update) and update.needs == (ns.key,)
+
+
+def test_a_definition_that_cannot_be_read_defines_nothing_and_is_named() -> None:
+    odd: Any = {**CRD, "spec": 1}
+    failures = Failures()
+    plan_apply(ApplyRequest(cluster="c1", works=(work(manifest(odd)),)), failures)
+    assert [failure.subject for failure in failures.found] == [Subject.of_object(manifest(CRD).key)]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,17 @@ def test_what_goes_wrong_on_one_cluster_is_noted_and_the_others_are_planned() ->
     assert set(memo) == {"c2"}, "an answer in which something failed is not remembered"
 
 
+def test_an_object_that_cannot_be_judged_is_noted_and_nothing_of_its_cluster_is_remembered() -> None:
+    odd: Any = {"metadata": 1}
+    state = FleetState(clusters=HERE, inventory={"c1": {A.key: ENTRY}})
+    answers = {"c1": seen("c1", live={A.key: LiveObject(A.key, odd), B.key: None})}
+    failures = Failures()
+    operations, memo = plan_fleet(state, {"c1": (work(A, B),)}, answers, {}, {}, failures)
+    assert [type(o).__name__ for o in operations] == ["Refuse", "Create"]
+    assert [failure.subject for failure in failures.found] == [Subject.of_object(A.key, "c1")]
+    assert memo == {}
+
+
 def test_what_was_compared_is_carried_on_and_forgotten_when_it_has_grown_too_much() -> None:
     state = FleetState(clusters=HERE, inventory={"c1": {A.key: ENTRY}})
 

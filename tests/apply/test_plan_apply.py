@@ -88,6 +88,10 @@ def test_server_side_apply_forces_only_when_told_to_or_against_the_time_before_i
     entry = replace(owned(CM, there), applied_digest="old")
     updated = only(work(CM, **ssa), live={CM.key: there}, inventory={CM.key: entry})
     assert isinstance(updated, Update) and updated.force
+    ours, before = ({"manager": manager, "operation": "Apply"} for manager in ("gitfleet", "before-first-apply"))
+    both = LiveObject(CM.key, {**CM.body, "metadata": {**there.body["metadata"], "managedFields": [ours, before]}})
+    updated = only(work(CM, **ssa), live={CM.key: both}, inventory={CM.key: entry})
+    assert isinstance(updated, Update) and updated.force
     there = live(CM, manager="kubectl")
     updated = only(work(CM, **ssa), live={CM.key: there}, inventory={CM.key: entry})
     assert isinstance(updated, Update) and not updated.force
@@ -325,6 +329,19 @@ def test_a_definition_stays_while_another_placement_has_objects_of_its_kind() ->
     assert [type(o) for o in got] == [Keep, Keep]
 
 
+def test_a_placement_that_only_reports_keeps_no_other_from_writing() -> None:
+    report, create = plan(work(CM, placement=OTHER, type="ReportDiff"), work(CM), live={CM.key: None})
+    assert isinstance(report, Keep) and report.placement == OTHER
+    assert isinstance(create, Create) and create.placement == WEB
+
+
+def test_releases_come_after_all_deletions() -> None:
+    ns, there = namespace(), live(namespace())
+    inventory = {ns.key: owned(ns, there), CM.key: owned(CM, live(CM))}
+    got = plan(removing={WEB: DeletePropagation.DELETE}, live={ns.key: there, CM.key: None}, inventory=inventory)
+    assert [type(o) for o in got] == [Delete, Release]
+
+
 def test_another_version_of_a_kind_is_the_same_object() -> None:
     old = manifest({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
     new = manifest({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
@@ -334,6 +351,20 @@ def test_another_version_of_a_kind_is_the_same_object() -> None:
     assert isinstance(update, Update)
     settled = settle_inventory(inventory, [Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=there)])
     assert list(settled) == [new.key]
+
+
+def test_an_object_is_found_under_another_version_and_better_under_its_own() -> None:
+    old = manifest({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
+    new = manifest({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": CUSTOM["metadata"]})
+    shown, newer = live(old), live(new)
+    inventory = {old.key: owned(old, shown)}
+    found = [
+        only(work(new), live=seen, inventory=inventory)
+        for seen in ({old.key: shown}, {old.key: shown, new.key: newer}, {new.key: newer, old.key: shown})
+    ]
+    assert [o.live for o in found if isinstance(o, Update)] == [shown, newer, newer]
+    absent = only(work(new), live={old.key: None})
+    assert isinstance(absent, Create)
 
 
 def test_an_object_twice_in_a_work_is_refused_the_second_time() -> None:

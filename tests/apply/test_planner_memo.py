@@ -92,6 +92,56 @@ def reapplied(wanted: Manifest, there: LiveObject, entry: InventoryEntry, compar
 DRIFTED = config_map("old", a="9")
 
 
+def at(uid: str, version: str | None, **data: str) -> LiveObject:
+    """The old object with other data, as one version of one object."""
+    metadata = {**OLD.body["metadata"], "uid": uid, **({"resourceVersion": version} if version else {})}
+    return LiveObject(OLD.key, {**OLD.body, "data": data, "metadata": metadata})
+
+
+def test_each_version_of_each_object_is_compared_with_each_manifest_once() -> None:
+    compared, first, more = Comparisons(), at("u1", "7", a="9"), config_map("old", a="1", b="2")
+    answers = [
+        compared.differences(OLD, first, full=False),
+        compared.differences(more, first, full=False),
+        compared.differences(OLD, at("u1", "8", a="8"), full=False),
+        compared.differences(OLD, at("u2", "7", a="7"), full=False),
+        compared.differences(OLD, at("u3", "7", a="6", c="3"), full=True),
+        compared.differences(OLD, at("u3", "7", a="6", c="3"), full=False),
+    ]
+    a_is = [("/data/a", found, "1") for found in "987"]
+    assert answers == [
+        (a_is[0],),
+        (a_is[0], ("/data/b", None, "2")),
+        (a_is[1],),
+        (a_is[2],),
+        (("/data/a", "6", "1"), ("/data/c", "3", None)),
+        (("/data/a", "6", "1"),),
+    ]
+    assert compared.differences(OLD, first, full=False) is answers[0]
+    shape = compared.shape(OLD, first)
+    assert compared.shape(OLD, first) is shape == shape_digest(OLD.body, first.body)
+    assert len(compared) == len(answers) + 1
+
+
+def test_an_object_without_a_version_is_compared_each_time() -> None:
+    compared = Comparisons()
+    for value in "89":
+        there = at("u1", None, a=value)
+        assert compared.differences(OLD, there, full=False) == (("/data/a", value, "1"),)
+        assert compared.shape(OLD, there) == shape_digest(OLD.body, there.body)
+
+
+def test_a_copy_of_what_was_compared_is_extended_apart() -> None:
+    compared = Comparisons()
+    compared.shape(OLD, at("u1", "7"))
+    compared.differences(OLD, at("u1", "7"), full=True)
+    copied = compared.copy()
+    assert copied == compared and len(copied) == 2
+    copied.shape(OLD, at("u1", "8"))
+    copied.differences(OLD, at("u1", "8"), full=True)
+    assert (len(copied), len(compared)) == (4, 2)
+
+
 @pytest.mark.parametrize(
     ("manifest", "uid", "version"),
     [(OLD, "u2", "7"), (OLD, "u1", "8"), (config_map("old", a="1", b="2"), "u1", "7")],

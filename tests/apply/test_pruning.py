@@ -87,6 +87,12 @@ FINALIZERS = "is being deleted and waits for its finalizers"
             kept(KeepCode.HELD, "stays as it is: the resources could not be overridden: no such path"),
         ),
         (
+            (work(CM, error="no such path"),),
+            {"live": {CM.key: THERE}},
+            ENTRY,
+            kept(KeepCode.HELD, "stays as it is: the resources could not be overridden: no such path"),
+        ),
+        (
             (work(type="ReportDiff"),),
             {"live": {CM.key: THERE}},
             ENTRY,
@@ -149,6 +155,11 @@ def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them(
         )
         for thing in (ns, crd)
     ]
+    new = config_map("new")
+    found = plan(
+        work(new, placement=OTHER), live={**there, new.key: None}, inventory={ns.key: inventory[ns.key]}, **LEAVES
+    )
+    assert [o.reason for o in found if isinstance(o, Keep)] == [f"{ns.key} {why}"], "what is yet to be made counts"
     elsewhere, other_kind = namespace("elsewhere"), manifest({**CUSTOM, "kind": "Bar"})
     there = {m.key: live(m, uid=m.key.name) for m in (elsewhere, crd, other_kind)}
     inventory = {m.key: owned(m, there[m.key]) for m in (elsewhere, crd)}

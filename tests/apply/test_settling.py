@@ -47,9 +47,9 @@ def test_a_deletion_takes_the_entry_of_that_very_object_alone(
     operation: Delete, ok: bool, still_there: LiveObject | None, entry: InventoryEntry, stays: bool
 ) -> None:
     before = {CM.key: entry}
-    after = settle_inventory(
-        before, [Outcome(operation=operation, ok=ok, code=OutcomeCode.APPLIED, live=still_there)], [operation]
-    )
+    outcome, failures = Outcome(operation=operation, ok=ok, code=OutcomeCode.APPLIED, live=still_there), Failures()
+    after = settle_inventory(before, [outcome], [operation], failures)
+    assert not failures.found
     assert after == (before if stays else {})
     assert (after is before) == stays
 
@@ -64,9 +64,9 @@ def test_nothing_is_learnt_from_what_failed_or_from_an_answer_without_the_object
     before = {CM.key: replace(ENTRY, applied_digest="old")}
     update = Update(cluster="c1", placement=WEB, manifest=CM, live=THERE, wave=1, reason="")
     for ok, found in ((False, THERE), (True, None)):
-        assert (
-            settle_inventory(before, [Outcome(operation=update, ok=ok, code=OutcomeCode.APPLIED, live=found)]) is before
-        )
+        outcome, failures = Outcome(operation=update, ok=ok, code=OutcomeCode.APPLIED, live=found), Failures()
+        assert settle_inventory(before, [outcome], [], failures) is before
+        assert not failures.found
     assert settle_inventory(before, [Outcome(operation=update, ok=True, code=OutcomeCode.APPLIED, live=THERE)]) == {
         CM.key: ENTRY
     }

@@ -175,7 +175,7 @@ def test_ignored_domains_and_empty_values_are_no_difference() -> None:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": "s", "labels": {"app.kubernetes.io/name": "a"}},
-        "spec": {"paused": False, "list": [], "map": {}, "n": None},
+        "spec": {"paused": False, "list": [], "map": {}, "n": None, "text": "", "zero": 0},
     }
     there = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {}}
     assert find_differences(wanted, there) == ()
@@ -236,6 +236,51 @@ def _b64(text: str) -> str:
 def test_one_field_as_the_whole_answer(want: Any, have: Any, full: bool, details: tuple[Any, ...]) -> None:
     wanted = {"apiVersion": "example.com/v1", "kind": "Foo", "spec": want}
     assert find_differences(wanted, {**wanted, "spec": have}, full=full) == details
+
+
+def test_items_are_told_apart_as_the_server_keeps_them_at_every_depth() -> None:
+    """Another order and items of other people are no difference, and a change is named at the item of the manifest."""
+
+    def body(*items: Any, **meta: Any) -> dict[str, Any]:
+        lists: dict[str, Any] = {"spec": {"routes": list(items)}, "routes": list(items)}
+        return {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "x", **meta}, **lists}
+
+    def item(id_: str, *inner: Any) -> dict[str, Any]:
+        return {"id": id_, "more": {"hops": list(inner)}}
+
+    keyed: dict[str, Any] = {'k:{"id":"a"}': {"f:more": {"f:hops": {'k:{"at":1}': {}, 'k:{"at":2}': {}}}}}
+    managed = {"f:routes": keyed, "f:spec": {"f:routes": keyed}}
+    meta = {"managedFields": [{"manager": "gitfleet", "operation": "Apply", "fieldsV1": managed}]}
+    one, two = {"at": 1, "to": "x"}, {"at": 2, "to": "y"}
+    wanted = body(item("a", one, two))
+    assert find_differences(wanted, body(item("b"), item("a", {"at": 3}, two, one), **meta)) == ()
+    assert find_differences(wanted, body(item("b"), item("a", {**two, "to": "z"}, one), **meta)) == (
+        ("/spec/routes/0/more/hops/1/to", "z", "y"),
+        ("/routes/0/more/hops/1/to", "z", "y"),
+    )
+    assert [path for path, _, _ in find_differences(wanted, body(item("b"), item("a", one, two)))] == [
+        "/spec/routes",
+        "/routes",
+    ], "where the server does not say, a list of this name is one value"
+
+
+def test_a_list_at_the_top_is_known_by_its_name() -> None:
+    hooks = [{"name": "a", "url": "x"}, {"name": "b", "url": "y"}]
+    wanted = {"kind": "ValidatingWebhookConfiguration", "webhooks": hooks}
+    assert find_differences(wanted, {**wanted, "webhooks": [{"name": "of others"}, *reversed(hooks)]}) == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "details"),
+    [
+        ({}, {"more": 1}, ()),
+        ({"data": {"a": 1}}, {}, (("/data", None, '{"a":1}'),)),
+        ({"data": {}, "list": [], "text": "", "no": False, "none": 0, "nothing": None}, {}, ()),
+        ({"data": {"a": 1}}, {"data": None}, (("/data", "null", '{"a":1}'),)),
+    ],
+)
+def test_parts_beside_the_spec(wanted: dict[str, Any], there: dict[str, Any], details: tuple[Any, ...]) -> None:
+    assert find_differences({"kind": "Foo", **wanted}, {"kind": "Foo", **there}) == details
 
 
 @pytest.mark.parametrize("part", ["annotations", "labels"])

@@ -243,9 +243,11 @@ def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     unreadable = only(work(CM), unreadable={CM.key: "forbidden"}, live={CM.key: SAME}, inventory={CM.key: ENTRY})
     assert unreadable == kept(KeepCode.UNREADABLE, "ConfigMap/ns/cm could not be read: forbidden", None)
     assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, "ConfigMap/ns/cm was not looked at", None)
-    twice = plan(work(CM, CM), live={CM.key: SAME}, inventory={CM.key: ENTRY})
+    after = config_map("z")
+    twice = plan(work(CM, CM, after), live={CM.key: SAME, after.key: None}, inventory={CM.key: ENTRY})
     why = "ConfigMap/ns/cm stands more than once in ClusterResourcePlacement web"
     assert twice[1] == refused(RefuseCode.DUPLICATED, why, None)
+    assert isinstance(twice[2], Create)
 
 
 def test_an_object_that_cannot_be_judged_is_refused_or_kept_and_the_next_is_planned() -> None:
