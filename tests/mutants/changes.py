@@ -20,7 +20,7 @@ class Change:
     """One change of one function."""
 
     function: str
-    """As `gitfleet.works.fleet.render_fleet` or `gitfleet.works.patches.CompiledPatch.apply`."""
+    """By its whole name, module and class included."""
     before: tuple[str, ...]
     after: tuple[str, ...]
 
