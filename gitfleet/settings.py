@@ -35,8 +35,9 @@ class GitLogin:
 class Settings:
     """One process's settings.
 
-    `cache_dir` holds the mirror and the parse cache: losing it costs time only. `kubeconfig`, `kubeconfig_dir` and
-    `allowed_exec` are all the credentials that connections may name. `simulated_dir` keeps simulated clusters between
+    `cache_dir` holds the mirror and the parse cache: losing it costs time only. `kubeconfig`, `kubeconfig_dir`,
+    `allowed_exec`, `exec_environment`, `in_cluster` and `secret_namespaces` say which credentials connections may name
+    (see ConnectionRules of adapters.kube). `simulated_dir` keeps simulated clusters between
     runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate). `watch_branch`
     overrides the FleetConfig's.
     """
@@ -47,6 +48,9 @@ class Settings:
     kubeconfig: Path | None = None
     kubeconfig_dir: Path | None = None
     allowed_exec: tuple[str, ...] = ()
+    exec_environment: tuple[str, ...] = ()
+    in_cluster: bool = True
+    secret_namespaces: tuple[str, ...] = ()
     simulated_dir: Path | None = None
     simulate_unconnected: bool = False
     watch_branch: str | None = None

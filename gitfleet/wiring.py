@@ -71,7 +71,12 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
     providers = _ListedProviders()
     allowed = ConnectionRules(
-        kubeconfig=settings.kubeconfig, kubeconfig_dir=settings.kubeconfig_dir, allowed_exec=settings.allowed_exec
+        kubeconfig=settings.kubeconfig,
+        kubeconfig_dir=settings.kubeconfig_dir,
+        allowed_exec=settings.allowed_exec,
+        exec_environment=settings.exec_environment,
+        secret_namespaces=settings.secret_namespaces,
+        allow_in_cluster=settings.in_cluster,
     )
     real = KubeDirectory(allowed, providers=providers.chosen)
     directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")

@@ -23,6 +23,14 @@ class Decorator(Protocol):
         """The command with the option."""
 
 
+def _not_ours(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Variable names that may be handed on: never gitfleet's own, which hold the credentials of the git remote."""
+    ours = [name for name in names if name.upper().startswith("GITFLEET_")]
+    if ours:
+        raise click.BadParameter(f"{ours[0]} is gitfleet's own and is given to no other program")
+    return names
+
+
 _PATH = click.Path(path_type=Path)
 
 repo = click.argument("repo", metavar="[REPO]", default=".")
@@ -39,7 +47,27 @@ kubeconfig_dir = click.option(
     "--kubeconfig-dir", type=_PATH, metavar="DIR", help="Where connection.kubeconfig.file is looked up."
 )
 allow_exec = click.option(
-    "--allow-exec", multiple=True, metavar="PROGRAM", help="A login plug-in that kubeconfigs may run (repeatable)."
+    "--allow-exec", multiple=True, metavar="PROGRAM", help="A login plug-in that kubeconfig files may run (repeatable)."
+)
+exec_env = click.option(
+    "--exec-env",
+    multiple=True,
+    metavar="NAME",
+    callback=_not_ours,
+    help="A variable of this process that login plug-ins get beside PATH (repeatable).",
+)
+in_cluster = click.option(
+    "--in-cluster",
+    type=click.Choice(("allow", "never")),
+    default="allow",
+    metavar="allow|never",
+    help="Whether a member may be the cluster that gitfleet runs in (default: allow).",
+)
+secret_namespace = click.option(
+    "--secret-namespace",
+    multiple=True,
+    metavar="NAMESPACE",
+    help="Where Secrets with kubeconfigs may lie (repeatable; default: the pod's own namespace).",
 )
 cache_dir = click.option(
     "--cache-dir",
@@ -87,7 +115,9 @@ def collected(argument: str, make: Callable[..., object], *options: Decorator) -
 
 def connections(command: F) -> F:
     """How member clusters are reached."""
-    return together(kubeconfig, kubeconfig_dir, allow_exec, simulated_dir)(command)
+    return together(kubeconfig, kubeconfig_dir, allow_exec, exec_env, in_cluster, secret_namespace, simulated_dir)(
+        command
+    )
 
 
 def output(*formats: str) -> Decorator:
@@ -140,6 +170,9 @@ class ProcessOptions(TypedDict, total=False):
     kubeconfig: Path | None
     kubeconfig_dir: Path | None
     allow_exec: tuple[str, ...]
+    exec_env: tuple[str, ...]
+    in_cluster: str
+    secret_namespace: tuple[str, ...]
     simulated_dir: Path | None
     simulate_unconnected: bool
     branch: str | None
@@ -155,6 +188,9 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
         kubeconfig=given.get("kubeconfig"),
         kubeconfig_dir=given.get("kubeconfig_dir"),
         allowed_exec=tuple(given.get("allow_exec", ())),
+        exec_environment=tuple(given.get("exec_env", ())),
+        in_cluster=given.get("in_cluster", "allow") == "allow",
+        secret_namespaces=tuple(given.get("secret_namespace", ())),
         simulated_dir=given.get("simulated_dir") or cache_dir / "simulated",
         simulate_unconnected=given.get("simulate_unconnected", False),
         watch_branch=given.get("branch"),

@@ -34,14 +34,17 @@ SecretReader = Callable[[str, str, str], bytes]
 class ConnectionRules:
     """What the connections of member clusters may use.
 
-    `kubeconfig` and `kubeconfig_dir` are all the files that they may name, `allowed_exec` the login plug-ins that
-    kubeconfigs may run. A kubeconfig in a Secret may name no files. `read_secret` reads kubeconfigs kept in Secrets of
-    the cluster that gitfleet itself runs in (its own service account does it when None).
+    `kubeconfig` and `kubeconfig_dir` are all the files that they may name; only those may run login plug-ins, and of
+    these only `allowed_exec`, with the variables of `exec_environment`. `secret_namespaces` are where kubeconfigs in
+    Secrets of the cluster that gitfleet itself runs in may lie; empty stands for the pod's own namespace. `read_secret`
+    reads them (None: the pod's service account does). `allow_in_cluster` lets a cluster be the one of the pod.
     """
 
     kubeconfig: Path | None = None
     kubeconfig_dir: Path | None = None
     allowed_exec: tuple[str, ...] = ()
+    exec_environment: tuple[str, ...] = ()
+    secret_namespaces: tuple[str, ...] = ()
     allow_in_cluster: bool = True
     allow_insecure: bool = False
     read_secret: SecretReader | None = None
@@ -66,7 +69,11 @@ class KubeDirectory:
         clock: Clock | None = None,
     ) -> None:
         self._allowed = allowed
-        self._rules = Rules(allowed_exec=allowed.allowed_exec, insecure=allowed.allow_insecure)
+        self._rules = Rules(
+            allowed_exec=allowed.allowed_exec,
+            exec_environment=allowed.exec_environment,
+            insecure=allowed.allow_insecure,
+        )
         self._parallel = parallel
         self._providers = providers
         self._timeouts = timeouts
@@ -128,10 +135,14 @@ class KubeDirectory:
         if connection.kubeconfig_secret is not None:
             place = connection.kubeconfig_secret
             namespace, secret, key = place.namespace, place.name, place.key
+            self._check_namespace(name, namespace, secret)
             content = self._secret(namespace, secret, key)
             source = f"the kubeconfig in Secret {namespace}/{secret} of {name}"
-            return parse_kubeconfig(content, source).access(replace(self._rules, files=False), now)
+            return parse_kubeconfig(content, source).access(replace(self._rules, from_operator=False), now)
         if connection.in_cluster:
+            if not self._allowed.allow_in_cluster:
+                hint = "give it another connection, or start gitfleet without --in-cluster never"
+                raise BadInput(f"{name} is the cluster that gitfleet runs in, which is not allowed here", hint=hint)
             return self._own(name)
         kind = "pull" if connection.pull else "simulated" if connection.simulated else "an empty connection"
         raise BadInput(f"cluster {name} is not reached by the API server of its own: its connection is {kind}")
@@ -162,6 +173,21 @@ class KubeDirectory:
             raise MissingPart(f"cluster {name} is reached by the kubeconfig {file} and there is no folder", hint=hint)
         return self._allowed.kubeconfig_dir / file
 
+    def _check_namespace(self, name: str, namespace: str, secret: str) -> None:
+        """BadInput where Secrets of the namespace are not read: a repo author could name any Secret otherwise."""
+        allowed = self._allowed.secret_namespaces
+        if not allowed:
+            try:
+                allowed = ((self._allowed.service_account / "namespace").read_text(encoding="utf-8").strip(),)
+            except (OSError, ValueError):
+                allowed = ()
+        if namespace not in allowed:
+            where = f"those of {' and '.join(sorted(allowed))}" if allowed else "no Secrets, since it runs in no pod"
+            hint = f"start gitfleet with --secret-namespace {namespace} if kubeconfigs are kept there"
+            raise BadInput(
+                f"cluster {name} names the Secret {namespace}/{secret}, and gitfleet reads {where}", hint=hint
+            )
+
     def _secret(self, namespace: str, secret: str, key: str) -> bytes:
         if self._allowed.read_secret is not None:
             return self._allowed.read_secret(namespace, secret, key)
@@ -175,8 +201,6 @@ class KubeDirectory:
     def _own(self, name: str) -> tuple[Endpoint, LoginSource]:
         """The cluster that this process runs in, by the pod's service account."""
         host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
-        if not self._allowed.allow_in_cluster:
-            raise BadInput(f"{name} is in the cluster that gitfleet runs in, which is not allowed here")
         if not host or not port:
             hint = "run gitfleet as a pod there, or give another connection"
             raise MissingPart(f"{name} is in the cluster that gitfleet runs in, and it runs in none", hint=hint)

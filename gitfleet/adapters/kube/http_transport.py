@@ -15,7 +15,7 @@ from kubernetes.client import ApiClient, Configuration
 
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
 from gitfleet.adapters.kube.wire import MIB, Timeouts
-from gitfleet.errors import NoResponse
+from gitfleet.errors import BadInput, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.masking import masked
 from gitfleet.model.http import Request, Response
@@ -134,6 +134,14 @@ def connect(endpoint: Endpoint, login: Login, parallel: int) -> ApiClient:
 
 
 def _context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:
+    try:
+        return _checked_context(endpoint, login)
+    except (ssl.SSLError, ValueError) as error:
+        hint = "correct certificate-authority-data, client-certificate-data and client-key-data; a key has no password"
+        raise BadInput("the certificates of its kubeconfig cannot be used", hint=hint) from error
+
+
+def _checked_context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:
     if endpoint.insecure:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
@@ -147,7 +155,7 @@ def _context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:
             path = Path(folder) / "login.pem"
             path.touch(mode=0o600)
             path.write_text(f"{login.certificate}\n{login.key or ''}\n", encoding="ascii")
-            context.load_cert_chain(path)
+            context.load_cert_chain(path, password=lambda: "")  # otherwise OpenSSL asks the terminal for one
     return context
 
 

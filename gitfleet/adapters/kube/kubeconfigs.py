@@ -1,7 +1,8 @@
 """Kubeconfigs read with suspicion: which server, which authority, which login; and what may not be used.
 
-A kubeconfig that was handed to the process may name files and (allow-listed) plug-ins; one that comes from a Secret
-holds everything inside itself, unless the operator says otherwise.
+A kubeconfig that the operator handed to the process may name files, a proxy and allow-listed plug-ins. One that comes
+from a Secret was written by whoever may write Secrets: it holds everything inside itself and runs nothing, whatever is
+allow-listed.
 """
 
 from __future__ import annotations
@@ -9,36 +10,44 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from gitfleet.adapters.kube.exec_login import EXEC_VERSIONS, ExecLogin
 from gitfleet.adapters.kube.logins import (
     Endpoint,
-    ExecLogin,
     FileLogin,
     FixedLogin,
     Login,
     LoginSource,
     basic_header,
+    bearer_header,
 )
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 
 LARGEST_KUBECONFIG: Final = 1024 * 1024
-_EXEC_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+_LINE: Final = re.compile(r"[^\x00-\x1f\x7f]+")
+_SERVERS: Final = ("https://", "http://")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What kubeconfigs may do: `allowed_exec` are names or absolute paths of plug-ins, `files` tells whether they may
-    name files, `insecure` whether they may switch the check of the server's certificate off."""
+    """What kubeconfigs may do.
 
+    `from_operator` tells of a file that was given to the process: it may name files and a proxy, and run the plug-ins
+    of `allowed_exec` (names or absolute paths) with the environment variables that `exec_environment` names.
+    `insecure` allows to switch the check of the server's certificate off.
+    """
+
+    from_operator: bool = True
     allowed_exec: tuple[str, ...] = ()
-    files: bool = True
+    exec_environment: tuple[str, ...] = ()
     insecure: bool = False
 
 
@@ -57,46 +66,59 @@ class Kubeconfig:
 
         MissingPart for what is not there, BadInput for what is wrong or not allowed, each with a hint.
         """
-        name = context if context is not None else str(self.body.get("current-context") or "")
+        name = context if context is not None else self._text(self.body, "current-context")
         if not name:
             raise MissingPart(f"{self.source} has no current context", hint="name one in spec.connection.context")
         found = self._named("contexts", name)
-        cluster = self._named("clusters", str(found.get("cluster") or ""))
-        user = self._named("users", str(found.get("user") or "")) if found.get("user") else {}
+        cluster = self._named("clusters", self._text(found, "cluster") or "")
+        user_name = self._text(found, "user")
+        user = self._named("users", user_name) if user_name else {}
         return self._endpoint(cluster, rules), self._login(cluster, user, rules, now)
 
     def _named(self, kind: str, name: str) -> Mapping[str, Any]:
-        for entry in self.body.get(kind) or ():
-            if isinstance(entry, Mapping) and entry.get("name") == name:
-                part = entry.get(kind[:-1])
-                return part if isinstance(part, Mapping) else {}
-        have = ", ".join(sorted(str(e.get("name")) for e in self.body.get(kind) or () if isinstance(e, Mapping)))
-        raise MissingPart(f'{self.source} has no {kind[:-1]} "{name}"', hint=f"it has: {have or 'none'}")
+        entries = _mappings(self.body.get(kind), f"{self.source}: {kind}")
+        for entry in entries:
+            if entry.get("name") == name:
+                return _mapping(entry.get(kind[:-1]) or {}, f"{self.source}: {kind[:-1]} {name}")
+        have = ", ".join(sorted(str(entry.get("name")) for entry in entries)) if self.folder is not None else ""
+        hint = f"it has: {have}" if have else f"add it under {kind}"
+        raise MissingPart(f'{self.source} has no {kind[:-1]} "{name}"', hint=hint)
 
     def _endpoint(self, cluster: Mapping[str, Any], rules: Rules) -> Endpoint:
-        server = str(cluster.get("server") or "")
-        if not server.startswith(("https://", "http://")):
+        server = self._text(cluster, "server") or ""
+        if not server.startswith(_SERVERS):
             raise BadInput(f"{self.source} names no server address (https://...)")
         insecure = bool(cluster.get("insecure-skip-tls-verify"))
         if (insecure or server.startswith("http://")) and not rules.insecure:
             raise BadInput(
                 f"{self.source} does not check who the API server is, which is not allowed",
-                hint="give it certificate-authority-data and an https address, or allow insecure kubeconfigs",
+                hint="give it certificate-authority-data and an https address",
             )
         return Endpoint(
             server=server,
             authority=self._pem(cluster, "certificate-authority", rules),
-            server_name=str(cluster["tls-server-name"]) if cluster.get("tls-server-name") else None,
+            server_name=self._text(cluster, "tls-server-name"),
             insecure=insecure,
-            proxy=str(cluster["proxy-url"]) if cluster.get("proxy-url") else None,
+            proxy=self._proxy(cluster, rules),
         )
+
+    def _proxy(self, cluster: Mapping[str, Any], rules: Rules) -> str | None:
+        proxy = self._text(cluster, "proxy-url")
+        if proxy is None:
+            return None
+        if not rules.from_operator:
+            hint = "give gitfleet the environment variable HTTPS_PROXY, or the kubeconfig as a file"
+            raise BadInput(f"{self.source} names a proxy, which is not allowed there", hint=hint)
+        if not proxy.startswith(_SERVERS):
+            raise BadInput(f"{self.source}: proxy-url is no http or https address", hint="other proxies do not work")
+        return proxy
 
     def _login(
         self, cluster: Mapping[str, Any], user: Mapping[str, Any], rules: Rules, now: Callable[[], datetime]
     ) -> LoginSource:
         headers: dict[str, str] = {}
         if user.get("as"):
-            headers["Impersonate-User"] = str(user["as"])
+            headers["Impersonate-User"] = self._ascii(user, "as")
         if user.get("as-groups"):
             raise BadInput(f"{self.source} impersonates groups, which is not supported", hint="impersonate a user")
         certificate = self._pem(user, "client-certificate", rules)
@@ -106,11 +128,14 @@ class Kubeconfig:
             hint = "use an exec plug-in, a token or a client certificate"
             raise BadInput(f"{self.source} uses an auth-provider, which Kubernetes has removed", hint=hint)
         if user.get("exec"):
-            return self._exec(cluster, user["exec"], base, rules, now)
+            return self._exec(cluster, _mapping(user["exec"], f"{self.source}: exec"), base, rules, now)
         if user.get("tokenFile"):
-            return FileLogin(self._path(str(user["tokenFile"]), "tokenFile", rules), base)
+            return FileLogin(self._path(self._text(user, "tokenFile") or "", "tokenFile", rules), base)
         if user.get("token"):
-            headers["Authorization"] = f"Bearer {user['token']}"
+            try:
+                headers["Authorization"] = bearer_header(self._text(user, "token") or "")
+            except ValueError as error:
+                raise BadInput(f"{self.source}: {error}") from error
         elif user.get("username"):
             headers["Authorization"] = basic_header(str(user["username"]), str(user.get("password") or ""))
         return FixedLogin(Login(headers=headers, certificate=certificate, key=key))
@@ -123,22 +148,31 @@ class Kubeconfig:
         rules: Rules,
         now: Callable[[], datetime],
     ) -> LoginSource:
-        command, version = str(plugin.get("command") or ""), str(plugin.get("apiVersion") or _EXEC_VERSIONS[0])
-        if version not in _EXEC_VERSIONS:
+        folder = self.folder
+        if not rules.from_operator or folder is None:
+            hint = "give gitfleet this kubeconfig as a file (--kubeconfig, --kubeconfig-dir), or put a token into it"
+            raise BadInput(f"{self.source} wants to run a program, which is never allowed there", hint=hint)
+        command, version = self._text(plugin, "command") or "", self._text(plugin, "apiVersion") or EXEC_VERSIONS[0]
+        if version not in EXEC_VERSIONS:
             raise BadInput(f"{self.source} wants a credential plug-in of {version}, which is not supported")
-        environment = {str(e.get("name")): str(e.get("value")) for e in plugin.get("env") or ()}
+        arguments = plugin.get("args") or []
+        if not isinstance(arguments, list) or not all(isinstance(argument, str) for argument in arguments):
+            raise BadInput(f"{self.source}: exec.args must be a list of strings")
+        variables = _mappings(plugin.get("env") or [], f"{self.source}: exec.env")
         info = {k: v for k, v in cluster.items() if k in ("server", "tls-server-name", "certificate-authority-data")}
         return ExecLogin(
-            command=self._allowed(command, rules),
-            arguments=tuple(str(argument) for argument in plugin.get("args") or ()),
-            environment=environment,
+            command=self._allowed(command, folder, rules),
+            arguments=tuple(arguments),
+            environment={str(variable.get("name")): str(variable.get("value")) for variable in variables},
+            inherited=rules.exec_environment,
             api_version=version,
             cluster_info=info if plugin.get("provideClusterInfo") else None,
+            folder=folder,
             now=now,
             base=base,
         )
 
-    def _allowed(self, command: str, rules: Rules) -> str:
+    def _allowed(self, command: str, folder: Path, rules: Rules) -> str:
         """The plug-in's absolute path, when the operator allowed its very name or its very path."""
         hint = f"start gitfleet with --allow-exec {command or 'NAME'} if you trust it"
         refused = BadInput(f'{self.source} wants to run "{command}", which is not allowed', hint=hint)
@@ -149,9 +183,7 @@ class Kubeconfig:
             if found is None:
                 raise MissingPart(f"the credential plug-in {command} is not on the PATH", hint="install it")
             return found
-        if not Path(command).is_absolute() and self.folder is None:
-            raise refused
-        path = ((self.folder or Path("/")) / command).resolve()
+        path = (folder / command).resolve()
         if path not in {Path(entry).resolve() for entry in rules.allowed_exec if os.sep in entry}:
             raise refused
         return str(path)
@@ -165,17 +197,44 @@ class Kubeconfig:
                 raise BadInput(f"{self.source}: {field}-data is not base64 of a PEM text") from error
         if not part.get(field):
             return None
-        path = self._path(str(part[field]), field, rules)
+        path = self._path(self._text(part, field) or "", field, rules)
         try:
             return path.read_text(encoding="ascii")
         except (OSError, ValueError) as error:
             raise MissingPart(f"{self.source}: the file of {field} cannot be read") from error
 
     def _path(self, path: str, field: str, rules: Rules) -> Path:
-        if not rules.files or self.folder is None:
-            hint = f"put the content itself there (such as {field}-data or token)"
+        if not rules.from_operator or self.folder is None:
+            hint = "put the content itself there (certificate-authority-data, client-key-data, token and so on)"
             raise BadInput(f"{self.source}: {field} names a file, which is not allowed there", hint=hint)
         return self.folder / path
+
+    def _text(self, part: Mapping[str, Any], field: str) -> str | None:
+        """A field that is one line of plain text, as addresses, names and paths are; None when it is not there."""
+        value = part.get(field)
+        if value is None or value == "":
+            return None
+        if not isinstance(value, str) or _LINE.fullmatch(value) is None:
+            raise BadInput(f"{self.source}: {field} must be a line of plain text")
+        return value
+
+    def _ascii(self, part: Mapping[str, Any], field: str) -> str:
+        value = self._text(part, field) or ""
+        if not value.isascii():
+            raise BadInput(f"{self.source}: {field} goes into a header, and must be ASCII")
+        return value
+
+
+def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise BadInput(f"{what} must be a mapping")
+    return value
+
+
+def _mappings(value: Any, what: str) -> list[Mapping[str, Any]]:
+    if value is not None and (not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value)):
+        raise BadInput(f"{what} must be a list of mappings")
+    return value or []
 
 
 def parse_kubeconfig(content: bytes, source: str, folder: Path | None = None) -> Kubeconfig:
@@ -185,7 +244,7 @@ def parse_kubeconfig(content: bytes, source: str, folder: Path | None = None) ->
     except UnreadableText as error:
         raise BadInput(f"{source} cannot be read: {error}") from error
     body = documents[0] if len(documents) == 1 else None
-    if not isinstance(body, Mapping) or not isinstance(body.get("clusters"), Sequence):
+    if not isinstance(body, Mapping) or not isinstance(body.get("clusters"), list):
         raise BadInput(f"{source} is not a kubeconfig")
     return Kubeconfig(source, body, folder)
 

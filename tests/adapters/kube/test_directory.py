@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import base64
 import json
-import stat
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
-from gitfleet.adapters.kube import ConnectionRules, KubeDirectory
+from gitfleet.adapters.kube import ConnectionRules, KubeDirectory, Timeouts
+from gitfleet.adapters.kube.http_transport import connect
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
+from gitfleet.adapters.kube.logins import Endpoint, Login
 from gitfleet.api.clusters import Connection, MemberCluster, SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
 from tests.adapters.kube.stub import serving
+from tests.realparts.certificates import write_server_certificate
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
+CLUSTER_FIELDS = (
+    "server", "certificate-authority", "certificate-authority-data", "tls-server-name", "proxy-url",
+    "insecure-skip-tls-verify",
+)  # fmt: skip
+USER_FIELDS = (
+    "token", "tokenFile", "client-certificate-data", "client-key-data", "client-certificate", "client-key", "username",
+    "password", "as", "as-groups", "auth-provider", "exec", "exec.command", "exec.args", "exec.env", "exec.apiVersion",
+)  # fmt: skip
 PEM = base64.b64encode(b"-----BEGIN CERTIFICATE-----\n").decode()
 
 
@@ -77,7 +88,11 @@ def test_contexts_files_and_secrets_are_found(tmp_path: Path) -> None:
 
         directory = KubeDirectory(
             ConnectionRules(
-                kubeconfig=tmp_path / "config", kubeconfig_dir=tmp_path, allow_insecure=True, read_secret=read_secret
+                kubeconfig=tmp_path / "config",
+                kubeconfig_dir=tmp_path,
+                allow_insecure=True,
+                read_secret=read_secret,
+                secret_namespaces=("fleet",),
             )
         )
         for connection in (
@@ -139,26 +154,26 @@ def test_a_secret_is_read_with_the_pods_own_account(tmp_path: Path, monkeypatch:
         (kubeconfig(user={"tokenFile": "/run/token"}), "names a file, which is not allowed"),
         (kubeconfig(user={"client-certificate": "x"}), "names a file, which is not allowed"),
         (kubeconfig(user={"auth-provider": {"name": "gcp"}}), "uses an auth-provider"),
-        (kubeconfig(user={"exec": {"command": "aws"}}), 'wants to run "aws"'),
-        (kubeconfig(user={"exec": {"command": "/bin/sh"}}), 'wants to run "/bin/sh"'),
-        (kubeconfig(user={"exec": {"command": "aws", "apiVersion": "v0"}}), "not supported"),
+        (kubeconfig({"proxy-url": "http://127.0.0.1:9"}), "names a proxy, which is not allowed there"),
+        (kubeconfig(user={"exec": {"command": "aws"}}), "wants to run a program, which is never allowed there"),
+        (kubeconfig(user={"exec": {"command": "/bin/sh"}}), "wants to run a program"),
     ],
 )
 def test_what_a_kubeconfig_from_a_secret_may_not_do(body: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
-        access(body, Rules(files=False))
+        access(body, Rules(from_operator=False))
 
 
 def test_what_a_kubeconfig_given_to_the_process_may_do(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("authority")
-    (tmp_path / "token").write_text("from a file\n")
+    (tmp_path / "token").write_text("of-a-file\n")
     body = kubeconfig(
         {"certificate-authority": "ca.crt", "tls-server-name": "n", "proxy-url": "http://p"},
         {"tokenFile": "token", "as": "jo"},
     )
     endpoint, login = access(body, folder=tmp_path)
     assert (endpoint.authority, endpoint.server_name, endpoint.proxy) == ("authority", "n", "http://p")
-    assert login.current().headers == {"Authorization": "Bearer from a file", "Impersonate-User": "jo"}
+    assert login.current().headers == {"Authorization": "Bearer of-a-file", "Impersonate-User": "jo"}
     assert "file" not in repr(login) and "t0ken" not in repr(access(kubeconfig())[1])
     with pytest.raises(MissingPart, match="cannot be read"):
         access(kubeconfig({"certificate-authority": "gone"}), folder=tmp_path)
@@ -187,75 +202,68 @@ def test_a_deeply_nested_kubeconfig_is_refused_and_ends_no_process() -> None:
     assert (done.returncode, done.stdout) == (0, sentence)
 
 
-def plugin(folder: Path, script: str) -> Path:
-    path = folder / "plugin"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
+def test_secrets_are_read_in_the_pods_own_namespace_or_where_the_operator_says(tmp_path: Path) -> None:
+    def read_secret(namespace: str, name: str, key: str) -> bytes:
+        return json.dumps(kubeconfig()).encode()
+
+    def names(namespace: str) -> MemberCluster:
+        return member(kubeconfig_secret=SecretKey(namespace, "c1"))
+
+    nowhere = ConnectionRules(read_secret=read_secret, service_account=tmp_path)
+    with pytest.raises(BadInput, match="it runs in no pod") as raised:
+        KubeDirectory(nowhere).client(names("kube-system"))
+    assert "--secret-namespace kube-system" in (raised.value.hint or "")
+    (tmp_path / "namespace").write_text("fleet\n")
+    assert KubeDirectory(nowhere).client(names("fleet"))
+    with pytest.raises(BadInput, match="cluster c1 names the Secret kube-system/c1, and gitfleet reads those of fleet"):
+        KubeDirectory(nowhere).client(names("kube-system"))
+    listed = KubeDirectory(
+        ConnectionRules(read_secret=read_secret, service_account=tmp_path, secret_namespaces=("members", "more"))
+    )
+    assert listed.client(names("members")) and listed.client(names("more"))
+    with pytest.raises(BadInput, match="reads those of members and more"):
+        listed.client(names("fleet"))
 
 
-def credential(**status: str) -> str:
-    return json.dumps({"kind": "ExecCredential", "status": status})
+def test_a_key_with_a_password_is_an_error_and_asks_nobody(tmp_path: Path) -> None:
+    certificate, key = write_server_certificate(tmp_path, "c")
+    private = serialization.load_pem_private_key(key.read_bytes(), None)
+    locked = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.BestAvailableEncryption(b"locked"),
+    )
+    login = Login(certificate=certificate.read_text(), key=locked.decode())
+    with pytest.raises(BadInput, match="certificates of its kubeconfig cannot be used"):
+        connect(Endpoint(server="https://c"), login, 1)
+    assert connect(Endpoint(server="https://c"), Login(certificate=certificate.read_text(), key=key.read_text()), 1)
 
 
-def asks(path: Path, **more: Any) -> dict[str, Any]:
-    version = "client.authentication.k8s.io/v1"
-    return kubeconfig(user={"exec": {"command": str(path), "apiVersion": version, **more}})
+ODD: list[Any] = [None, 7, "a\r\nHost: b", "\u2603", [7], {"a": 1}, [{"name": 7}], "Z2FyYmFnZQ=="]
 
 
-def test_plugins_run_only_when_allowed_by_name_or_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = plugin(tmp_path, f"echo '{credential(token='fresh')}'")
-    for allowed in ((), ("plugin",), (str(tmp_path),), ("other",)):
-        with pytest.raises(BadInput, match="not allowed") as raised:
-            access(asks(path), Rules(allowed_exec=allowed), tmp_path)
-        assert "--allow-exec" in (raised.value.hint or "")
-    _, login = access(asks(path), Rules(allowed_exec=(str(path),)), tmp_path)
-    assert login.current().headers["Authorization"] == "Bearer fresh"
-    by_name = kubeconfig(user={"exec": {"command": "plugin"}})
-    with pytest.raises(MissingPart, match="not on the PATH"):
-        access(by_name, Rules(allowed_exec=("plugin",)))
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    _, login = access(by_name, Rules(allowed_exec=("plugin",)))
-    assert login.current().headers["Authorization"] == "Bearer fresh"
-
-
-def test_a_plugin_is_asked_again_when_its_login_expires(tmp_path: Path) -> None:
-    counter = tmp_path / "count"
-    result = credential(token="t$N", expirationTimestamp=(T0 + timedelta(minutes=10)).isoformat())
-    script = f'echo x >> "$COUNTER"; N=$(wc -l < "$COUNTER" | tr -d " "); cat <<EOF\n{result}\nEOF'
-    path = plugin(tmp_path, script)
-    body = asks(path, env=[{"name": "COUNTER", "value": str(counter)}])
-    found = parse_kubeconfig(json.dumps(body).encode(), "k", tmp_path)
-    times = [T0]
-    _, login = found.access(Rules(allowed_exec=(str(path),)), lambda: times[0])
-    assert login.current() is login.current()
-    times[0] = T0 + timedelta(minutes=9, seconds=30)
-    login.current()
-    assert login.renew()
-    login.current()
-    assert counter.read_text() == "x\n" * 3
-
-
-@pytest.mark.parametrize(
-    ("script", "error", "sentence"),
-    [
-        ("echo no entry >&2; exit 3", Forbidden, "failed with exit code 3: no entry"),
-        ("echo nonsense", MissingPart, "did not print an ExecCredential"),
-        ("echo '{\"status\": null}'", MissingPart, "did not print an ExecCredential"),
-        ("sleep 5", MissingPart, r"did not answer in 0\.2 s"),
-    ],
-)
-def test_a_plugin_that_fails(tmp_path: Path, script: str, error: type[GitfleetError], sentence: str) -> None:
-    path = plugin(tmp_path, script.replace("sleep", "exec sleep"))
-    _, login = access(asks(path), Rules(allowed_exec=(str(path),)), tmp_path)
-    login.timeout_seconds = 0.2
-    with pytest.raises(error, match=sentence):
-        login.current()
-
-
-def test_a_login_that_fails_makes_a_cluster_unreachable_with_the_reason(tmp_path: Path) -> None:
-    path = plugin(tmp_path, "echo no entry >&2; exit 3")
-    (tmp_path / "config").write_text(json.dumps(asks(path)))
-    directory = KubeDirectory(ConnectionRules(kubeconfig=tmp_path / "config", allowed_exec=(str(path),)))
-    result = directory.client(member(context="here")).observe([])
-    assert not result.reachable and "no entry" in result.error
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_fields_of_a_wrong_type_are_an_error_that_says_so(odd: Any, tmp_path: Path) -> None:
+    for place in (*kubeconfig(), "context", *(f"cluster.{field}" for field in CLUSTER_FIELDS), *USER_FIELDS):
+        body = kubeconfig({"server": "https://127.0.0.1:1"})
+        if place == "context":
+            body["contexts"][0]["context"] = odd
+        elif place.startswith("cluster."):
+            body["clusters"][0]["cluster"][place.removeprefix("cluster.")] = odd
+        elif place.startswith("exec."):
+            body["users"][0]["user"]["exec"] = {"command": "p", place.removeprefix("exec."): odd}
+        elif place in USER_FIELDS:
+            body["users"][0]["user"][place] = odd
+        else:
+            body[place] = odd
+        (tmp_path / "config").write_text(json.dumps(body))
+        for allowed in (
+            ConnectionRules(kubeconfig=tmp_path / "config", allowed_exec=("p",)),
+            ConnectionRules(secret_namespaces=("n",), read_secret=lambda *_, body=body: json.dumps(body).encode()),
+        ):
+            connection = {"context": "here"} if allowed.kubeconfig else {"kubeconfig_secret": SecretKey("n", "s")}
+            try:
+                client = KubeDirectory(allowed, timeouts=Timeouts(tries=1)).client(member(**connection))
+                assert "\n" not in (client.observe([]).error if allowed.kubeconfig else ""), place
+            except GitfleetError as error:
+                assert "\n" not in str(error), place

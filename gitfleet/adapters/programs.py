@@ -1,0 +1,105 @@
+"""Running somebody else's program: no shell, no input, a given environment alone, bounded in time and output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+LARGEST_COMPLAINT: Final = 1 << 20
+"""Bytes of the standard error that are kept; what comes after is read and dropped."""
+_DRAIN_SECONDS: Final = 1.0
+_CHUNK: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How a program ended: its exit code (negative for a signal), what it printed, and whether it was cut off."""
+
+    code: int
+    output: bytes
+    errors: bytes
+    too_slow: bool = False
+    too_much: bool = False
+
+
+def run_program(
+    command: Sequence[str], *, environment: Mapping[str, str], folder: Path, seconds: float, largest_output: int
+) -> Finished:
+    """Run a program and all that it starts; both are ended after `seconds`, or beyond `largest_output` bytes.
+
+    OSError when it cannot be started. What a program leaves behind in the background is not waited for.
+    """
+    # Not in a `with`: leaving it would wait for whoever in the background still holds the output.
+    process = subprocess.Popen(  # noqa: S603 - callers give fixed or allow-listed programs, arguments as a list
+        list(command),
+        cwd=folder,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    output = _Reader(process.stdout, largest_output, lambda: _end(process))
+    errors = _Reader(process.stderr, LARGEST_COMPLAINT, lambda: None)
+    too_slow = False
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        too_slow = True
+    finally:
+        if process.returncode is None:
+            _end(process)
+            process.wait()
+        if not (output.ended(_DRAIN_SECONDS) and errors.ended(_DRAIN_SECONDS)):
+            _end(process)
+    return Finished(
+        code=process.returncode,
+        output=output.content(),
+        errors=errors.content(),
+        too_slow=too_slow,
+        too_much=output.too_much,
+    )
+
+
+class _Reader:
+    """Reads a pipe to its end in a thread of its own, and keeps the first bytes."""
+
+    def __init__(self, pipe: IO[bytes] | None, most: int, overflowing: Callable[[], None]) -> None:
+        self.too_much = False
+        self._kept = bytearray()
+        self._most = most
+        self._thread = threading.Thread(target=self._read, args=(pipe, overflowing), daemon=True)
+        self._thread.start()
+
+    def ended(self, seconds: float) -> bool:
+        """Wait so long for the end of the pipe."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def content(self) -> bytes:
+        """What was kept, at most as much as is wanted."""
+        return bytes(self._kept[: self._most])
+
+    def _read(self, pipe: IO[bytes] | None, overflowing: Callable[[], None]) -> None:
+        if pipe is None:
+            return
+        with pipe:
+            while chunk := os.read(pipe.fileno(), _CHUNK):
+                free = self._most - len(self._kept)
+                self._kept += chunk[: max(free, 0)]
+                if len(chunk) > free and not self.too_much:
+                    self.too_much = True
+                    overflowing()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the program with all that it started; what made itself a session of its own is beyond reach."""
+    with contextlib.suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)

@@ -1,0 +1,141 @@
+"""What a login plug-in of a kubeconfig is given, when it runs, and how it is ended."""
+
+from __future__ import annotations
+
+import json
+import stat
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitfleet.adapters.kube import ConnectionRules, KubeDirectory
+from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
+from gitfleet.api.clusters import SecretKey
+from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
+from tests.adapters.kube.test_directory import T0, access, kubeconfig, member
+
+
+def plugin(folder: Path, script: str) -> Path:
+    path = folder / "plugin"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def credential(**status: str) -> str:
+    return json.dumps({"kind": "ExecCredential", "status": status})
+
+
+def asks(path: Path, **more: Any) -> dict[str, Any]:
+    version = "client.authentication.k8s.io/v1"
+    return kubeconfig(user={"exec": {"command": str(path), "apiVersion": version, **more}})
+
+
+def test_plugins_run_only_when_allowed_by_name_or_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = plugin(tmp_path, f"echo '{credential(token='fresh')}'")
+    for allowed in ((), ("plugin",), (str(tmp_path),), ("other",)):
+        with pytest.raises(BadInput, match="not allowed") as raised:
+            access(asks(path), Rules(allowed_exec=allowed), tmp_path)
+        assert "--allow-exec" in (raised.value.hint or "")
+    _, login = access(asks(path), Rules(allowed_exec=(str(path),)), tmp_path)
+    assert login.current().headers["Authorization"] == "Bearer fresh"
+    by_name = kubeconfig(user={"exec": {"command": "plugin"}})
+    with pytest.raises(MissingPart, match="not on the PATH"):
+        access(by_name, Rules(allowed_exec=("plugin",)), tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    _, login = access(by_name, Rules(allowed_exec=("plugin",)), tmp_path)
+    assert login.current().headers["Authorization"] == "Bearer fresh"
+
+
+def test_a_plugin_is_asked_again_when_its_login_expires(tmp_path: Path) -> None:
+    counter = tmp_path / "count"
+    answer = credential(token="t$N", expirationTimestamp=(T0 + timedelta(minutes=10)).isoformat())
+    script = f'echo x >> "$COUNTER"; N=$(wc -l < "$COUNTER" | tr -d " "); cat <<EOF\n{answer}\nEOF'
+    path = plugin(tmp_path, script)
+    body = asks(path, env=[{"name": "COUNTER", "value": str(counter)}])
+    found = parse_kubeconfig(json.dumps(body).encode(), "k", tmp_path)
+    times = [T0]
+    _, login = found.access(Rules(allowed_exec=(str(path),)), lambda: times[0])
+    assert login.current() is login.current()
+    times[0] = T0 + timedelta(minutes=9, seconds=30)
+    login.current()
+    assert login.renew()
+    login.current()
+    assert counter.read_text() == "x\n" * 3
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "sentence"),
+    [
+        ("echo no entry >&2; exit 3", Forbidden, "failed with exit code 3: no entry"),
+        ("echo nonsense", MissingPart, "did not print an ExecCredential"),
+        ("echo '{\"status\": null}'", MissingPart, "did not print an ExecCredential"),
+        ("sleep 60", MissingPart, r"did not answer in 0\.2 s"),
+        ("(sleep 60) & wait", MissingPart, r"did not answer in 0\.2 s"),
+        ('echo \'{"status": {"token": 7}}\'', MissingPart, "did not print an ExecCredential"),
+        ('echo \'{"status": {"token": "a\\nHost: b"}}\'', MissingPart, "did not print an ExecCredential"),
+        ("exec cat /dev/zero", MissingPart, "prints more than 1 MiB"),
+    ],
+)
+def test_a_plugin_that_fails(tmp_path: Path, script: str, error: type[GitfleetError], sentence: str) -> None:
+    path = plugin(tmp_path, script)
+    _, login = access(asks(path), Rules(allowed_exec=(str(path),)), tmp_path)
+    login.timeout_seconds = 0.2 if "sleep" in script else 60
+    with pytest.raises(error, match=sentence):
+        login.current()
+
+
+def test_a_login_that_fails_makes_a_cluster_unreachable_with_the_reason(tmp_path: Path) -> None:
+    path = plugin(tmp_path, "echo no entry >&2; exit 3")
+    (tmp_path / "config").write_text(json.dumps(asks(path)))
+    directory = KubeDirectory(ConnectionRules(kubeconfig=tmp_path / "config", allowed_exec=(str(path),)))
+    answer = directory.client(member(context="here")).observe([])
+    assert not answer.reachable and "no entry" in answer.error
+
+
+def test_an_exec_plugin_of_a_secret_never_runs_though_the_operator_allows_it(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    path = plugin(tmp_path, f"touch {ran}; echo '{credential(token='fresh')}'")
+    body = json.dumps(asks(path)).encode()
+    allowed = ConnectionRules(
+        allowed_exec=(str(path),), secret_namespaces=("fleet",), read_secret=lambda _, __, ___: body
+    )
+    with pytest.raises(BadInput, match="wants to run a program, which is never allowed there") as raised:
+        KubeDirectory(allowed).client(member(kubeconfig_secret=SecretKey("fleet", "c1")))
+    assert "as a file" in (raised.value.hint or "")
+    assert not ran.exists()
+
+
+def test_a_plugin_gets_path_and_what_is_listed_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = plugin(tmp_path, f"env > {tmp_path / 'seen'}; pwd > {tmp_path / 'folder'}; echo '{credential(token='x')}'")
+    monkeypatch.setenv("GITFLEET_GIT_PASSWORD", "hunter2")
+    monkeypatch.setenv("CLOUD_PROFILE", "prod")
+    monkeypatch.setenv("CLOUD_OTHER", "no")
+    rules = Rules(allowed_exec=(str(path),), exec_environment=("CLOUD_PROFILE", "NOT_SET"))
+    _, login = access(asks(path, env=[{"name": "REGION", "value": "eu"}]), rules, tmp_path)
+    login.current()
+    seen = dict(line.split("=", 1) for line in (tmp_path / "seen").read_text().splitlines())
+    of_the_shell = {"PWD", "SHLVL", "_", "OLDPWD"}
+    assert set(seen) - of_the_shell == {"PATH", "CLOUD_PROFILE", "REGION", "KUBERNETES_EXEC_INFO"}
+    assert (seen["CLOUD_PROFILE"], seen["REGION"]) == ("prod", "eu")
+    assert (tmp_path / "folder").read_text().strip() == str(tmp_path.resolve()), "the kubeconfig's folder"
+
+
+def test_arguments_reach_a_plugin_as_they_are(tmp_path: Path) -> None:
+    path = plugin(tmp_path, f"for a; do echo \"[$a]\" >> {tmp_path / 'args'}; done; echo '{credential(token='x')}'")
+    _, login = access(asks(path, args=["a b", "$(id)", ";", "--x"]), Rules(allowed_exec=(str(path),)), tmp_path)
+    login.current()
+    assert (tmp_path / "args").read_text() == "[a b]\n[$(id)]\n[;]\n[--x]\n"
+
+
+def test_what_a_plugin_complains_of_does_not_repeat_its_variables(tmp_path: Path) -> None:
+    path = plugin(tmp_path, 'echo "cannot log in with $KEY" >&2; exit 1')
+    body = asks(path, env=[{"name": "KEY", "value": "hunter2hunter2"}])
+    _, login = access(body, Rules(allowed_exec=(str(path),)), tmp_path)
+    with pytest.raises(Forbidden) as raised:
+        login.current()
+    assert str(raised.value).endswith("cannot log in with ***")
