@@ -1,7 +1,7 @@
 """Deciding: the one place that leads through every package, and the newcomer's table of contents.
 
     decide            accept -> observe -> snapshots -> schedule -> rollout -> works
-    plan_operations   apply, once the objects of new works were looked at
+    plan_operations   apply, once the objects of new works were observed
     withhold          nothing is done for what could not be published
     settle            what came of it -> observe -> status
 

@@ -253,7 +253,7 @@ def _directory(
 
 
 def _watcher(settings: Settings, simulated: SimulatedFleet) -> Callable[[Wake], Callable[[], None]]:
-    """What triggers a reconcile while `run` runs: SIGTERM and SIGINT to stop, and a local repository's refs to look at
+    """What triggers a reconcile while `run` runs: SIGTERM and SIGINT to stop, and a local repository's refs to watch
     once."""
 
     def start(wake: Wake) -> Callable[[], None]:

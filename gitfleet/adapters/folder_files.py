@@ -41,7 +41,7 @@ class FolderFiles:
         self.known: dict[str, FolderFile] = {}
 
     def observe(self, now: int | None) -> None:
-        """Look at the folder; `now` is the file system's own time in nanoseconds, None when it is not known, and then
+        """Observe the folder; `now` is the file system's own time in nanoseconds, None when it is not known, and then
         everything is read. OSError as the file system raises it."""
         found: dict[str, FolderFile] = {}
         for folder, folders, names in os.walk(self._folder, onerror=_raise):

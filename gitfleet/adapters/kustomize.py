@@ -22,7 +22,7 @@ _KUBECTL_LOG = re.compile(r'\] "command failed" err=(?:"((?:[^"\\]|\\.)*)"|<\n(.
 
 
 class KustomizeProgram:
-    """KustomizeBuilder on the program that PATH has; it is looked for at each build.
+    """KustomizeBuilder on the program that PATH has; it is searched for at each build.
 
     A build that takes longer than `seconds` is ended."""
 

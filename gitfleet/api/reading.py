@@ -45,7 +45,7 @@ def read(cls: type[_T], body: Any) -> tuple[_T | None, list[Break]]:
     """The value of what people wrote, or every error that was found. Never raises, whatever the body.
 
     A rule over several fields only runs on a part whose own fields are sound. Fields that are not are therefore taken
-    away and the rest is looked at once more, so that a typing error does not hide what else is wrong; what only their
+    away and the rest is checked once more, so that a typing error does not hide what else is wrong; what only their
     absence breaks is left out again.
     """
     body = without_nulls(body)

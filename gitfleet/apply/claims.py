@@ -36,7 +36,7 @@ class Claims:
     crds: Mapping[GroupKind, ObjectKey]
 
     def was_observed(self, key: ObjectKey) -> bool:
-        """Whether the look answered for this object."""
+        """Whether this object was observed."""
         return key.identity in self.live_by_identity
 
     def live(self, key: ObjectKey) -> LiveObject | None:
@@ -112,7 +112,7 @@ def defined_kind(body: JsonObject) -> GroupKind | None:
 def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
     """What has to exist before an object can (decision D7): its namespace, and the definition of its kind.
 
-    Left out is what the look already saw in full: each need that stays costs the writer a question.
+    Left out is what was already observed in full: each need that stays costs the writer a request.
     """
     needs: list[ObjectKey] = []
     if manifest.key.namespace:

@@ -102,7 +102,7 @@ def _compared_before(known: Planned | None, observation: ClusterObservation) -> 
 def merge_observations(
     first: Mapping[str, ClusterObservation], newly_observed: Mapping[str, ClusterObservation]
 ) -> dict[str, ClusterObservation]:
-    """What was seen in two looks of one reconcile; a cluster that fell silent in between counts as silent."""
+    """The two observations of one reconcile as one; a cluster that became unreachable in between counts as such."""
     merged = dict(first)
     for name, observation in newly_observed.items():
         known = first.get(name)

@@ -62,8 +62,8 @@ def settle_inventory(
     """The inventory after performing: what was applied has the uid, digest and shape that the server answered; what is
     gone, and what `operations` release, has no entry any more.
 
-    A deletion that is only under way keeps its entry until a look finds nothing, and what cannot be settled stays as
-    it was recorded. The same inventory is given back when nothing changes.
+    A deletion that is only under way keeps its entry until an observation finds nothing, and what cannot be settled
+    stays as it was recorded. The same inventory is given back when nothing changes.
     """
     contained = failures or Failures()
     entries = by_identity(inventory)

@@ -26,7 +26,7 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     if unreadable is not None:
         return _keep(manifest, work, None, KeepCode.UNREADABLE, f"{key} could not be read: {unreadable}")
     if not claims.was_observed(key):
-        return _keep(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not looked at")
+        return _keep(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not observed")
     live = claims.live(key)
     if work.apply_strategy.type.only_reports:
         return _report(manifest, work, live, claims)

@@ -30,7 +30,7 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if unreadable is not None:
         return keep_entry(entry, claims, KeepCode.UNREADABLE, f"{entry.key} could not be read: {unreadable}")
     if not claims.was_observed(entry.key):
-        return keep_entry(entry, claims, KeepCode.NOT_OBSERVED, f"{entry.key} was not looked at")
+        return keep_entry(entry, claims, KeepCode.NOT_OBSERVED, f"{entry.key} was not observed")
     live = claims.live(entry.key)
     if live is None:
         return _release(entry, claims, f"{entry.key} is gone")

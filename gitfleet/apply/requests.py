@@ -20,9 +20,9 @@ class ApplyRequest:
 
     `works` are the works of every placement on the cluster. `removing` are the placements that give it up, each with
     its deleteStrategy: "Delete" prunes what the inventory names for it, "Abandon" releases it untouched. The objects
-    of a placement that stands in neither are left alone. `live` and `unreadable` come from one look at the keys of
-    works and inventory; a key in neither was not looked at and is left alone. `known_namespaces` are those the cluster
-    was seen to have, None when nobody looked.
+    of a placement that stands in neither are left alone. `live` and `unreadable` come from one observation of the keys
+    of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
+    cluster was seen to have, None when they were not read.
     """
 
     cluster: str

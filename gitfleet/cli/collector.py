@@ -1,4 +1,4 @@
-"""How often Python looks for cyclic garbage. A fleet's state is millions of small values that form no cycle."""
+"""How often Python searches for cyclic garbage. A fleet's state is millions of small values that form no cycle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import gc
 
 
 def collect_seldom() -> None:
-    """For a process that reads or decides whole fleets: look for cycles once in 100,000 new values, not once in 700.
+    """For a process that reads or decides whole fleets: search for cycles once in 100,000 new values, not once in 700.
 
     What forms no cycle is freed at once as ever: memory grows by no more than the cycles among that many values.
     """

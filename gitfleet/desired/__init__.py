@@ -6,7 +6,7 @@ Nothing past this package sees raw YAML of ours (payload bodies excepted: they a
     read_file(path, blob, parsed, contents)        one file typed; keyed by path and blob id, for a caller's memory
     read_desired(request) -> Desired               the whole tree; a cheap pass over parsed files
     accept(desired, before, now, failures)         meets what was accepted before: generations grow, what is gone leaves
-    is_read(path, mode), wanted_paths(paths, ...)  which entries of a tree are parsed, and which are looked at at all
+    is_read(path, mode), wanted_paths(paths, ...)  which entries of a tree are parsed, and which are considered at all
     cache_key(path, blob)                          under which a parsed file is kept on disk
     manifests_of(path, blob, parsed)               the payload of one file
 

@@ -67,7 +67,7 @@ def kustomize_folders(paths: Iterable[str]) -> frozenset[str]:
 
 
 def wanted_paths(paths: Iterable[str], ignore: bytes = b"") -> Iterator[str]:
-    """The paths, of a whole commit, whose entries `read_desired` looks at; `ignore` is the ignore file's content.
+    """The paths, of a whole commit, whose entries `read_desired` needs; `ignore` is the ignore file's content.
 
     Links and submodules among them are faults there, so they are not left out here.
     """

@@ -1,6 +1,6 @@
 """Payload: the users' own objects, kept as written. Only what makes an object an object is checked here.
 
-Nothing here looks into a Secret's data, and no sentence repeats a value of any object.
+Nothing here reads a Secret's data, and no sentence repeats a value of any object.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _MAPPINGS: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
     GroupKind(PLACEMENT_GROUP, "ClusterResourceEnvelope"): (("data",),),
     GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): (("spec",), ("spec", "names")),
 }
-"""The fields of kinds that gitfleet itself looks into; each must be a mapping where it is given."""
+"""The fields of kinds that gitfleet itself reads; each must be a mapping where it is given."""
 
 
 def _shape_breaks(body: JsonObject) -> list[Break]:

@@ -104,7 +104,7 @@ def read_file(path: str, blob: str, parsed: ParsedFile, contents: Contents) -> F
 def faults_at(
     notes: Sequence[tuple[ReadObject, Break]], contents: Contents, severity: Severity = Severity.ERROR
 ) -> list[Fault]:
-    """Faults about fields of objects that were read, with their lines; each file is looked at once."""
+    """Faults about fields of objects that were read, with their lines; each file is read once."""
     by_blob: dict[str, list[tuple[ReadObject, Break]]] = {}
     for note in notes:
         by_blob.setdefault(note[0].origin.blob, []).append(note)

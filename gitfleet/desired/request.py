@@ -19,7 +19,7 @@ class SourceFile:
     """One entry of a tree: `mode` as git prints it, blob id, size in bytes when it is known.
 
     `parsed` is None when the bytes were not read; `why` may say so in words. `reading` is what `read_file` said of the
-    same path and blob before, if the caller kept it: the file is then not looked at again.
+    same path and blob before, if the caller kept it: the file is then not read again.
     """
 
     blob: str
@@ -61,7 +61,7 @@ class DesiredRequest:
     `held` is what the state branch holds as last good, by the path of the faulty file it is held for.
     `changed` are the paths that differ from the observed commit, None when that is not known. `accepted` is what was
     accepted last (decision D21), its newest snapshots with their manifests. `contents` gives a blob's bytes, for the
-    ignore file and where a fault is looked into; pure from the package's view. `built` are the outputs of kustomize by
+    ignore file and where a fault is located; pure from the package's view. `built` are the outputs of kustomize by
     folder, as if each were one file.
     """
 

@@ -22,7 +22,7 @@ class _GivenTwice(ValueError):
     """An object has a key twice; only the YAML nodes know on which line."""
 
 
-def looks_like_json(text: str) -> bool:
+def starts_as_json(text: str) -> bool:
     """Whether a text begins as a JSON object does; Kubernetes' own decoder guesses by the same sign."""
     return text.lstrip(" \t\r\n").startswith("{")
 

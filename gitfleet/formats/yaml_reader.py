@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from gitfleet.formats.json_reader import looks_like_json, read_json, yaml_lines_of
+from gitfleet.formats.json_reader import read_json, starts_as_json, yaml_lines_of
 from gitfleet.formats.json_values import JsonValue
 from gitfleet.formats.yaml_streams import read_stream
 from gitfleet.formats.yaml_values import MAX_DEPTH, LineFault, Marks, Profile, UnreadableText
@@ -67,7 +67,7 @@ def parse_documents(content: bytes, *, max_bytes: int) -> ParsedFile:
         text = _decode(content)
     except UnreadableText as unreadable:
         return _refused(unreadable.line, unreadable.message)
-    if looks_like_json(text):
+    if starts_as_json(text):
         read = read_json(text)
         if read is not None:
             values, faults = read
@@ -106,7 +106,7 @@ def lines_of(content: bytes, places: Sequence[tuple[int, Sequence[str | int]]]) 
         text = _decode(content)
     except UnreadableText:
         return [1] * len(places)
-    if looks_like_json(text):
+    if starts_as_json(text):
         text = yaml_lines_of(text)
     marks: Marks = {}
     built = read_stream(text, Profile.KUBERNETES, marks)

@@ -69,8 +69,7 @@ class Published:
 @dataclass(slots=True, kw_only=True)
 class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
-    `listen` hears every event as it becomes true, `configure` the configuration that holds for the next look at the
-    clusters."""
+    `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation."""
 
     reader: RepoReader
     writer: RepoWriter
@@ -157,7 +156,7 @@ class Driver:
     def reconcile(self) -> ReconcileResult:
         """Do all that can be done now. RetryLater for a passing fault of the remote, GiveUp for a lasting one;
         whatever a
-        cluster does is an answer, never an error. After LostRace nothing was done: the next reconcile looks again."""
+        cluster does is a result, never an error. After LostRace nothing was done: the next reconcile observes again."""
         now = self.clock.now()
         heads = self.reader.fetch()
         inputs = self.gather(heads, now)
@@ -202,7 +201,7 @@ class Driver:
             wake_at=decision.wake_at,
             outcomes=outcomes,
         )
-        # Objects that only the closer look saw are not in the inputs: with them, every reconcile decides anew.
+        # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
         repeatable = result.settled and not outcomes and not decided.unseen()
         remembered = unchanged_after(inputs, after) if repeatable else None
         self._unchanged = (remembered, result) if remembered is not None else None
@@ -216,7 +215,7 @@ class Driver:
         return self.inputs_for(wanted, before, now)
 
     def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> Inputs:
-        """Look at every cluster that is known, at the keys of everything that is owned there."""
+        """Observe every cluster that is known, and there everything that is owned."""
         self.configure(wanted.config)
         clusters = {**before.clusters, **wanted.clusters}
         keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
@@ -298,7 +297,7 @@ class Driver:
         """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it
         pushed its intent, None when it decided that no state changes.
 
-        What looks like drift to a process that lagged behind, or was held up after its push, may be the newer commit
+        What seems to be drift to a process that lagged behind, or was held up after its push, may be the newer commit
         that the other one rolled out.
         """
         if not any(isinstance(operation, Create | Update | Delete) for operation in operations):
@@ -367,7 +366,7 @@ def _lost(inputs: Inputs, head: str | None) -> ReconcileResult:
         state=inputs.before,
         changed=False,
         settled=False,
-        waiting=("another process moved the state branch first; looking again",),
+        waiting=("another process moved the state branch first; observing again",),
         wake_at=None,
         lost_race=True,
     )

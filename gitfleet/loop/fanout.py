@@ -1,4 +1,4 @@
-"""Looking at clusters and changing them, many at once; one silent cluster never holds the others up."""
+"""Observes and changes many clusters at once; one that does not respond never delays the others."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ Listing = Mapping[str, TreeEntry]
 @dataclass(slots=True)
 class Kustomizer:
     """Builds the kustomize folders of a tree; an output is remembered by the blobs that it was made of, for as long as
-    one of the two newest trees has it. `unfinished` says that the last look had a build that may succeed if it is tried
-    again."""
+    one of the two newest trees has it. `unfinished` says that the last reading had a build that may succeed if it is
+    tried again."""
 
     builder: KustomizeBuilder
     unfinished: bool = False
@@ -84,7 +84,7 @@ class Kustomizer:
         return closure
 
     def _visit(self, folder: str, closure: _Closure, listing: Listing, read: ReadBlobs) -> list[str]:
-        """Add what one kustomization names; the folders it builds on. A fault is noted, the rest is looked at still."""
+        """Add what one kustomization names; the folders it builds on. A fault is noted, the rest is read still."""
         own = next((path for name in NAMES if (path := posixpath.join(folder, name)) in listing), None)
         if own is None:
             raise BadInput(f"{folder} holds no kustomization.yaml")

@@ -1,6 +1,6 @@
 """When to reconcile: once, until nothing moves any more, or for as long as the process lives.
 
-A reconcile is level-triggered: everything here only decides when the next look is taken, never what it does.
+A reconcile is level-triggered: everything here only decides when the next one starts, never what it does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MORE_TRIES = 4
 
 @dataclass(slots=True, kw_only=True)
 class Wake:
-    """A bell: whoever rings it makes the next look come at once. `stop` ends the loop after the present reconcile."""
+    """`trigger` makes the next reconcile start at once. `stop` ends the loop after the present reconcile."""
 
     _event: threading.Event = field(default_factory=threading.Event)
     _stop: threading.Event = field(default_factory=threading.Event)
@@ -43,20 +43,19 @@ class Wake:
 
     @property
     def stopped(self) -> bool:
-        """Whether the loop was told to end."""
+        """Whether the loop is to end."""
         return self._stop.is_set()
 
     def wait(self, seconds: float) -> None:
-        """Sleep until the bell rings or the time is over."""
+        """Sleep until triggered or the time is over."""
         self._event.wait(max(0.0, seconds))
         self._event.clear()
 
 
 @dataclass(slots=True, kw_only=True)
 class Runner:
-    """Reconciles a driver. `interval` is the poll interval in seconds; `watch` starts what rings the bell, and gives
-    what
-    ends it."""
+    """Reconciles a driver. `interval` is the poll interval in seconds; `watch` starts what triggers the
+    loop, and returns what ends it."""
 
     driver: Driver
     clock: Clock
@@ -76,7 +75,7 @@ class Runner:
         return result
 
     def until_settled(self, timeout: float) -> ReconcileResult:
-        """Reconcile until nothing moves any more, `timeout` seconds at most; the last reconcile's result (look at
+        """Reconcile until nothing moves any more, `timeout` seconds at most; the last reconcile's result (see its
         `settled`).
 
         A passing fault is tried again until the time is over; then it is raised.
@@ -99,7 +98,7 @@ class Runner:
                 self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
 
     def forever(self) -> int:
-        """Reconcile until told to stop; exit status 0. Whatever goes wrong is tried again with growing pauses.
+        """Reconcile until stopped; exit status 0. Whatever goes wrong is tried again with growing pauses.
 
         GiveUp on the very first reconcile is raised: then the process was started wrongly. Later it is somebody's
         bad push,
@@ -133,8 +132,8 @@ class Runner:
         if result.settled:
             self._without_change = 0
             return self.interval()
-        # Something is on its way: look again soon, more and more seldom while nothing comes of it (an image that never
-        # gets ready, an object that the server refuses), and at the moment at which time alone may change the answer.
+        # Something is under way: reconcile again soon, less and less often while nothing changes (an image that never
+        # gets ready, an object that the server refuses), and at the moment at which time alone may change the decision.
         self._without_change = 0 if result.changed else self._without_change + 1
         pause = 0.0 if result.changed else _BUSY_PAUSE * 1.5 ** min(self._without_change - 1, 20)
         if result.wake_at is not None and not result.waiting:

@@ -110,7 +110,7 @@ class DesiredTrees:
         return next((known for (of, _), known in self._latest.items() if of == commit and not known.faults), None)
 
     def regular_files(self, commit: str) -> Mapping[str, str]:
-        """The blob of every ordinary file that a reader of the config repo may look at, by path."""
+        """The blob of every ordinary file that a reader of the config repo may need, by path."""
         listing = self._listing(commit)
         return {path: entry.oid for path, entry in listing.items() if entry.mode in ("100644", "100755")}
 

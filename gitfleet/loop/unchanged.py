@@ -39,7 +39,7 @@ class UnchangedReconcile:
 def with_known_objects(
     observations: Mapping[str, ClusterObservation], before: Mapping[str, ClusterObservation]
 ) -> dict[str, ClusterObservation]:
-    """The answers; where a cluster's objects are what they were, with the very mapping of the look before, so that
+    """The observations; where a cluster's objects are what they were, with the very mapping of the one before, so that
     whoever remembers what came of it need not compare object by object."""
     return {
         name: replace(observation, live=before[name].live)
@@ -64,7 +64,7 @@ def _contained(
 
 
 def _same_observation(one: ClusterObservation, other: ClusterObservation) -> bool:
-    """Whether two looks found the same. When they were taken does not matter."""
+    """Whether two observations are the same. When they were made does not matter."""
     return (
         (one.reachable, one.healthy, one.error) == (other.reachable, other.healthy, other.error)
         and one.namespaces == other.namespaces
@@ -100,7 +100,7 @@ def _values(observation: ClusterObservation) -> tuple[object, ...]:
 
 
 def _is_written(observation: ClusterObservation, after: FleetState) -> bool:
-    """Whether the state says of a cluster's properties and resources what the look found."""
+    """Whether the state says of a cluster's properties and resources what was observed."""
     if not observation.reachable:
         return True
     cluster = after.clusters.get(observation.cluster)

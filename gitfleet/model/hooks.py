@@ -10,7 +10,7 @@ from inspect import isfunction
 def misspelt_hook(plugin: object, base: type) -> str | None:
     """One sentence about the first public method that gitfleet would never call, None when there is none.
 
-    A hook is a public method of `base`. Looked at are the plug-in's class and those between it and `base`; what other
+    A hook is a public method of `base`. Checked are the plug-in's class and those between it and `base`; what other
     base classes bring, class methods and static methods are the plug-in's own business. Source: architecture invariant
     10.
     """

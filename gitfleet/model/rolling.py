@@ -42,7 +42,7 @@ class Held:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutRequest:
     """One placement's bindings in listing order (by name), the snapshot they should have, and the override snapshots by
-    cluster (cluster-wide references, namespaced references). `labels` are those that these overrides look at, by
+    cluster (cluster-wide references, namespaced references). `labels` are those that these overrides depend on, by
     cluster; `disturbed` are clusters where drift is being corrected, so that what is available there may not be in a
     moment.
     """
@@ -64,7 +64,7 @@ class RolloutRequest:
 class RolloutPlan:
     """`moves` in the order in which they are made; `held` in candidate order; `up_to_date` clusters need nothing.
 
-    `wait` is how long KubeFleet would sleep before it looks again, None when nothing is waiting.
+    `wait` is how long KubeFleet would wait before it reconciles again, None when nothing is waiting.
     `bindings` are all bindings after the moves (generation raised where the spec changed, RolloutStarted set, a
     removed one
     marked deleting). `clock` is how long until time alone may change the plan, None when only a change elsewhere can.

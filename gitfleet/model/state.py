@@ -23,7 +23,7 @@ class PlacementRecord:
     """A placement as accepted last, with its snapshots (oldest first), bindings (by cluster name), decisions and
     conditions.
 
-    `schedule_key` is a digest of what the last scheduling looked at: while it stays the same, scheduling again gives
+    `schedule_key` is a digest of what the last scheduling depended on: while it stays the same, scheduling again gives
     the same.
     """
 

@@ -1,9 +1,9 @@
 """observe: live objects = availability, drift, cluster health; one verdict vocabulary.
 
     availability_of(body) -> Verdict                     one live object
-    observe_binding(binding, ClusterSeen(...), now)      what the operations and outcomes of one look mean for it
+    observe_binding(binding, ClusterSeen(...), now)      what the operations and outcomes of one observation mean for it
     observe_bindings(record, Seen.of(...), now)          the same for all bindings of a placement
-    observe_cluster(cluster, answer, now) -> MemberCluster     what one look means for the member itself
+    observe_cluster(cluster, observation, now) -> MemberCluster     what one observation means for the member itself
 
 Nothing here talks to a cluster or reads a clock. What did not change keeps its times, so that nothing is committed.
 Source: kubefleet.md §6, §9; decisions D2, D3, D6, D23, D24.

@@ -79,7 +79,7 @@ def _disruption_budget(body: JsonObject) -> Verdict:
     """The condition must be current; it need not allow disruptions (component-helpers ConditionsAreUpToDate)."""
     status, condition = section(body, "status"), conditions_of(body).get("DisruptionAllowed")
     if condition is None or integer(status, "observedGeneration") != generation_of(body):
-        return not_yet("the disruption controller has not looked at it yet")
+        return not_yet("the disruption controller has not observed it yet")
     wanted = ("True", "SufficientPods") if integer(status, "disruptionsAllowed") > 0 else ("False", "InsufficientPods")
     if (condition.get("status"), condition.get("reason")) != wanted:
         return not_yet("its DisruptionAllowed condition is not current yet")

@@ -1,4 +1,4 @@
-"""What one look at a cluster means for a binding there: its conditions, its failures, and what it really has.
+"""What one observation of a cluster means for a binding there: its conditions, its failures, and what it really has.
 
 RolloutStarted belongs to the rollout; everything after it is told here, in KubeFleet's order, with its reasons and
 messages (pkg/controllers/workgenerator; seeds/003), always for the binding's own generation.
@@ -59,7 +59,7 @@ class ClusterSeen:
 
 
 def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures: Failures | None = None) -> Binding:
-    """The binding after one look and what was done in it; the very same value when nothing changed.
+    """The binding after one observation and what was done; the very same value when nothing changed.
 
     Applied is True only when every object of the work is
     in place, Available only by objects read at or after their apply (decision D24). A condition keeps its transition

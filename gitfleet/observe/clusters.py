@@ -1,4 +1,4 @@
-"""What one look at a cluster means for the member: joined, healthy, heartbeat, properties.
+"""What one observation of a cluster means for the member: joined, healthy, heartbeat, properties.
 
 gitfleet stands in for KubeFleet's member agent. An answering API server is a heartbeat; so that an unchanged fleet
 makes no commit, the heartbeat is written only when a condition changes. Properties are in `properties.py`.
@@ -44,7 +44,7 @@ _AGENT_HEALTHY: Final = _condition(
 
 
 def observe_cluster(cluster: MemberCluster, observation: ClusterObservation, now: datetime) -> MemberCluster:
-    """The member with its status after one look; the very same value when nothing changed."""
+    """The member with its status after one observation; the very same value when nothing changed."""
     before = cluster.status
     agent = _agent(cluster, observation, now)
     reported: tuple[ReportedCondition, ...] = ()
@@ -89,7 +89,7 @@ def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetim
         if healthy is None or healthy.reason != Reason.CLUSTER_UNREACHABLE:
             reported.append(_condition(MemberConditionType.HEALTHY, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, why))
         if healthy is None:
-            heartbeat = None  # one that answered did so until this look; this one never did
+            heartbeat = None  # one that answered did so until now; this one never did
     conditions = _with(before.conditions, cluster, now, reported)
     if conditions == before.conditions:
         return before

@@ -26,7 +26,7 @@ def custom_availability(body: JsonObject) -> Verdict:
     if not any(type_ in conditions for type_ in _OWN_KINDS):
         return untracked("it has no Ready condition")
     if generation and "observedGeneration" in status and integer(status, "observedGeneration") != generation:
-        return not_yet("its controller has not looked at the latest spec yet")
+        return not_yet("its controller has not observed the latest spec yet")
     for type_ in ("Stalled", "Reconciling"):
         condition = conditions.get(type_)
         if condition is not None and is_true(condition):

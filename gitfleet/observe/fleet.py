@@ -1,4 +1,4 @@
-"""What a whole look at the fleet means for the bindings of each placement."""
+"""What one observation of the whole fleet means for the bindings of each placement."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def observe_clusters(
     now: datetime,
     failures: Failures,
 ) -> dict[str, MemberCluster]:
-    """Every member after one look; one that nobody looked at is as it was accepted. One that cannot be read is as it
-    was before, or is left out when it is new."""
+    """Every member after one observation; one that was not observed is as it was accepted. One that cannot be read is
+    as it was before, or is left out when it is new."""
     seen: dict[str, MemberCluster] = {}
     for name, cluster in accepted.items():
         kept, observation = before.get(name), observations.get(name)
@@ -55,7 +55,7 @@ ByCluster = Mapping[PlacementKey, Mapping[str, W]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One look at the fleet, by placement and cluster, so that each placement is observed by itself."""
+    """One observation of the fleet, by placement and cluster, so that each placement is observed by itself."""
 
     works: ByCluster[Work]
     operations: ByCluster[Sequence[Operation]]
@@ -85,7 +85,7 @@ class Seen:
         return cls(works=wanted, operations=planned, outcomes=done_by_cluster, observations=observations)
 
     def equals_for(self, record: PlacementRecord, other: Seen) -> bool:
-        """Whether both looks tell the same of a placement, so that nothing has to be observed again."""
+        """Whether both observations are the same for a placement, so that nothing has to be observed again."""
         key = record.placement.key
         return (
             self.works.get(key) == other.works.get(key)
@@ -100,9 +100,9 @@ class Seen:
 
 
 def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failures: Failures) -> tuple[Binding, ...]:
-    """A placement's bindings after one look; the very same tuple where nothing changed.
+    """A placement's bindings after one observation; the very same tuple where nothing changed.
 
-    A cluster that nobody looked at keeps what was known of it.
+    A cluster that was not observed keeps what was known of it.
     """
     if not seen.observations:
         return record.bindings

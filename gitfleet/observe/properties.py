@@ -1,4 +1,4 @@
-"""What a look tells of a member's properties and resources, written no more often than is worth a commit.
+"""What was observed of a member's properties and resources, written no more often than is worth a commit.
 
 What providers measured is written when it changed, each value at most once in a heartbeat period; new values, and what
 does not change by itself (capacity, allocatable), at once. What a file says counts at once
@@ -19,8 +19,8 @@ from gitfleet.model.observations import ClusterObservation
 def measured(
     status: ClusterStatus, observation: ClusterObservation, now: datetime, period_seconds: int
 ) -> ClusterStatus:
-    """The status with the properties, resources and namespaces of one look at a cluster that answers; equal to
-    `status` when nothing is to be written. Where a provider failed, what is known and was not told again stays."""
+    """The status with the properties, resources and namespaces of one observation of a reachable cluster; equal to
+    `status` when nothing is to be written. Where a provider failed, what is known and was not reported again stays."""
     period = timedelta(seconds=period_seconds) if observation.reported else timedelta(0)
     failed = any(reported.status is Status.FALSE for reported in observation.reported)
     if observation.properties or (observation.reported and not failed):

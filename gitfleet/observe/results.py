@@ -1,4 +1,4 @@
-"""What came of each object of a work in one look: in place, refused, failed, or still to be done."""
+"""What came of each object of a work in one reconcile: in place, refused, failed, or still to be done."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _as_found(live: LiveObject) -> Verdict:
 
 
 def _after_apply(live: LiveObject) -> Verdict:
-    """The answer to an apply tells the new spec with the old status. Generations tell them apart; where a custom kind
-    keeps none, only the next look can judge (decision D24)."""
+    """The response to an apply has the new spec with the old status. Generations distinguish them; where a custom kind
+    keeps none, only the next observation can decide (decision D24)."""
     verdict = availability_of(live.body)
     if verdict.availability is Availability.AVAILABLE and is_custom(live.body) and not reports_generation(live.body):
         return not_yet("it was only just applied")

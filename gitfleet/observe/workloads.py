@@ -69,4 +69,4 @@ def job_availability(body: JsonObject) -> Verdict:
 def _stale(body: JsonObject, status: JsonObject) -> Verdict | None:
     if integer(status, "observedGeneration") == generation_of(body):
         return None
-    return not_yet("its controller has not looked at the latest spec yet")
+    return not_yet("its controller has not observed the latest spec yet")

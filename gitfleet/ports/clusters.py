@@ -1,4 +1,4 @@
-"""What gitfleet needs from member clusters: look, and carry out operations. One client is one cluster."""
+"""What gitfleet needs from member clusters: observing, and carrying out operations. One client is one cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gitfleet.model.operations import Create, Delete, Outcome, Update
 
 
 class ClusterReader(Protocol):
-    """Looks at one member cluster. Used by one thread at a time."""
+    """Observes one member cluster. Used by one thread at a time."""
 
     def observe(self, keys: Collection[ObjectKey], *, probe: bool = True) -> ClusterObservation:
         """Health, namespaces and properties (with `probe`), and the live objects of the keys; NotFound maps to None.
@@ -48,7 +48,7 @@ class ClusterDirectory(Protocol):
     """Finds the client of a cluster by its MemberCluster file."""
 
     def reader(self, cluster: MemberCluster) -> ClusterReader:
-        """For looking; MissingPart when the connection names something that the process was not given."""
+        """For observing; MissingPart when the connection names something that the process was not given."""
 
     def client(self, cluster: MemberCluster) -> ClusterClient:
         """For changing; MissingPart as above."""

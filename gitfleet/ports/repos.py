@@ -1,6 +1,6 @@
 """What gitfleet needs from a git remote: read trees and blobs of commits, and move a branch by compare-and-swap.
 
-No method ever looks at a work tree, an index, a hook or a filter. Object ids are full hexadecimal SHA-1 (or SHA-256).
+No method ever reads a work tree, an index, a hook or a filter. Object ids are full hexadecimal SHA-1 (or SHA-256).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Whatever else comes to move bindings stands on the same three modules, none of w
   stuck, are `until_over` of a condition; what a run, or a workload's rollout between two batches, waits for is
   `until_plan_changes` of them.
 
-Forbidden here: choosing clusters, looking at manifests, talking to clusters. Same request, same plan.
+Forbidden here: choosing clusters, reading manifests, talking to clusters. Same request, same plan.
 
 Source: kubefleet.md §3; decisions D1, D6, D13, D18.
 """

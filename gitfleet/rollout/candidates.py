@@ -91,7 +91,7 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
         return "the overrides that concern it have changed"
     labels = request.labels.get(binding.cluster, ())
     if labels and binding.override_labels and labels != binding.override_labels:
-        return "the cluster's labels that its overrides look at have changed"
+        return "the cluster's labels that its overrides depend on have changed"
     if binding.apply_strategy != request.apply_strategy:
         return "the apply strategy has changed"
     return None

@@ -64,7 +64,7 @@ def has_failed(binding: Binding, now: datetime, *, trying: bool = False) -> bool
 
     Being in progress is not a failure (decision D6) until it has lasted STUCK_AFTER. `trying`: something is to be
     applied there at this moment. Then ApplyInProgress is no failure however old it is: a process that died before its
-    report, or a cluster that was silent, left it behind, and nobody has looked since whether the cluster serves.
+    report, or a cluster that was unreachable, left it behind, and nobody has observed since whether the cluster serves.
     """
     return any(
         c.reason not in _IN_PROGRESS

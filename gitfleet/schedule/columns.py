@@ -1,7 +1,7 @@
 """One fact about every cluster, as sets by text: the labels of one key, the quantities of one property, the taints.
 
 A column is a value that remembers what was worked out from it: `changed` gives the next one, in which only the clusters
-that changed were looked at.
+that changed were read.
 """
 
 from __future__ import annotations

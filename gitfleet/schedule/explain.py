@@ -66,7 +66,7 @@ class _Scorer:
     plugins: tuple[Entry, ...]
 
     def scores(self, cluster: MemberCluster, *, steady: bool = False) -> dict[str, Score]:
-        """What each gives, weighted; with `steady` only those that do not look at bindings."""
+        """What each gives, weighted; with `steady` only those that do not depend on bindings."""
         return {
             entry.name: Score(*(part * entry.weight for part in entry.plugin.score(self.cycle, cluster)))
             for entry in self.plugins
@@ -82,7 +82,8 @@ def _scorer(profile: Profile, cycle: Cycle) -> _Scorer:
 
 
 def _held(binding: Binding, scorer: _Scorer) -> ClusterVerdict:
-    """The decision stands as it was made; the plug-ins that do not look at bindings tell what they give today."""
+    """The decision stands as it was made; the plug-ins that do not depend on bindings give what they would give
+    today."""
     decision = decision_of_binding(binding)
     cluster = scorer.cycle.fleet.clusters[scorer.cycle.fleet.position[binding.cluster]]
     return ClusterVerdict(

@@ -2,7 +2,7 @@
 to reconcile.
 
 Facts about clusters are kept as columns (`columns.py`), each built when a policy first asks for it. `index_fleet` with
-the previous index keeps every column, looks only at clusters that are other objects than before, and so costs what
+the previous index keeps every column, reads only clusters that are other objects than before, and so costs what
 changed.
 """
 
@@ -81,7 +81,7 @@ class FleetIndex:
 
     @property
     def version(self) -> str:
-        """A digest of everything that scheduling may look at, times of heartbeats excepted (eligibility is in it)."""
+        """A digest of everything that scheduling may depend on, times of heartbeats excepted (eligibility is in it)."""
         parts = (self.membership, self.digest(ELIGIBILITY), self.digest(EVERYTHING))
         return sha256(b"".join(parts)).hexdigest()
 
@@ -98,7 +98,7 @@ def index_fleet(
     previous: FleetIndex | None = None,
     failures: Failures | None = None,
 ) -> FleetIndex:
-    """The index of a fleet at `now`; with `previous`, only clusters that are other objects than there are looked at.
+    """The index of a fleet at `now`; with `previous`, only clusters that are other objects than there are read.
 
     The order of `clusters` does not matter; of two with one name the later counts.
     """

@@ -25,7 +25,7 @@ def schedule_key(
     profile: Profile = DEFAULT_PROFILE,
     digests: BindingDigests | None = None,
 ) -> str:
-    """The SHA-256, in hexadecimal, of what the answer depends on: policy, bindings, profile, and the facts it looks at.
+    """The SHA-256, in hexadecimal, of what the result depends on: policy, bindings, profile, and facts about clusters.
 
     Of the fleet only those facts count that the profile's plug-ins name for this policy, so a label that no placement
     mentions has no placement scheduled again. The time counts by the clusters' eligibility alone. To be stored is the

@@ -41,7 +41,7 @@ def selector_members(selector: LabelSelector | None, fleet: FleetIndex, candidat
 
 
 def term_matches(term: ClusterSelectorTerm, cluster: MemberCluster) -> bool:
-    """Whether a cluster meets a required term; labels are looked at first, then the properties in their order."""
+    """Whether a cluster meets a required term; labels are checked first, then the properties in their order."""
     if not selector_matches(term.label_selector, cluster):
         return False
     return all(requirement_holds(requirement, cluster) for requirement in term.property_requirements)
@@ -56,7 +56,7 @@ def term_members(term: ClusterSelectorTerm, fleet: FleetIndex, candidates: int) 
 
 
 def selector_facts(selector: LabelSelector | None) -> list[Fact]:
-    """The labels that a selector looks at."""
+    """The labels that a selector depends on."""
     if selector is None:
         return []
     keys = [*selector.match_labels, *(requirement.key for requirement in selector.match_expressions)]

@@ -50,7 +50,7 @@ _LISTS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {
 
 
 def wrongly_typed(body: JsonObject) -> str:
-    """Which field has another type than the server decodes, of those that are looked into here; "" when none has."""
+    """Which field has another type than the server decodes, of those that are checked here; "" when none has."""
     metadata = body.get("metadata")
     if metadata is not None and not isinstance(metadata, Mapping):
         return "metadata is not a mapping"

@@ -86,7 +86,7 @@ TimelineEntry: TypeAlias = WriteFile | RemoveFile | Approve | Reject | SwitchClu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One play: its start (UTC), how long it may last, how often gitfleet looks, how clusters behave, what happens.
+    """One run: its start (UTC), how long it may last, how often gitfleet reconciles, how clusters behave, what happens.
 
     `timeline` is in order of time; entries of the same moment stay in the order in which they were written.
     """

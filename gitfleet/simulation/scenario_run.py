@@ -118,7 +118,7 @@ class ScenarioRun:
         return False, wake_at
 
     def _advance(self, until: datetime) -> None:
-        """Let time pass in whole ticks: to the first look at or after the moment at which something can happen."""
+        """Let time pass in whole steps: to the first reconcile at or after the moment at which something can happen."""
         reconcile = self.scenario.tick
         steps = max(1, -((self.clock.now() - until) // reconcile))
         self.clock.advance((steps * reconcile).total_seconds())

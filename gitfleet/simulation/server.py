@@ -106,7 +106,7 @@ class MemoryServer:
         return [(at.kind, kind) for at, kind in found.items() if at.group == group]
 
     def unsettled(self) -> list[ObjectKey]:
-        """The objects whose controllers are not done, in order: what is not available now, whoever looks at it."""
+        """The objects whose controllers are not done, in order: what is not available now, whoever reads it."""
         return sorted(stored.live.key for stored in self.objects.values() if not stored.done)
 
     def next_change(self) -> datetime | None:

@@ -1,7 +1,7 @@
 """What the controllers of a cluster write into an object: one pure function of the object and how far its rollout is.
 
 Every kind has two faces: still rolling out, where KubeFleet's availability rule (kubefleet.md §6) must say no, and
-done, where it must say yes. Meanwhile a workload looks as Kubernetes' own rolling update leaves it in the middle.
+done, where it must say yes. Meanwhile a workload is as Kubernetes' own rolling update leaves it in the middle.
 """
 
 from __future__ import annotations
@@ -208,7 +208,8 @@ def _with_status(body: JsonObject, status: JsonObject) -> JsonObject:
 
 
 def _observed(body: JsonObject, wanted: int, progress: Progress) -> dict[str, Any]:
-    """With nothing to run there is nothing that could lag but the controller itself: it has not looked yet."""
+    """With nothing to run there is nothing that could lag but the controller itself: it has not observed the spec
+    yet."""
     generation = _generation(body)
     return {"observedGeneration": generation if progress.done or wanted else generation - 1}
 

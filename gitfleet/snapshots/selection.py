@@ -56,7 +56,7 @@ def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
 
 
 def selection_key(placement: Placement, index: PayloadIndex) -> str:
-    """A digest of all that `select` looks at: while it stays the same, so does the selection. It costs no look at the
+    """A digest of all that `select` depends on: while it stays the same, so does the selection. It needs none of the
     selected objects themselves, save the Namespaces that are picked by labels."""
     seen: list[object] = [str(placement.key), index.holds_removals]
     for selector in placement.selectors:

@@ -1,7 +1,7 @@
 """Texts of unknown origin in Markdown: shown as they are, never as markup, on every forge.
 
 They stand in code spans, where no forge makes links, mentions, images or HTML of them; the few signs that end a span
-or a table cell, or that a careless renderer could take for HTML, are replaced by look-alikes.
+or a table cell, or that a careless renderer could take for HTML, are replaced by similar ones.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Final
 from gitfleet.status import one_line
 from gitfleet.views.tables import Table
 
-_LOOK_ALIKES: Final = str.maketrans({"`": "'", "|": "¦", "<": "‹", ">": "›", "\\": "⧵"})
+_SIMILAR: Final = str.maketrans({"`": "'", "|": "¦", "<": "‹", ">": "›", "\\": "⧵"})
 
 
 def code_span(text: str, limit: int = 200) -> str:
     """A text as a code span of at most `limit` letters, "" for an empty one."""
-    flat = one_line(text, limit).translate(_LOOK_ALIKES).replace("](", "] (")
+    flat = one_line(text, limit).translate(_SIMILAR).replace("](", "] (")
     return f"`{flat}`" if flat else ""
 
 

@@ -5,7 +5,7 @@
     overrides_for(placement, snapshot, overrides, cluster) -> (cluster-wide references, namespaced references)
     overrides_by_cluster(placement, snapshot, overrides, clusters) -> the same for many clusters at once
     unreadable_overrides(overrides, failures), check_readable(bindings, unreadable)    what holds a placement
-    pinned_labels(references, overrides, clusters) -> the labels that these overrides look at, by cluster
+    pinned_labels(references, overrides, clusters) -> the labels that these overrides depend on, by cluster
 
 Forbidden here: deciding who gets which snapshot, talking to clusters, repeating a value of a patch or an object in an
 error. Manifests that nothing patches are the snapshot's own objects, never copies.

@@ -56,7 +56,7 @@ def overrides_by_cluster(
 
 
 def _read_overrides(found: Iterable[OverrideSnapshot]) -> bool:
-    """Read all that placements look at to know whether an override concerns them, so that one that cannot be read
+    """Read all that placements need to know whether an override concerns them, so that one that cannot be read
     fails by itself and not in every placement's decision."""
     for snapshot in found:
         _is_for(snapshot.override, {})

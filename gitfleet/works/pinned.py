@@ -1,4 +1,4 @@
-"""Which labels of a cluster an override looks at: with those, the same overrides give the same manifests.
+"""Which labels of a cluster an override depends on: with those, the same overrides give the same manifests.
 
 A binding keeps them beside the overrides it names, so that relabelling a cluster changes what runs there only as a
 rollout does, within its budget (ARCHITECTURE.md, invariant 4).
@@ -24,8 +24,8 @@ _VARIABLE: Final = re.compile(rb"\$\{MEMBER-CLUSTER-LABEL-KEY-([^}]*)\}")
 def pinned_labels(
     references: Mapping[str, References], overrides: Iterable[OverrideSnapshot], clusters: Mapping[str, MemberCluster]
 ) -> dict[str, PinnedLabels]:
-    """For each cluster that `references` names, the labels that its overrides look at, by key; None where the cluster
-    has no such label. Clusters whose overrides look at no label are left out."""
+    """For each cluster that `references` names, the labels that its overrides depend on, by key; None where the cluster
+    has no such label. Clusters whose overrides depend on no label are left out."""
     if not references:
         return {}
     keys = {snapshot.reference: frozenset(_label_keys(snapshot.override)) for snapshot in overrides}

@@ -84,5 +84,5 @@ def _refuse_twins(manifests: Sequence[Manifest]) -> None:
     seen: set[tuple[str, str, str, str]] = set()
     for manifest in manifests:
         if manifest.key.identity in seen:
-            raise EnvelopeError(f"{manifest.key} is placed twice: look for it in the envelopes and beside them")
+            raise EnvelopeError(f"{manifest.key} is placed twice: search for it in the envelopes and beside them")
         seen.add(manifest.key.identity)

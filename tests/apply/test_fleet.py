@@ -159,7 +159,7 @@ FIRST = seen("c1", live={A.key: None}, unreadable={A.key: "403"}, namespaces={"n
         ),
         ({"c1": FIRST}, {"c1": seen("c1", live={A.key: THERE})}, {"c1": replace(FIRST, live={A.key: THERE})}),
     ],
-    ids=["not looked at again", "new", "silent since", "more", "newer"],
+    ids=["not observed again", "new", "silent since", "more", "newer"],
 )
 def test_two_looks_of_one_reconcile(
     first: dict[str, ClusterObservation], closer: dict[str, ClusterObservation], merged: dict[str, ClusterObservation]

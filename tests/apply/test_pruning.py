@@ -66,7 +66,7 @@ FINALIZERS = "is being deleted and waits for its finalizers"
             ENTRY,
             kept(KeepCode.UNREADABLE, "could not be read: 500"),
         ),
-        ((), LEAVES, ENTRY, kept(KeepCode.NOT_OBSERVED, "was not looked at")),
+        ((), LEAVES, ENTRY, kept(KeepCode.NOT_OBSERVED, "was not observed")),
         (
             (),
             {"live": {CM.key: THERE}, "removing": {WEB: ABANDON}},

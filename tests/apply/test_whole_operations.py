@@ -242,7 +242,7 @@ def test_what_another_placement_has_and_what_could_not_be_seen() -> None:
     )
     unreadable = only(work(CM), unreadable={CM.key: "forbidden"}, live={CM.key: SAME}, inventory={CM.key: ENTRY})
     assert unreadable == kept(KeepCode.UNREADABLE, "ConfigMap/ns/cm could not be read: forbidden", None)
-    assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, "ConfigMap/ns/cm was not looked at", None)
+    assert only(work(CM)) == kept(KeepCode.NOT_OBSERVED, "ConfigMap/ns/cm was not observed", None)
     after = config_map("z")
     twice = plan(work(CM, CM, after), live={CM.key: SAME, after.key: None}, inventory={CM.key: ENTRY})
     why = "ConfigMap/ns/cm stands more than once in ClusterResourcePlacement web"

@@ -38,6 +38,7 @@ INSTEAD = {
     r"surprises?": "unexpected error",
     r"speak(s|ing)? (for|of|about|against)": "is about, names",
     r"believe[sd]?": "take as correct",
+    r"look(s|ed|ing)?(?! (up|like)\b| for could)": "observe, read, depend on",
 }
 BANNED = re.compile(rf"(?<![A-Za-z])({'|'.join(INSTEAD)})(?![A-Za-z])", re.IGNORECASE)
 PLACES = ("gitfleet", "docs", "examples", "repo-layout", "benchmarks")

@@ -203,7 +203,7 @@ data:
 
 
 def test_long_diffs_are_cut(monkeypatch: pytest.MonkeyPatch, gitfleet: Shell, fleet: Path) -> None:
-    monkeypatch.setattr(plan_markdown, "MOST_DIFF_LETTERS", 900)
+    monkeypatch.setattr(plan_markdown, "MOST_DIFF_CHARACTERS", 900)
     out = gitfleet("plan", fleet, "--clusters", "none", "-o", "markdown").out
 
     shown = out.count("<details>")

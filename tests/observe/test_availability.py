@@ -51,7 +51,7 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
         ({"conditions": [ready(observedGeneration=1)]}, Verdict(N, "its Ready condition is of an older generation")),
         (
             {"observedGeneration": 1, "conditions": [ready()]},
-            Verdict(N, "its controller has not looked at the latest spec yet"),
+            Verdict(N, "its controller has not observed the latest spec yet"),
         ),
         (
             {"conditions": [ready(), {"type": "Stalled", "status": "True", "reason": "BadChart"}]},

@@ -126,7 +126,7 @@ def test_applied_now_and_judged_by_the_servers_answer() -> None:
         ("Applied", "True", "AllWorkHaveBeenApplied"),
         ("Available", "False", "NotAllWorkAreAvailable"),
     ]
-    message = "Deployment/ns/web is not available: its controller has not looked at the latest spec yet"
+    message = "Deployment/ns/web is not available: its controller has not observed the latest spec yet"
     available = find_condition(got.conditions, "Available")
     assert available is not None and available.message == message
     assert got.failed == (
@@ -134,7 +134,7 @@ def test_applied_now_and_judged_by_the_servers_answer() -> None:
             key=DEPLOYMENT.key,
             condition="Available",
             reason="NotYetAvailable",
-            message="its controller has not looked at the latest spec yet",
+            message="its controller has not observed the latest spec yet",
         ),
     )
     assert got.applied_snapshot == "web-1-snapshot"
@@ -282,7 +282,7 @@ def test_a_plan_alone_is_no_news() -> None:
     ]
     gone = observed(well, work(DEPLOYMENT), [create(DEPLOYMENT)], [], T2)
     assert reported(gone)[3:] == [("Applied", "False", "ApplyInProgress")]
-    not_observed = kept(DEPLOYMENT, code="NotObserved", reason="was not looked at", live=None)
+    not_observed = kept(DEPLOYMENT, code="NotObserved", reason="was not observed", live=None)
     assert observed(well, work(DEPLOYMENT), [not_observed], [], T2) is well
 
 

@@ -146,7 +146,7 @@ def test_labels_that_overrides_look_at_make_a_binding_stale(
         [bound("a", available(), override_labels=pinned)], latest="s-0", labels={"a": labels} if labels else {}
     )
     plan = plan_rollout(asked)
-    reasons = ["the cluster's labels that its overrides look at have changed"] if stale else []
+    reasons = ["the cluster's labels that its overrides depend on have changed"] if stale else []
     assert [move.reason for move in plan.moves] == reasons
     assert [b.override_labels for b in plan.bindings] == [labels if stale else pinned]
 

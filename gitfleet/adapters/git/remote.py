@@ -82,7 +82,7 @@ class GitRemote(GitReader):
         change always gives the same id. A change that leaves the tree as it was gives `expected` back and pushes
         nothing. LostRace when the branch has moved, even to the very same commit: it was not this call that moved it.
         BadInput also for a branch that a local work tree has checked out. When the connection broke off,
-        RemoteUnreachable or LostRace may hide that this very push went through: look at the branch again.
+        RemoteUnreachable or LostRace may hide that this very push went through: read the branch again.
         """
         imports.check_change(change)
         if change.expected is not None:

@@ -188,7 +188,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _open(folder: Path) -> git.Git:
-    # Imported here: GitPython looks for the program when it is imported, and commands that need no git start faster.
+    # Imported here: GitPython searches for the program when it is imported, and commands that need no git start faster.
     try:
         import git
     except ImportError as error:

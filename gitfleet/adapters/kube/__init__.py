@@ -1,7 +1,7 @@
 """adapters.kube: member clusters, over the official `kubernetes` client's connections or any other Transport.
 
     KubeDirectory     finds the client of a cluster by its MemberCluster file; credentials never come from the repo
-    KubeClient        looks at one cluster and changes it
+    KubeClient        observes one cluster and changes it
     CoreProvider      the built-in property provider; `chosen_providers` says which ones are asked
 
 Requests go straight to the API's paths (server-side apply, discovery of our own): the package's dynamic client would

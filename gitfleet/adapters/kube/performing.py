@@ -154,7 +154,7 @@ class Performer:
     def _namespace_missing(self, need: ObjectKey) -> str | None:
         live, why = self._observer.get(Resource("/api/v1", "namespaces", False), need)
         if why:
-            # Who may not look at namespaces may still write into them.
+            # Who may not read namespaces may still write into them.
             return None
         if live is None:
             return f"{need}, which is not there"

@@ -53,7 +53,7 @@ class Wire:
     ) -> None:
         self.name = name
         self.refused = False
-        """Set when the server refused every login: whoever made this wire should look for newer credentials."""
+        """Set when the server refused every login: whoever made this wire should get newer credentials."""
         self.timeouts = timeouts or Timeouts()
         self._transport = transport
         self._pause = pause
