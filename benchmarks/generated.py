@@ -134,7 +134,7 @@ def commit_files(repo: Path, files: dict[str, str], branch: str = "main") -> Non
 
 @dataclass
 class SteppedClock:
-    """A Clock that goes on only when it is told to, so that a rollout takes the same passes on every machine."""
+    """A Clock that advances only when asked to, so that a rollout takes the same passes on every machine."""
 
     moment: datetime = datetime(2026, 1, 1, tzinfo=UTC)
     seconds: float = 0.0

@@ -177,7 +177,7 @@ def kept(work: Callable[[], object]) -> float:
     return (after - before) / 2**20
 
 
-def tell(what: str, seconds: float, megabytes: float | None, reference: float | None, *, about: bool = False) -> None:
+def report(what: str, seconds: float, megabytes: float | None, reference: float | None, *, about: bool = False) -> None:
     """One line of the table; `reference` is the plain loop's time."""
     memory = "" if megabytes is None else f"{megabytes:9.2f}"
     ratio = "" if reference is None else f"{'~' if about else ''}{reference / seconds:.0f}x"
@@ -204,7 +204,7 @@ def one_placement(clusters: list[MemberCluster], fleet: FleetIndex) -> None:
         else:
             assert set(names) <= found, "the plain loop picks other clusters"
             reference *= count / sampled
-        tell(f"{what}: {len(found)} picked", seconds, memory, reference, about=sampled is not None)
+        report(f"{what}: {len(found)} picked", seconds, memory, reference, about=sampled is not None)
 
 
 def many_placements(clusters: list[MemberCluster], fleet: FleetIndex) -> None:
@@ -214,7 +214,7 @@ def many_placements(clusters: list[MemberCluster], fleet: FleetIndex) -> None:
     memory = kept(lambda: [schedule(question(PICK_ALL, i), fleet) for i in range(10)]) * PLACEMENTS / 10
     seconds, observations = best_of(1, partial(_schedule_all, clusters))
     total = sum(len(answer.bindings) for answer in observations)
-    tell(f"{PLACEMENTS} placements, cold: {total} bindings", seconds, memory, reference, about=True)
+    report(f"{PLACEMENTS} placements, cold: {total} bindings", seconds, memory, reference, about=True)
     gc.freeze()
     requests = [question(PICK_ALL, i, answer.bindings) for i, answer in enumerate(observations)]
     digests: BindingDigests = {}
@@ -230,12 +230,12 @@ def many_placements(clusters: list[MemberCluster], fleet: FleetIndex) -> None:
         return ran
 
     seconds, ran = best_of(3, partial(again, clusters))
-    tell(f"{PLACEMENTS} placements, nothing changed: {ran} scheduled", seconds, None, reference, about=True)
+    report(f"{PLACEMENTS} placements, nothing changed: {ran} scheduled", seconds, None, reference, about=True)
     for key, value in (("team", "another"), ("env", "nowhere")):
         first = clusters[0]
         changed = [replace(first, labels={**first.labels, key: value}), *clusters[1:]]
         seconds, ran = best_of(3, partial(again, changed))
-        tell(f"{PLACEMENTS} placements, label {key} changed: {ran} scheduled", seconds, None, reference, about=True)
+        report(f"{PLACEMENTS} placements, label {key} changed: {ran} scheduled", seconds, None, reference, about=True)
     gc.unfreeze()
 
 
@@ -250,7 +250,7 @@ def main(sizes: list[int]) -> None:
         clusters = make_fleet(size)
         print(f"{size} clusters{'ms':>59}{'MB kept':>11}{'plain':>10}")
         seconds, fleet = best_of(3, partial(index_fleet, clusters, NOW))
-        tell("index the fleet", seconds, kept(partial(index_fleet, clusters, NOW)), None)
+        report("index the fleet", seconds, kept(partial(index_fleet, clusters, NOW)), None)
         one_placement(clusters, fleet)
         many_placements(clusters, fleet)
 

@@ -33,7 +33,7 @@ Plugins = Mapping[str, schedule.PluginFactory]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memo:
-    """Answers of the pass before, each with the question it answers: an empty memo gives the same decision."""
+    """Results of the pass before, each with the inputs it follows from: an empty memo gives the same decision."""
 
     works: works.WorksMemo = works.WorksMemo()
     plans: apply.PlansMemo = field(default_factory=dict)
@@ -88,7 +88,7 @@ def _wake_at(shared: Shared, plans: Mapping[PlacementKey, RolloutPlan]) -> datet
 def plan_operations(
     decision: Decision, newly_observed: Mapping[str, ClusterObservation], memo: Memo
 ) -> tuple[Decision, tuple[Operation, ...], Memo]:
-    """The operations on every cluster that answers, and the decision with its inventory recorded: intent first."""
+    """The operations on every cluster that is reachable, and the decision with its inventory recorded: intent first."""
     failures = Failures(decision.failures)
     observations = apply.merge_observations(decision.inputs.observations, newly_observed)
     after = decision.after
@@ -131,7 +131,7 @@ def _differing(one: Mapping[K, V], other: Mapping[K, V]) -> set[K]:
 def settle(
     decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime
 ) -> tuple[FleetState, tuple[Failure, ...]]:
-    """The state after the operations: what the servers answered, what is gone, and the conditions that follow; and
+    """The state after the operations: what the servers returned, what is gone, and the conditions that follow; and
     what could not be settled."""
     after, failures = decision.after, Failures()
     settled = apply.settle_all(after.inventory, operations, outcomes, failures)

@@ -148,7 +148,7 @@ def simulate(
     what_if: WhatIf,
     listen: Callable[[Event, float], None],
 ) -> tuple[str, ...]:
-    """Play a scenario on a copy of a commit, in memory and in virtual time; what is still waiting at the end, in
+    """Run a scenario on a copy of a commit, in memory and in virtual time; what is still waiting at the end, in
     sentences."""
     try:
         content = scenario.read_bytes() if scenario else DEFAULT_SCENARIO
@@ -174,7 +174,7 @@ def run_scenario(
     branch: str = "main",
     settings: Settings | None = None,
 ) -> ScenarioRun:
-    """Play a scenario on the files of a config repo; the play as it ended."""
+    """Run a scenario on the files of a config repo; the run as it ended."""
     chosen = settings or Settings(repo="memory", cache_dir=Path())
     clock = ManualClock(script.start)
     repo = MemoryRepo()

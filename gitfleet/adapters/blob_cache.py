@@ -33,7 +33,7 @@ class SqliteBlobCache:
     """Bytes by key in the file at `path`, at most about `max_bytes` of them; the oldest entries go first.
 
     Never raises: what cannot be read is not there, what cannot be written is lost, and a broken file is deleted and
-    begun anew (a warning in the log says so). Each value carries a checksum, so damage never turns into an answer.
+    recreated (a warning in the log says so). Each value carries a checksum, so damage never becomes a value.
     One instance may be used by several threads, and one file by several processes.
     """
 
@@ -139,7 +139,7 @@ class SqliteBlobCache:
         if "no such" in str(error):  # the format is ours and a table is not there
             passing = False
         _log.warning(
-            "blob cache is not usable for now" if passing else "blob cache is broken and begun anew",
+            "blob cache is not usable for now" if passing else "blob cache is damaged and recreated",
             extra={"path": str(self._path), "reason": str(error)},
         )
         self._close()

@@ -19,7 +19,7 @@ Stamp = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """One file as it was when it was read: its blob id, and what tells that it is still the same. A file that had just
+    """One file as it was when it was read: its blob id, and what shows that it is still the same. A file that had just
     been changed then may change once more within the same stamp, so it is not `sure`."""
 
     oid: str

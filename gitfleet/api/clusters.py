@@ -126,7 +126,7 @@ class AgentStatus:
 @document(lenient=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterStatus:
-    """What is known of a cluster, and may be written in a file to plan without a live answer.
+    """What is known of a cluster, and may be written in a file to plan without a live observation.
 
     `namespaces` is None until they were collected (name -> name of the Work, or "").
     """

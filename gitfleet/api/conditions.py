@@ -1,4 +1,4 @@
-"""Kubernetes conditions: the vocabulary in which every status is told."""
+"""Kubernetes conditions: the vocabulary of every status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Status(StrEnum):
 
 
 class ConditionType(StrEnum):
-    """What is told of a binding, in the order in which it comes about; a placement's types have its kind in front."""
+    """The conditions of a binding, in the order in which it comes about; a placement's types have its kind in front."""
 
     SCHEDULED = "Scheduled"
     ROLLOUT_STARTED = "RolloutStarted"
@@ -36,7 +36,7 @@ class ConditionType(StrEnum):
 
 
 class MemberConditionType(StrEnum):
-    """What is told of a member cluster, by itself and by its agent; what measures it may tell further types."""
+    """The conditions of a member cluster and of its agent; property providers may add further types."""
 
     READY_TO_JOIN = "ReadyToJoin"
     JOINED = "Joined"

@@ -180,7 +180,7 @@ class ScenarioSpec:
 @document(tolerated={"metadata": JsonObject})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioFile:
-    """Scenario: a play for a simulated fleet, in one file."""
+    """Scenario: what happens to a simulated fleet, in one file."""
 
     api_version: Annotated[str, OneOf(f"{GITFLEET_GROUP}/v1alpha1")]
     kind: Annotated[str, OneOf("Scenario")]

@@ -2,7 +2,7 @@
 
     plan_apply(request) -> tuple[Operation, ...]     one cluster: its works, its inventory, its live objects
     record_intended(inventory, operations) -> Inventory       what is about to be done, written before it is done
-    settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers answered
+    settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers reported
     plan_fleet, merge_observations, record_all_intended, settle_all            the same for every cluster at once
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked

@@ -1,4 +1,4 @@
-"""Live objects against their manifests, each pair compared once: whoever asks again is given the same answer.
+"""Live objects against their manifests, each pair compared once: whoever asks again gets the same result.
 
 The operations carry what was found (`code` and `details`), and `observe` reads it there and compares nothing itself.
 """
@@ -20,7 +20,7 @@ _Pair = tuple[str, str, str]
 @dataclass(frozen=True, slots=True)
 class Comparisons:
     """What was found on one cluster. It can be lost at any time and costs time only; an object without a
-    resourceVersion is compared anew each time."""
+    resourceVersion is compared again each time."""
 
     _shapes: dict[_Pair, str] = field(default_factory=dict)
     _differences: dict[tuple[_Pair, bool], DifferenceDetails] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Comparisons:
         return len(self._shapes) + len(self._differences)
 
     def copy(self) -> Comparisons:
-        """The same answers, to be extended apart from these."""
+        """The same results, to be extended apart from these."""
         return Comparisons(dict(self._shapes), dict(self._differences))
 
     def shape(self, manifest: Manifest, live: LiveObject) -> str:

@@ -34,7 +34,8 @@ _Found = Iterator[tuple[str, JsonValue, JsonValue]]
 
 
 def find_differences(manifest_body: JsonObject, live_body: JsonObject, *, full: bool = False) -> DifferenceDetails:
-    """At most MOST_DETAILS differing fields in document order; `full` also tells of fields only the live object has."""
+    """At most MOST_DETAILS differing fields in document order; `full` also lists fields that only the live object
+    has."""
     secret = manifest_body.get("kind") == "Secret" and manifest_body.get("apiVersion") == "v1"
     wanted, live = (_decoded(manifest_body), _decoded(live_body)) if secret else (manifest_body, live_body)
     details: list[tuple[str, str | None, str | None]] = []

@@ -37,7 +37,7 @@ def disturbed_by(operations: Iterable[Operation]) -> dict[PlacementKey, frozense
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The answer to one cluster's question, and in the question what was compared for it."""
+    """The result of one cluster's request, and in the request what was compared for it."""
 
     request: ApplyRequest
     operations: tuple[Operation, ...]
@@ -57,7 +57,7 @@ def plan_fleet(
 ) -> tuple[tuple[Operation, ...], PlansMemo]:
     """The operations of every cluster that answers and has, or is to have, anything of ours; by cluster name.
 
-    Where planning fails nothing is done on the cluster. An answer in which an object failed is not remembered.
+    Where planning fails nothing is done on the cluster. A result in which an object failed is not kept.
     """
     plans: dict[str, Planned] = {}
     operations: list[Operation] = []

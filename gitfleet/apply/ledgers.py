@@ -30,10 +30,10 @@ def is_applied_by_gitfleet(live: LiveObject) -> bool:
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
     """The inventory to publish before `operations` are performed: intent before action.
 
-    What is about to be created, or taken over from somebody else, has an entry without uid until a server has answered:
-    a process that dies in between leaves an object that the next one knows by its field manager. An entry of another
-    placement stays that placement's until its object has been handed over. The same inventory is given back when
-    nothing changes.
+    What is about to be created, or taken over from somebody else, has an entry without uid until a server has
+    responded: a process that dies in between leaves an object that the next one knows by its field manager. An entry of
+    another placement stays that placement's until its object has been handed over. The same inventory is given back
+    when nothing changes.
     """
     entries = by_identity(inventory)
     changed = False
@@ -59,7 +59,7 @@ def settle_inventory(
     operations: Iterable[Operation] = (),
     failures: Failures | None = None,
 ) -> Inventory:
-    """The inventory after performing: what was applied has the uid, digest and shape that the server answered; what is
+    """The inventory after performing: what was applied has the uid, digest and shape that the server returned; what is
     gone, and what `operations` release, has no entry any more.
 
     A deletion that is only under way keeps its entry until an observation finds nothing, and what cannot be settled

@@ -81,7 +81,7 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
 def _take_over(
     manifest: Manifest, work: Work, live: LiveObject, entry: InventoryEntry | None, claims: Claims
 ) -> Operation:
-    """The object was there before us, or somebody made it anew: whenToTakeOver decides."""
+    """The object was there before us, or somebody created it again: whenToTakeOver decides."""
     key, strategy = manifest.key, work.apply_strategy
     found = "was replaced by somebody else" if entry is not None and entry.uid is not None else "was there before"
     if strategy.when_to_take_over is WhenToTakeOver.NEVER:
@@ -119,7 +119,7 @@ def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Cla
 
 def _forces(work: Work, live: LiveObject | None) -> bool:
     """Client-side apply never meets conflicts, so its server-side form is forced; KubeFleet's ServerSideApply forces
-    only when told to, or while nobody but itself and the time before it own fields."""
+    only when it is forced, or while nobody but itself and the time before it own fields."""
     if not work.apply_strategy.type.minds_conflicts or work.apply_strategy.force_conflicts:
         return True
     if live is None:

@@ -45,7 +45,7 @@ def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple
             operations.append(_contained(manifest, work, claims, contained))
     for entry in request.inventory.values():
         if entry.key.identity in claims.wanted.get(entry.placement, ()):
-            continue  # the work answers for the object itself
+            continue  # the work has an operation for the object itself
         kept = keep_entry(entry, claims, KeepCode.INTERNAL_ERROR, f"{entry.key} stays: it cannot be judged")
         operation = contained.contain(Subject.of_object(entry.key, request.cluster), kept, prune, entry, claims)
         if operation is not None:

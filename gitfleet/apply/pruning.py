@@ -19,7 +19,7 @@ _HAVE_DEPENDENTS: Final = frozenset(
 
 
 def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
-    """One operation for one entry; None when a work answers for the object itself."""
+    """One operation for one entry; None when a work has one for the object itself."""
     if entry.key.identity in claims.staying:
         return _hold(entry, claims)
     request = claims.request
@@ -65,7 +65,7 @@ def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:
 
 def _propagation_of(kind: GroupKind) -> PropagationPolicy:
     """How to delete: Foreground, as KubeFleet does, so that what an object made goes before it; Background for plain
-    data, which makes nothing and is then gone with the answer to the request."""
+    data, which makes nothing and is gone when the request returns."""
     plain = wave_of(kind.group, kind.kind) < 4 and kind.kind not in _HAVE_DEPENDENTS
     return PropagationPolicy.BACKGROUND if plain else PropagationPolicy.FOREGROUND
 

@@ -25,7 +25,7 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "init": Listed("init", "Lay out a config repo that already works."),
     "validate": Listed("validate", "Show every fault of a commit with path:line."),
     "plan": Listed("plan", "Show what a reconcile would do, and why."),
-    "simulate": Listed("simulate", "Play a whole rollout in virtual time."),
+    "simulate": Listed("simulate", "Run a whole rollout in virtual time."),
     "run": Listed("run", "Reconcile: once, until settled, or continuously."),
     "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),
     "describe": Listed("get", "Show one object with its conditions."),

@@ -64,7 +64,7 @@ def explain(
 
 
 def _recorded(settings: Settings, placement: str, at: str | None) -> list[JsonObject] | None:
-    """The rows as the state branch tells them; None when it does not know the placement yet."""
+    """The rows as the state branch has them; None when it does not know the placement yet."""
     from gitfleet.views import explanation, no_placement, recorded_plan
     from gitfleet.wiring_state import NoState, open_state
 

@@ -19,7 +19,7 @@ _UNTOLD = (Reason.RESOURCE_NOT_AVAILABLE_YET,)
 
 
 class Progress(Protocol):
-    """What hears events and shows them."""
+    """What receives events and shows them."""
 
     def on_event(self, event: Event, at: float | None = None) -> None:
         """One event; `at` is in seconds since the start, where there is a start."""
@@ -32,7 +32,7 @@ class Progress(Protocol):
 def progress_for(output: str, *, live: bool = False) -> Iterator[Progress]:
     """What shows events as `text`, `jsonl` or `json`; with `live` bars stand below the lines on a terminal.
 
-    When the reader of stdout goes away while it is `live`, the work goes on in silence.
+    When the reader of stdout goes away while it is `live`, the work goes on without output.
     """
     shown: Progress
     if output in ("json", "jsonl"):
@@ -152,7 +152,7 @@ class Bars:
 
 
 class Unbreakable:
-    """Goes on in silence once nobody reads any more: a closed pipe must not stop a reconcile."""
+    """Writes nothing more once nobody reads: a closed pipe must not stop a reconcile."""
 
     def __init__(self, inner: Progress) -> None:
         self._inner = inner
@@ -177,7 +177,7 @@ class Unbreakable:
 def line_of(event: Event, *, virtual: bool = False) -> str:
     """One event as people read it, "" for one that says nothing new to them.
 
-    In a `virtual` play commits are copies with unknown ids: they are not shown.
+    In a `virtual` run commits are copies with unknown ids: they are not shown.
     """
     fields = event.fields
     match event.type:
@@ -188,7 +188,7 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
         case EventType.PLACEMENT if not _is_news(event):
             return ""
         case EventType.CRASH:
-            return "gitfleet crashes and starts anew; only git remains"
+            return "gitfleet crashes and restarts; only git remains"
         case EventType.COMMIT_READ if virtual:
             return ""
         case EventType.SNAPSHOT if virtual:
@@ -222,7 +222,7 @@ def when_of(at: float | None) -> str:
 
 
 def ending_of(end: Event) -> str:
-    """What the last event of a play says in words."""
+    """The last event of a simulation, as a sentence."""
     settled = end.fields["reason"] == "settled"
     return "nothing moves any more" if settled else "stopped before everything was settled"
 

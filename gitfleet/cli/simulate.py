@@ -1,4 +1,4 @@
-"""`gitfleet simulate`: plays a whole rollout in virtual time against simulated clusters."""
+"""`gitfleet simulate`: runs a whole rollout in virtual time against simulated clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gitfleet.settings import Settings, WhatIfOptions
     "--scenario", type=click.Path(path_type=Path), metavar="FILE", help="What happens, and how clusters behave."
 )
 @options.rev
-@options.what_if("Play")
+@options.what_if("Simulate")
 @click.option(
     "--save", type=click.Path(path_type=Path), metavar="FILE.html", help="Write the timeline as an HTML page as well."
 )
@@ -41,7 +41,7 @@ def simulate(
     settings: Settings,
     output: str,
 ) -> None:
-    """Play the rollout of a commit in virtual time; the repository and real clusters are never touched.
+    """Simulate the rollout of a commit in virtual time; the repository and real clusters are never touched.
 
     Without a scenario every object is available 5 s after it was applied.
     """

@@ -1,4 +1,4 @@
-"""The timeline of a play as one HTML file."""
+"""The timeline of a simulation as one HTML file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEGEND: Final = (
     ("leaving", "no longer picked"),
 )
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21600, 43200, 86400)
-"""Seconds between two ticks, whole ones since that is what a tick can say."""
+"""Seconds between two marks of the scale, whole ones since a mark is labelled in whole seconds."""
 _STYLE: Final = """
 .row{display:flex;align-items:center;gap:.8rem;margin:3px 0}
 .name{flex:0 0 18rem;overflow-wrap:anywhere;text-align:right}
@@ -56,7 +56,7 @@ class Span:
 
 
 def page_of(events: Sequence[tuple[float, Event]]) -> str:
-    """The whole page of a play: a bar for each placement on each cluster, and every line of the timeline."""
+    """The whole page: a bar for each placement on each cluster, and every line of the timeline."""
     end = max((at for at, _ in events), default=0.0)
     return html_document("gitfleet simulate", _lines(events, end), style=_STYLE)
 
@@ -74,13 +74,13 @@ def _lines(events: Sequence[tuple[float, Event]], end: float) -> Iterator[str]:
             before = placement
         bar = "".join(_bar(span, edge) for span in spans)
         yield f'<div class="row"><span class="name">{escape(cluster)}</span><span class="bar">{bar}</span></div>'
-    yield f'<div class="scale">{"".join(_ticks(edge))}</div>'
+    yield f'<div class="scale">{"".join(_scale_marks(edge))}</div>'
     yield "<h2>Everything that happened</h2><pre>"
-    yield from (escape(line) for line in _story(events))
+    yield from (escape(line) for line in _timeline_lines(events))
     yield "</pre>"
 
 
-def _ticks(edge: float) -> Iterator[str]:
+def _scale_marks(edge: float) -> Iterator[str]:
     step = next((step for step in _STEPS if edge / step <= 8), int(edge / 8))
     for at in range(0, int(edge) + 1, step):
         # One at the very edge would stand outside.
@@ -115,7 +115,7 @@ def _spans(events: Sequence[tuple[float, Event]], edge: float) -> dict[tuple[str
     return spans
 
 
-def _story(events: Sequence[tuple[float, Event]]) -> list[str]:
+def _timeline_lines(events: Sequence[tuple[float, Event]]) -> list[str]:
     lines: list[str] = []
     writer = Lines(lines.append)
     for at, event in events:

@@ -68,7 +68,7 @@ __all__ = [
 
 def parse_file(path: str, content: bytes, *, max_bytes: int = MAX_FILE_BYTES) -> ParsedFile:
     """Read one blob's bytes; `path` must be one that `is_read` takes. Never raises, whatever the bytes."""
-    del path  # JSON and YAML are told apart by their content alone
+    del path  # JSON and YAML are distinguished by their content alone
     return parse_documents(content, max_bytes=max_bytes)
 
 

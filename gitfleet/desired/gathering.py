@@ -1,6 +1,6 @@
 """The files of a commit, each read or refused: links, submodules, sizes, ignored paths, kustomize folders.
 
-The answer still has every object of every file; what stands twice or does not fit together is for `tree` to find.
+The result still has every object of every file; what is there twice or does not fit together is for `tree` to find.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def is_hidden(path: str) -> bool:
 
 
 def is_kustomization(path: str) -> bool:
-    """Whether a file tells kustomize what to do; never an object itself."""
+    """Whether a file configures kustomize; never an object itself."""
     return path.rpartition("/")[2] in _KUSTOMIZATIONS
 
 

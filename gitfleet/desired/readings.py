@@ -1,6 +1,6 @@
 """One file, typed: its objects and its faults.
 
-This work depends on the file alone, so a caller may keep the answer by (path, blob id) for as long as it likes.
+This work depends on the file alone, so a caller may keep the result by (path, blob id) for as long as it likes.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def _bare_approval(path: str, value: dict[str, Any], origin: Origin) -> _Found |
 
 
 def _label(value: Mapping[str, Any]) -> str:
-    """`Kind/name` or `Kind/namespace/name`, as far as it can be told."""
+    """`Kind/name` or `Kind/namespace/name`, as far as it is known."""
     metadata = value.get("metadata")
     names = [metadata.get("namespace"), metadata.get("name")] if isinstance(metadata, Mapping) else []
     return "/".join(shown(part) for part in (value.get("kind"), *names) if isinstance(part, str) and part)

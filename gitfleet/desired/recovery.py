@@ -18,7 +18,7 @@ from gitfleet.desired.request import DesiredRequest
 
 
 class Recovery:
-    """What was in force before this commit, as far as the request tells; read when it is first asked for.
+    """What was in force before this commit, as far as the request has it; read when it is first needed.
 
     Three sources: what the state branch holds already of older versions, else the files that changed since as they were
     at the observed commit, else the newest snapshots of the placements.

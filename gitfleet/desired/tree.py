@@ -50,7 +50,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     """Everything that people want at the request's commit.
 
     Never raises on any content. A faulty object, file or edit is replaced by its last good version, sound objects go
-    on, and every fault is told once, sorted by place.
+    on, and every fault is reported once, sorted by place.
     """
     gathered = gather(request)
     pool = _Pool(request, Recovery(request), faults=list(gathered.faults))
@@ -217,7 +217,7 @@ def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
         return
     pool.chosen[item.identity] = item
     pool.kept.add(item.identity)
-    # What was accepted does not tell its file: the version that the files had is noted for it.
+    # What was accepted does not name its file: the version that the files had is noted for it.
     written = item if item.origin.blob else pool.recovery.previous(item.identity)
     if written is not None and (origin := written.origin).blob:
         source = (origin.blob, "" if origin.path == path else origin.path)
@@ -225,7 +225,7 @@ def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
 
 
 def _refuse(pool: _Pool, refusals: Refusals) -> None:
-    """Tell each fault, and put the object's last good version in its place, or nothing where there is none.
+    """Report each fault, and put the object's last good version in its place, or nothing where there is none.
 
     A last good version that is refused itself, because something else changed around it, goes on nevertheless.
     """

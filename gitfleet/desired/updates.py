@@ -12,7 +12,7 @@ from gitfleet.api import Break
 from gitfleet.api.placements import Placement, PlacementPolicy, PlacementType, Toleration
 from gitfleet.api.staged import Approval, Eviction, StagedRun
 
-_RECREATE: Final = "remove the object in one commit and add it anew in another to change it"
+_RECREATE: Final = "remove the object in one commit and add it again in another to change it"
 _FORBIDDEN_STATES: Final = frozenset({("Initialize", "Stop"), ("Run", "Initialize"), ("Stop", "Initialize")})
 
 

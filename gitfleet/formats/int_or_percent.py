@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 SCHEMA: Final = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^(100|[0-9]{1,2})%$"}]}
-"""What editors are told."""
+"""The JSON Schema for editors."""
 
 _PERCENT: Final = re.compile(r"(?:100|[0-9]{1,2})%", re.ASCII)
 

@@ -2,7 +2,7 @@
 depends on it. KubeFleet's other kinds are declared in `api`.
 
 namespaced   whether its objects live in a namespace
-versions     the versions that an API server serves unless told otherwise; "-" where nothing depends on them
+versions     the versions that an API server serves by default; "-" where nothing depends on them
 wave         when it is applied and deleted (KubeFleet pkg/controllers/workapplier/waves.go); "-" is the last wave
 order        its rank in a resource snapshot (KubeFleet resourceSortOrder); "-" comes after all others. These are two
              columns because KubeFleet has two orders: a snapshot is sorted finer, and IngressClass comes late in it

@@ -95,7 +95,7 @@ def read_documents(content: bytes, profile: Profile, *, max_bytes: int = MAX_STA
 def line_of(content: bytes, document_index: int, location: Sequence[str | int]) -> int:
     """The 1-based line of a field, or of its nearest ancestor that is there; 1 when even the document is not found.
 
-    It reads the file anew, so it is for faults only. A field's line is its key's, an item's is its first.
+    It reads the file again, so it is for faults only. A field's line is its key's, an item's is its first.
     """
     return lines_of(content, [(document_index, location)])[0]
 

@@ -100,7 +100,7 @@ class Driver:
 
     @property
     def branches(self) -> Branches:
-        """The branches' names, those of the watched and the state branch as the process was told."""
+        """The branches' names, those of the watched and the state branch as given to the process."""
         named = self.config.branches
         return replace(named, watch=self.watch_branch or named.watch, state=self.state_branch or named.state)
 
@@ -117,7 +117,7 @@ class Driver:
         for _ in range(_MOST_TURNS):
             watch = self.branches.watch
             if watch not in heads:
-                self._config = None  # it may be a typing error: the next reconcile reads it anew
+                self._config = None  # it may be a typing error: the next reconcile reads it again
                 raise _no_such_branch(watch, heads)
             self._read_config(heads[watch], heads)
             if self.branches.watch == watch:
@@ -208,7 +208,7 @@ class Driver:
         return result
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:
-        """The desired tree, the state tree and the clusters' answers at this moment."""
+        """The desired tree, the state tree and the clusters' observations at this moment."""
         commit = self.watched_commit(heads)
         before = self.load_state(heads.get(self.branches.state))
         wanted = self.desired_trees.at(commit, before)
@@ -317,7 +317,7 @@ class Driver:
         return events
 
     def _emit(self, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
-        """Tell the events; a timeline that cannot be told holds nothing up."""
+        """Emit the events; a timeline that cannot be written delays nothing."""
 
         def emit_all() -> None:
             for event in events_of(*args, **named):

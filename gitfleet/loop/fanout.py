@@ -27,7 +27,7 @@ _GRACE = 3.0
 class Fanout:
     """`executor` None does one cluster after the other, in the caller's thread (simulate: the same order every time).
 
-    `timeout` is how long, in seconds, a reconcile waits for the slowest cluster; the others' answers count meanwhile.
+    `timeout` is how long, in seconds, a reconcile waits for the slowest cluster; the others' results count meanwhile.
     Once `stopped` says so a reconcile is given up (Stopped) rather than waited for: that is as harmless as a kill."""
 
     directory: ClusterDirectory
@@ -39,7 +39,7 @@ class Fanout:
     def observe(
         self, clusters: Mapping[str, MemberCluster], keys: Mapping[str, Collection[ObjectKey]], *, probe: bool = True
     ) -> dict[str, ClusterObservation]:
-        """One answer for every cluster that `keys` names; a cluster that cannot be reached says so in its answer."""
+        """One observation of every cluster that `keys` names; one that cannot be reached is observed as unreachable."""
 
         def observe_one(name: str) -> ClusterObservation:
             return self.directory.reader(clusters[name]).observe(keys[name], probe=probe)

@@ -152,7 +152,7 @@ class Kustomizer:
 
 @dataclass(slots=True)
 class _Closure:
-    """The files that a build may read, the folders it goes through, and the kustomizations on the way that do not tell
+    """The files that a build may read, the folders it goes through, and the kustomizations on the way that do not say
     what they read."""
 
     paths: set[str] = field(default_factory=set)
@@ -166,7 +166,7 @@ def _target(folder: str, reference: str) -> str:
 
 
 def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:
-    """A kustomization elsewhere that cannot be read and may build on a folder, as far as its text tells."""
+    """A kustomization elsewhere that cannot be read and may build on a folder, as far as its text shows."""
     name = posixpath.basename(folder).encode()
     for other, closure in closures.items():
         for path, kustomization in closure.unread.items():

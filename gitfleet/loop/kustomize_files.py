@@ -20,7 +20,7 @@ _WORDS: Final = re.compile(rb"[^\s\"'`,:=\[\]{}]+")
 @dataclass(frozen=True, slots=True)
 class Kustomization:
     """The paths that it names, those of plug-in configurations apart, since these may name further ones; or why it does
-    not tell: then `text` is all there is to guess from (None: not read)."""
+    not say: then `text` is all there is to guess from (None: not read)."""
 
     references: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ class SharedSource:
 
 def certain_state_head(repo: RepoReader, heads: Mapping[str, str], watch: str, state: str) -> str | None:
     """The head of the branch `state`, where it is certain that the FleetConfig on `watch` still means this branch; None
-    where only reading the whole configuration can tell.
+    where only reading the whole configuration shows it.
 
     The state says which desired commit it was made from, and that commit's FleetConfig named this branch. So nothing
     else can hold when no file with a FleetConfig has changed since.

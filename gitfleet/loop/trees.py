@@ -130,7 +130,7 @@ class DesiredTrees:
 
     def _changes(self, commit: str, state: FleetState) -> tuple[dict[str, TreeEntry], frozenset[str] | None]:
         """The files that were read at the observed commit and are others now, as they were; and every path that differs
-        (None when that cannot be told any more)."""
+        (None when that is no longer known)."""
         if state.observed_commit is None or state.observed_commit == commit:
             return {}, frozenset()
         try:

@@ -34,8 +34,8 @@ NOTHING = WhatIf()
 
 @dataclass(slots=True, kw_only=True)
 class Workspace:
-    """`clusters` says whose answers count: live and simulated ask the clusters, none takes every cluster as joined,
-    healthy and empty, recorded takes what the state branch knows."""
+    """`clusters` says which observations count: live and simulated ask the clusters, none takes every cluster as
+    joined, healthy and empty, recorded takes what the state branch knows."""
 
     driver: Driver
     clock: Clock
@@ -124,7 +124,7 @@ class Workspace:
         return {**document, "unreachable": silent}
 
     def explain(self, name: str, revision: str | None) -> list[JsonObject]:
-        """Every cluster's story of one placement, chosen ones first. BadInput for a name that is not there."""
+        """Every cluster's part in one placement, chosen ones first. BadInput for a name that is not there."""
         decision = self.decide(revision)
         key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
         after, now = decision.after, decision.inputs.now

@@ -19,7 +19,7 @@ from gitfleet.model.works import Work
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """All that a decision depends on (invariant 6). A cluster without an answer was not observed: nothing is known
+    """All that a decision depends on (invariant 6). A cluster without an observation was not observed: nothing is known
     of it."""
 
     desired: Desired
@@ -32,7 +32,7 @@ class Inputs:
 class Decision:
     """The state to be published as intent, the works of each cluster behind it, and the rollout plans that explain it.
 
-    `seen_works` are the works that the clusters' answers were judged by, `observed_again` the clusters that were
+    `seen_works` are the works that the observations were compared with, `observed_again` the clusters that were
     observed a second time, for objects that nobody owns yet. `wake_at` is the first moment at which time
     alone may change the decision, None when time changes nothing. `failures` are what could not be decided.
     """
@@ -47,8 +47,8 @@ class Decision:
     failures: tuple[Failure, ...] = ()
 
     def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterObservation]:
-        """The answers of clusters on which something was done or is wanted otherwise than when they were judged, and of
-        those where objects were seen that were not there to be judged before."""
+        """The observations of clusters on which something was done or is wanted otherwise than when they were observed,
+        and of those where objects were seen that were not there to be judged before."""
         names = {outcome.operation.cluster for outcome in outcomes} | self.observed_again
         names |= {name for name in self.inputs.observations if self.works.get(name) != self.seen_works.get(name)}
         return {name: observation for name, observation in self.inputs.observations.items() if name in names}

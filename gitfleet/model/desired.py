@@ -21,7 +21,7 @@ _DEFAULTS: Final = FleetConfig()
 class Desired:
     """The fleet as written at `commit`.
 
-    `namespaced` tells for every kind of the payload whether it is namespaced. `last_good` tells, by path, which
+    `namespaced` says for every kind of the payload whether it is namespaced. `last_good` says, by path, which
     documents of which older versions of a file are used instead of faulty ones: the state branch keeps it, so that
     the next commits can hold them too.
     `holds_removals` is set when a file could not be read and had no last good version: then nothing that is missing

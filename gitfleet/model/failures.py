@@ -1,7 +1,7 @@
 """What nobody foresaw, kept to the one thing it happened to (invariant 9).
 
 `attempt` is the only place of the deciding and performing code that stops an exception of any kind. What it gives back
-instead of an answer is a `Failure`: whoever asked keeps what was there before, says so in a condition, and goes on with
+instead of a result is a `Failure`: whoever asked keeps what was there before, says so in a condition, and goes on with
 the others. The report has no message of an exception that is not ours, as that may repeat what a Secret holds.
 """
 

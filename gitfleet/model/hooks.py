@@ -27,7 +27,7 @@ def misspelt_hook(plugin: object, base: type) -> str | None:
 
 
 def overridden(plugin: object, base: type) -> frozenset[str]:
-    """The hooks of `base` that the plug-in's class defines anew."""
+    """The hooks of `base` that the plug-in's class overrides."""
     cls = type(plugin)
     return frozenset(name for name in _public_methods(base) if getattr(cls, name, None) is not getattr(base, name))
 

@@ -1,4 +1,4 @@
-"""What member clusters answer."""
+"""What is observed of member clusters."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class LiveObject:
 
 
 LiveObjects = Mapping[ObjectKey, LiveObject | None]
-"""An answer by key: None means that the server said NotFound; an absent key means that nobody asked."""
+"""Live objects by key: None means that the server said NotFound; an absent key was not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedCondition:
-    """A condition as somebody tells it, without times and generations."""
+    """A condition as somebody reports it, without times and generations."""
 
     type: str
     status: Status

@@ -16,7 +16,7 @@ masked."""
 
 
 class KeepCode(StrEnum):
-    """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's answers; all but those and
+    """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's results; all but those and
     `IN_PLACE` mean that it must be left alone for now."""
 
     IN_PLACE = "InPlace"
@@ -170,7 +170,7 @@ Operation: TypeAlias = Create | Update | Delete | Release | Keep | Refuse
 class Outcome:
     """What came of one operation.
 
-    `live` is the object as the server answered (None after a delete that is complete, or on failure). `retry` tells
+    `live` is the object as the server returned it (None after a delete that is complete, or on failure). `retry` says
     whether trying again without a change can help. `message` is one sentence, without any secret.
     """
 

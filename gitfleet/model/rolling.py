@@ -1,4 +1,4 @@
-"""The question to the rolling update and its answer."""
+"""The request to the rolling update and its result."""
 
 from __future__ import annotations
 

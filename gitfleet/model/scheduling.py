@@ -1,4 +1,4 @@
-"""The question to the scheduler and its answer."""
+"""The request to the scheduler and its result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SchedulingRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterVerdict:
-    """One cluster's story for `explain`: chosen or refused, by whom, the score by plug-in, and what would have to
+    """One cluster's row of `explain`: chosen or refused, by whom, the score by plug-in, and what would have to
     change."""
 
     cluster: str
@@ -44,8 +44,8 @@ class SchedulingResult:
     selected),
     and the Scheduled condition's status, reason and message. `error` is set when the cycle was aborted (an
     unparsable property
-    value, a plug-in that raised): then the bindings are as they were. `cycles` tells how many KubeFleet cycles it took.
-    `wake_at` is the first moment at which the answer could differ by the clock alone (an eligibility time-out), or
+    value, a plug-in that raised): then the bindings are as they were. `cycles` is how many KubeFleet cycles it took.
+    `wake_at` is the first moment at which the result could differ by the clock alone (an eligibility time-out), or
     None.
     """
 

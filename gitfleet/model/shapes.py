@@ -24,7 +24,7 @@ FIELD_MANAGER: Final = "gitfleet"
 """The name under which gitfleet applies. It is never changed: ownership on every cluster hangs on it."""
 
 OwnedFields = Mapping[str, Any] | None
-"""A node of the FieldsV1 tree of gitfleet's own manager; None where the server did not tell."""
+"""A node of the FieldsV1 tree of gitfleet's own manager; None where the server did not report it."""
 
 _LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "containers": (("name",),),
@@ -43,7 +43,7 @@ _LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "ports": (("containerPort", "protocol"), ("port", "protocol")),
 }
 _MAPPING: Final = (dict, Mapping)
-"""Asked in this order: an abstract class is slow to answer."""
+"""Checked in this order: isinstance of an abstract class is slow."""
 _METADATA_PARTS: Final = ("labels", "annotations")
 _UNSHAPED: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
@@ -99,7 +99,7 @@ def unfold(body: JsonObject) -> JsonObject:
 
 
 def list_keys(field: str, wanted: Sequence[JsonValue], owned: OwnedFields) -> tuple[str, ...] | None:
-    """By which keys the items of a list are told apart; None when the list is one whole value (or a set)."""
+    """By which keys the items of a list are identified; None when the list is one whole value (or a set)."""
     if not wanted or not all(isinstance(item, Mapping) for item in wanted):
         return None
     if owned is not None:

@@ -81,9 +81,9 @@ class FleetState:
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     misplaced: frozenset[str] = field(default=frozenset(), compare=False)
     """Folders of the branch whose files were read and are not those that would be written now: an older split, an edit
-    by hand. The next change writes them anew."""
+    by hand. The next change rewrites them."""
     left_behind: Mapping[str, Mapping[PlacementKey, int]] = field(default_factory=dict, compare=False)
-    """How many objects the last step let go without deleting them, by cluster and placement: told, never stored."""
+    """How many objects the last step let go without deleting them, by cluster and placement: reported, never stored."""
 
 
 def keep(old: PlacementRecord, new: PlacementRecord) -> PlacementRecord:

@@ -13,7 +13,7 @@ from gitfleet.api.strategies import ApplyStrategy
 class Work:
     """`error` is set when overrides could not be applied: then `manifests` is empty and nothing of the work may be
     synced,
-    and nothing of it removed either (Overridden=False OverriddenFailed). `overridden` tells whether any override
+    and nothing of it removed either (Overridden=False OverriddenFailed). `overridden` says whether any override
     applied."""
 
     placement: PlacementKey

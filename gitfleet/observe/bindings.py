@@ -1,6 +1,6 @@
 """What one observation of a cluster means for a binding there: its conditions, its failures, and what it really has.
 
-RolloutStarted belongs to the rollout; everything after it is told here, in KubeFleet's order, with its reasons and
+RolloutStarted belongs to the rollout; everything after it is set here, in KubeFleet's order, with its reasons and
 messages (pkg/controllers/workgenerator; seeds/003), always for the binding's own generation.
 """
 
@@ -113,7 +113,7 @@ def _observed(
 
 
 def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Sequence[ObjectResult], bool]:
-    """What a plan that was not performed yet tells: (results to go by, whether it tells nothing new).
+    """What follows from a plan that was not performed yet: (results to go by, whether they say nothing new).
 
     Where an apply is known to have failed, planning it again says nothing new. Where all was in place, an object that
     is to be applied again is one that drifted: it stays Applied, and is judged as it was found, until the operation has
@@ -240,13 +240,13 @@ def _settled(
 
 
 def _conditions(binding: Binding, reported: Sequence[_Reported], now: datetime, keep: Sequence[str]) -> Conditions:
-    """The conditions in KubeFleet's order: those told, and of the others only the types to keep."""
+    """The conditions in KubeFleet's order: those reported, and of the others only the types to keep."""
     before = {c.type: c for c in reversed(binding.conditions)}
     after = {c.type: c for c in binding.conditions if c.type in keep or c.type not in _ORDER}
     for type_, status, reason, message in reported:
         old = before.get(type_)
         if old is None or old.observed_generation != binding.generation:
-            old = None  # a new generation starts anew: what was true of the old content says nothing of the new one
+            old = None  # what was true of the old content says nothing of the new generation's
         elif (old.status, old.reason, old.message) == (status, reason, message):
             after[type_] = old
             continue

@@ -17,7 +17,7 @@ def not_yet(reason: str) -> Verdict:
 
 
 def untracked(reason: str) -> Verdict:
-    """Nobody can tell, and why."""
+    """It is not known, and why."""
     return Verdict(Availability.NOT_TRACKABLE, reason)
 
 

@@ -19,7 +19,7 @@ class ClusterReader(Protocol):
 
         A custom kind whose CRD is not installed counts as NotFound. Never raises for what a cluster does: an
         unreachable
-        one answers `reachable=False` with its reason, a key that could not be read stands in `unreadable`.
+        one gives `reachable=False` with its reason, a key that could not be read is in `unreadable`.
         """
 
 

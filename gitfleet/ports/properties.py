@@ -63,7 +63,7 @@ class ClusterView(Protocol):
     def get(self, path: str) -> JsonObject | None:
         """The JSON object at a path such as /api/v1/namespaces/default/configmaps/prices; None when it is not there.
 
-        ClusterUnreachable without an answer, Forbidden when reading is not allowed, RetryLater for other refusals.
+        ClusterUnreachable without a response, Forbidden when reading is not allowed, RetryLater for other refusals.
         """
 
     def items(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[JsonObject]:

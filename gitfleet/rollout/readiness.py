@@ -30,7 +30,7 @@ _IN_PROGRESS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """`ready`, or how long until time alone makes it so; `wait` None: unknown, the next change of status tells."""
+    """`ready`, or how long until time alone makes it so; `wait` None: unknown, the next change of status decides."""
 
     ready: bool
     wait: timedelta | None = None

@@ -1,4 +1,4 @@
-"""Why a binding moves or waits, in one sentence with the numbers: a refusal is an answer (invariant 5)."""
+"""Why a binding moves or waits, in one sentence with the numbers (invariant 5)."""
 
 from __future__ import annotations
 

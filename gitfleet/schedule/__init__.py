@@ -83,7 +83,7 @@ def schedule(
     Nothing that is held is ever taken away because a cluster changed; only a new policy, fewer clusters wanted or a
     cluster that left do that. Bindings that do not change are the same objects, and the same tuple when none does.
     Whatever a plug-in raises, an unparsable property, or a `deadline` that says True between two calls of plug-ins,
-    makes an answer with `error` and the bindings as they were; a plug-in that does not return cannot be interrupted
+    makes a result with `error` and the bindings as they were; a plug-in that does not return cannot be interrupted
     from here.
     """
     if profile.fault is not None:

@@ -40,9 +40,9 @@ class Bound:
 
 @dataclass(slots=True)
 class ClassifiedBindings:
-    """Bindings by cluster: `fresh` were made in this cycle, `before` is what was given up by this board, as it was.
+    """Bindings by cluster: `fresh` were made in this cycle, `before` is what was given up in this cycle, as it was.
 
-    Deleting ones are only carried along; `changed` tells whether anything differs from the start.
+    Deleting ones are only carried along; `changed` says whether anything differs from the start.
     """
 
     request: SchedulingRequest
@@ -68,7 +68,7 @@ class ClassifiedBindings:
         return cluster in self.scheduled or cluster in self.bound
 
     def listed(self, group: ByCluster) -> list[Binding]:
-        """A group in listing order: that of the question, then what came since by name."""
+        """A group in listing order: that of the request, then what came since by name."""
         if not self.changed:
             return list(group.values())
         rank = {binding.cluster: i for i, binding in enumerate(self.request.bindings)}
@@ -187,7 +187,7 @@ def classify_bindings(request: SchedulingRequest, fleet: FleetIndex) -> Classifi
 
 
 def _all_current(request: SchedulingRequest, where: list[int | None], leaving: set[int]) -> bool:
-    """Whether every binding is held by the current policy on a cluster that stays: the usual case, quickly told."""
+    """Whether every binding is held by the current policy on a cluster that stays: the usual case, found quickly."""
     count = len(where)
     states = list(map(_state, request.bindings))
     return (
@@ -219,7 +219,7 @@ def new_bindings(
     }
     for name, default in _DEFAULTS:
         write = getattr(Binding, name).__set__
-        any(map(write, made, columns.get(name, repeat(default))))  # runs to the end: a write answers None
+        any(map(write, made, columns.get(name, repeat(default))))  # runs to the end: a write returns None
     return made
 
 

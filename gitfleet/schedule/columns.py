@@ -58,7 +58,7 @@ class Column:
         return known
 
     def once(self, question: Hashable, work_out: Callable[[], T]) -> T:
-        """An answer that follows from the values alone, worked out when it is first asked for."""
+        """A result that follows from the values alone, computed when it is first needed."""
         observations = self._found.observations
         if question not in observations:
             observations[question] = work_out()

@@ -100,7 +100,7 @@ def refused_in(cycle: Cycle, filtered: Filtered) -> Iterator[ClusterDecision]:
 def result_of(
     bindings: tuple[Binding, ...], decisions: tuple[ClusterDecision, ...], found: int, *, enough: bool
 ) -> SchedulingResult:
-    """The answer with the Scheduled condition: whether as many clusters were found as the policy needs."""
+    """The result with the Scheduled condition: whether as many clusters were found as the policy needs."""
     if enough:
         reason = Reason.SCHEDULING_POLICY_FULFILLED
         message = f"found all cluster needed as specified by the scheduling policy, found {found} cluster(s)"

@@ -55,7 +55,7 @@ class FleetIndex:
     wake_at: datetime | None
     columns: dict[Fact, Column] = field(default_factory=dict, repr=False)
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-    """Answers that depend on `names` alone."""
+    """Results that depend on `names` alone."""
 
     @property
     def all_clusters(self) -> int:
@@ -86,7 +86,7 @@ class FleetIndex:
         return sha256(b"".join(parts)).hexdigest()
 
     def once(self, key: Hashable, work_out: Callable[[], T]) -> T:
-        """An answer that follows from `names` alone, worked out when it is first asked for."""
+        """A result that follows from `names` alone, computed when it is first needed."""
         if key not in self.memo:
             self.memo[key] = work_out()
         return cast(T, self.memo[key])

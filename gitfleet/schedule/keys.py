@@ -1,4 +1,4 @@
-"""A digest of everything that a placement's scheduling depends on: while it stays the same, so does the answer."""
+"""A digest of everything that a placement's scheduling depends on: while it stays the same, so does the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def schedule_key(
 
     Of the fleet only those facts count that the profile's plug-ins name for this policy, so a label that no placement
     mentions has no placement scheduled again. The time counts by the clusters' eligibility alone. To be stored is the
-    key of the question with the ANSWER's bindings in it: scheduling those again changes nothing.
+    key of the request with the RESULT's bindings in it: scheduling those again changes nothing.
     """
     facts: set[Fact] = {ELIGIBILITY}
     if request.policy.placement_type is not PlacementType.PICK_FIXED:
@@ -57,8 +57,8 @@ def _bindings_digest(request: SchedulingRequest, digests: BindingDigests | None)
 def digest_bindings(bindings: tuple[Binding, ...]) -> bytes:
     """The clusters that are held and by which policy: not whether they are rolled out, nor what is on its way out.
 
-    Those matter to an answer only together with a change that is in the key anyway: a given-up binding is taken up
-    again when its cluster is picked anew, and Scheduled goes before Bound when fewer clusters are wanted.
+    Those matter to a result only together with a change that is in the key anyway: a given-up binding is taken up
+    again when its cluster is picked again, and Scheduled goes before Bound when fewer clusters are wanted.
     """
     held = [f"{binding.cluster} {binding.policy_snapshot}" for binding in bindings if is_active(binding)]
     return sha256("\n".join(sorted(held)).encode()).digest()

@@ -1,7 +1,7 @@
 """The three ways to pick clusters, each run to the end of its chain of cycles.
 
 Source: kubefleet.md §2 "PickAll", "PickN" and "PickFixed"; decisions D5 and D27. KubeFleet asks itself to run again
-until a placement needs no more clusters or finds none; the answers here are what stands after the last of these cycles.
+until a placement needs no more clusters or finds none; the results here are those after the last of these cycles.
 """
 
 from __future__ import annotations

@@ -181,7 +181,7 @@ def usable(plugin: object) -> SchedulerPlugin:
     stages = stages_of(plugin)
     for whole, single in (("filter_fleet", "filter"), ("score_fleet", "score")):
         if whole in stages and single not in stages:
-            raise UnusablePlugin(f"{type(plugin).__name__} has {whole} without {single}, which explains its answers")
+            raise UnusablePlugin(f"{type(plugin).__name__} has {whole} without {single}, which explains its results")
     if stages.isdisjoint({"post_batch", "filter", "score"}):
         raise UnusablePlugin(f"{type(plugin).__name__} implements none of post_batch, filter and score")
     return plugin

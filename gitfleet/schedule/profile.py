@@ -25,7 +25,7 @@ from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin, UnusablePl
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One plug-in of a profile. `key` tells its name, weight and args apart."""
+    """One plug-in of a profile. `key` identifies its name, weight and args."""
 
     plugin: SchedulerPlugin
     weight: int = 1
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Ordered plug-ins by stage. With a `fault` nothing is decided: every answer carries it, bindings stay as they
+    """Ordered plug-ins by stage. With a `fault` nothing is decided: every result carries it, bindings stay as they
     are.
     """
 

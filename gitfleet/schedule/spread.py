@@ -84,7 +84,7 @@ class SpreadTally:
             self.special = self._special()
 
     def _count(self, present: int) -> None:
-        """All counts anew: one pass over the clusters, whatever the number of domains."""
+        """All counts again: one pass over the clusters, whatever the number of domains."""
         self.counts = dict.fromkeys(self.column.positions, 0)
         for i in positions(present & self.column.present):
             self.counts[self.column.values[i] or ""] += 1

@@ -20,7 +20,7 @@ class ManualClock:
         self._now = self._start
 
     def now(self) -> datetime:
-        """The present moment of the play, UTC."""
+        """The present moment of the simulation, UTC."""
         return self._now
 
     def monotonic(self) -> float:

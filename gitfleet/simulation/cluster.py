@@ -90,7 +90,7 @@ class SimulatedCluster:
         self.reachable = True
         """False: nothing gets through, and everything on the cluster goes on by itself."""
         self.reported = Collected()
-        """What the MemberCluster file tells of it, and its version; see `describe`."""
+        """What the MemberCluster file says of it, and its version; see `describe`."""
         self._clock = clock
         self._rules = tuple(rules)
         self._labels: Mapping[str, str] = dict(labels or {})

@@ -1,4 +1,5 @@
-"""All simulated clusters of one play or demo: made on demand, found by their MemberCluster files, kept between runs."""
+"""All simulated clusters of one simulation or demo: made on demand, found by their MemberCluster files, kept between
+runs."""
 
 from __future__ import annotations
 
@@ -102,7 +103,7 @@ class SimulatedFleet:
                 cluster = fleet.cluster(str(saved["cluster"]))
                 cluster.restore(reachable=bool(saved["reachable"]), version=int(saved["version"]), objects=objects)
             except (ValueError, KeyError, TypeError) as error:
-                hint = "Delete the file: the simulated cluster then begins anew."
+                hint = "Delete the file: the simulated cluster then starts empty."
                 raise BadInput(f"{path} does not hold a simulated cluster of this version", hint=hint) from error
         return fleet
 
@@ -131,7 +132,7 @@ class SimulatedDirectory:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """ClusterClient that saves its cluster once operations were carried out, before their outcomes are told."""
+    """ClusterClient that saves its cluster once operations were carried out, before their outcomes are returned."""
 
     fleet: SimulatedFleet
     name: str
@@ -151,8 +152,8 @@ class _Kept:
 
 
 class FileProperties(PropertyProvider):
-    """PropertyProvider that asks another one and tells no more than the MemberCluster file of a simulated cluster, and
-    that as it is written there: what the file does not name, nobody has counted."""
+    """PropertyProvider that asks another one and reports no more than the MemberCluster file of a simulated cluster,
+    and that as it is written there: what the file does not name, nobody has counted."""
 
     def __init__(self, fleet: SimulatedFleet, asked: PropertyProvider) -> None:
         self._fleet = fleet

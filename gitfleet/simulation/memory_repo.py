@@ -196,7 +196,7 @@ class MemoryRepo:
         self._next_commit_faults.append(error)
 
     def fail_next_fetch(self, error: GitfleetError) -> None:
-        """Raise this instead of answering the next fetch; called twice, the next two fail."""
+        """Raise this at the next fetch; called twice, the next two fail."""
         self._next_fetch_faults.append(error)
 
     def _commit(self, oid: str) -> MemoryCommit:

@@ -1,7 +1,7 @@
 """HTTP on a simulated API server: requests become calls of a `MemoryServer`, and what it says becomes responses.
 
 What is understood is what gitfleet sends: health and version, discovery, reading, listing page by page, server-side
-apply and deleting. A query that would change the answer and is not understood is refused with 400.
+apply and deleting. A query that would change the response and is not understood is refused with 400.
 """
 
 from __future__ import annotations

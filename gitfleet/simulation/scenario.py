@@ -99,7 +99,7 @@ class Scenario:
 
 
 class BadScenario(BadInput):
-    """A scenario file that cannot be played: `faults` are all that is wrong with it, `str` has one line for each."""
+    """A scenario file that cannot be run: `faults` are all that is wrong with it, `str` has one line for each."""
 
     def __init__(self, faults: tuple[Fault, ...]) -> None:
         super().__init__("\n".join(str(fault) for fault in faults))

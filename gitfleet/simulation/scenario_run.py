@@ -1,4 +1,4 @@
-"""Plays a scenario: virtual time passes, people commit, clusters fail, the reconciler crashes and comes back.
+"""Runs a scenario: virtual time passes, people commit, clusters fail, the reconciler crashes and comes back.
 
 The reconciler itself is handed in, so that the very code decides here that decides in `run`.
 """
@@ -35,7 +35,7 @@ _MOST_RECONCILES_AT_ONCE = 50
 
 
 class Reconcile(Protocol):
-    """What a tick says of itself."""
+    """The result of one reconcile."""
 
     @property
     def changed(self) -> bool:
@@ -51,15 +51,15 @@ class Reconcile(Protocol):
 
 
 class Reconciler(Protocol):
-    """What ticks."""
+    """What reconciles."""
 
     def reconcile(self) -> Reconcile:
-        """One tick; RetryLater for a passing fault."""
+        """One reconcile; RetryLater for a passing error."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ScenarioRun:
-    """One play. `start_reconciler` makes a fresh one (no memory), with a listener for its events."""
+    """One run. `start_reconciler` makes a fresh one (no memory), with a listener for its events."""
 
     scenario: Scenario
     repo: MemoryRepo
@@ -72,11 +72,11 @@ class ScenarioRun:
 
     @property
     def state(self) -> FleetState:
-        """The fleet's state after the last tick."""
+        """The fleet's state after the last reconcile."""
         return self._state
 
     def run(self) -> FleetState:
-        """Play to the end: nothing can move any more, or the scenario's time is over; the fleet's last state."""
+        """Run to the end: nothing can move any more, or the scenario's time is over; the fleet's last state."""
         reconciler = self.start_reconciler(self._emit)
         waiting = list(self.scenario.timeline)
         end = self.scenario.start + self.scenario.max_time
@@ -102,7 +102,7 @@ class ScenarioRun:
         return self._state
 
     def _reconcile(self, reconciler: Reconciler) -> tuple[bool | None, datetime | None]:
-        """Tick until nothing changes at this moment: (whether it became quiet, when to wake); None after a crash."""
+        """Reconcile until nothing changes at this moment: (whether it settled, when to wake); None after a crash."""
         wake_at: datetime | None = None
         for _ in range(_MOST_RECONCILES_AT_ONCE):
             try:
@@ -140,7 +140,7 @@ class ScenarioRun:
                     raise BadInput(f'the scenario removes "{path}" at {entry.at}, and there is no such file')
                 self._commit(dict.fromkeys(inside), f"Remove {path}")
             case Approve() | Reject():
-                raise BadInput("this version of simulate plays no approvals: staged update runs come later")
+                raise BadInput("this version of simulate runs no approvals: staged update runs come later")
             case SwitchCluster(cluster=name, reachable=reachable):
                 self.fleet.cluster(name).reachable = reachable
             case Mutate(cluster=name, object=pattern, patch=patch):

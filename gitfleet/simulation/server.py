@@ -1,6 +1,6 @@
 """One cluster's API server in memory: objects with owners, versions and generations, and controllers that take time.
 
-It answers as a real one does where gitfleet can tell the difference: server-side apply with managedFields and
+It responds as a real one does wherever gitfleet would see a difference: server-side apply with managedFields and
 conflicts, preconditions, finalizers, and deletion of a namespace or a CRD with all that is in it. `requests` is its
 HTTP side. Time passes only by `pass_time`. One thread at a time.
 """
@@ -271,7 +271,7 @@ class MemoryServer:
     def _roll_out(
         self, stored: Stored, key: ObjectKey, kind: kinds.Kind, body: JsonObject, now: datetime
     ) -> JsonObject:
-        """Start the controllers anew on a changed spec: the object with their first status."""
+        """Start the controllers again on a changed spec: the object with their first status."""
         rule = rule_for(self.rules, key, body)
         reports = statuses.has_status(key.group_kind) or (kind.custom and (kind.reports or rule is not None))
         delay = rule.available if rule else default_delay(key, body)

@@ -236,7 +236,7 @@ def _number(value: Any, default: int) -> int:
 
 
 def _address(body: JsonObject, prefix: str) -> str:
-    """An address that depends on the object's name alone, so that the same play gives the same bytes."""
+    """An address that depends on the object's name alone, so that the same simulation gives the same bytes."""
     metadata = body.get("metadata") or {}
     digest = sha256(f"{metadata.get('namespace')}/{metadata.get('name')}".encode()).digest()
     return f"{prefix}.{digest[0]}.{digest[1] % 254 + 1}"

@@ -40,7 +40,7 @@ class PayloadIndex:
     identities: frozenset[tuple[str, str, str, str]] = frozenset()
     """(group, kind, namespace, name) of the whole payload; filled in only when removals are held."""
     failed: frozenset[tuple[str, str, str, str]] = frozenset()
-    """The same of objects that cannot be read: whoever has one keeps the version it has, nobody gets it anew."""
+    """The same of objects that cannot be read: whoever has one keeps the version it has, nobody else gets it."""
 
     @property
     def holds_some(self) -> bool:
@@ -81,7 +81,7 @@ def index_payload(
 ) -> PayloadIndex:
     """Order and group the payload; disabled kinds and objects that are never propagated are left out.
 
-    One pass and one sort: 20,000 manifests take a fraction of a second, so it is simply built anew for each commit.
+    One pass and one sort: 20,000 manifests take a fraction of a second, so it is simply rebuilt for each commit.
     """
     everything = list(payload)
     contained = failures or Failures()

@@ -196,7 +196,7 @@ def _references(state: FleetState) -> frozenset[str]:
 def _changed(
     before: Mapping[K, V], after: Mapping[K, V], misplaced: frozenset[str], folder_of: Callable[[K], str]
 ) -> Iterator[tuple[K, V | None, V | None]]:
-    """What changed, and what stays and yet has to be written anew because its files lie elsewhere."""
+    """What changed, and what stays and yet has to be rewritten because its files are elsewhere."""
     if not misplaced:
         yield from changed(before, after)
         return

@@ -1,6 +1,6 @@
 """The state branch read back into values (contracts.md §2): one file at a time, then put together.
 
-`parse_state_file` depends on path and content alone, so a caller keeps its answers by (path, blob id) and parses only
+`parse_state_file` depends on path and content alone, so a caller keeps its results by (path, blob id) and parses only
 what changed; `assemble_state` is a cheap pass over all parsed files.
 """
 

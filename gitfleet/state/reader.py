@@ -1,6 +1,6 @@
 """StateReader: any state of the state branch, present or past, without a driver.
 
-It reads the files that an answer needs and nothing else: a list of placements reads `placements/` and no binding.
+It reads the files that a view needs and nothing else: a list of placements reads `placements/` and no binding.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StateSource(Protocol):
 class StateReader:
     """Reads the state at one commit of the state branch (None: the branch has none yet, and everything is empty).
 
-    It holds nothing but its source, so any number of threads may use it where they may use the source. Every answer
+    It holds nothing but its source, so any number of threads may use it where they may use the source. Every result
     raises BadInput for a file that is broken, as `parse_state_file` does.
     """
 

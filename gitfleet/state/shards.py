@@ -4,7 +4,7 @@ or goes.
 Every entry has an address, a number of 48 bits that follows from its name. A folder of up to SHARD_ENTRIES entries is
 one file, `all.yaml`; a larger one is split by the first bit of the addresses (`0.yaml`, `1.yaml`), and so is each half
 that is still too large (`00.yaml`, `01.yaml`). So the files follow from the entries alone, and one entry more or less
-splits or joins at most one pair of files. Readers take any split: the listing tells which files there are.
+splits or joins at most one pair of files. Readers take any split: the listing shows which files there are.
 """
 
 from __future__ import annotations

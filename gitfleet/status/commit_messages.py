@@ -40,7 +40,7 @@ def one_line(text: str, limit: int) -> str:
 
 
 def commit_message(events: Iterable[Event]) -> tuple[str, str]:
-    """(subject, body): the most telling event with the number of the others, and a line for each when there are
+    """(subject, body): the most important event with the number of the others, and a line for each when there are
     several."""
     ordered = sorted(events, key=_rank)
     lines = list(dict.fromkeys(line for line in map(sentence, ordered) if line))

@@ -52,12 +52,12 @@ _KnownSteps = dict[tuple[int, ...], tuple[ClusterStep, ...]]
 
 
 def placement_conditions(record: PlacementRecord, *, scheduled: Condition, now: datetime) -> PlacementRecord:
-    """The record with all conditions of its placement told anew; the very same record when nothing changed.
+    """The record with all conditions of its placement set again; the very same record when nothing changed.
 
     `scheduled` is the verdict of selecting and scheduling (SchedulingPolicyFulfilled, SchedulingPolicyUnfulfilled,
     InvalidResourceSelectors, SchedulePending): only its status, reason and message count. Each further type is
     Unknown if any chosen cluster is, else False if any is, else True; the first that is not True is the last that is
-    told. Transition times stay while a status stays; conditions of other types are kept at the end.
+    set. Transition times stay while a status stays; conditions of other types are kept at the end.
     """
     reported = [(SCHEDULED, scheduled.status, scheduled.reason, scheduled.message)]
     if scheduled.status is not Status.UNKNOWN:

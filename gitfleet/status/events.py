@@ -30,7 +30,7 @@ _FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, Co
 def emit_events(before: FleetState, after: FleetState, failures: Failures | None = None) -> tuple[Event, ...]:
     """The events that lead from one state to the other: the fleet's first, then each placement's by name, its
     clusters by name. Equal states give none; records that are the same object cost nothing. A placement or cluster of
-    which none can be told is noted in `failures`."""
+    which none can be emitted is noted in `failures`."""
     noted = failures or Failures()
     events = [*_fleet_events(before, after)]
     for name, cluster, joined in changed(before.clusters, after.clusters):

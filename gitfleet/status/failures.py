@@ -56,7 +56,7 @@ def with_unsettled(state: FleetState, before: FleetState, failures: Failures, no
 
 
 def _held(record: PlacementRecord, failure: Failure, now: datetime) -> PlacementRecord:
-    """The record as it is, with Scheduled False; it is scheduled anew as soon as it can be decided again."""
+    """The record as it is, with Scheduled False; it is scheduled again as soon as it can be decided again."""
     condition = Condition(
         type=type_of(record.placement.key.kind, SCHEDULED),
         status=Status.FALSE,
@@ -106,7 +106,7 @@ def _marked(
 
 def faults_of(failures: Failures, state: FleetState, wanted: Desired) -> tuple[Fault, ...]:
     """A fault for each failed object, override, placement or cluster of the commit that has no condition to say so.
-    What failed on a member cluster is told by the binding."""
+    What failed on a member cluster is in the binding."""
     reported = {
         *map(Subject.of_placement, state.placements),
         *(Subject("MemberCluster", name) for name in state.clusters),

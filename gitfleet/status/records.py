@@ -1,4 +1,4 @@
-"""A placement's record takes in what selecting and scheduling said, and tells its conditions anew."""
+"""A placement's record takes in the results of selecting and scheduling, and gets its conditions from them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from gitfleet.status import (
 
 MOST_CLUSTERS: Final = 1000
 """KubeFleet keeps at most 1000 decisions; of more clusters the file shows those that are not through first. The
-bindings tell of all."""
+bindings have all."""
 
 
 def status_object(record: PlacementRecord) -> JsonObject:

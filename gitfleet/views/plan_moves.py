@@ -62,7 +62,7 @@ def _causes(
         yield policy
         return
     if len(gone) < len(leave):
-        yield "it was scheduled anew"
+        yield "it was scheduled again"
     yield from _joining(new, gone, join, before, after)
 
 

@@ -1,4 +1,4 @@
-"""README.md of the state branch: the fleet at a glance, for people on any forge."""
+"""README.md of the state branch: an overview of the fleet, for people on any forge."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _stuck_cell(record: PlacementRecord) -> str:
     if not waiting:
         condition = next(c for c in record.conditions if c.status is not Status.TRUE)
         return code_span(f"{condition.reason}: {condition.message}")
-    # A cluster that failed tells more than those that wait for it.
+    # A cluster that failed matters more than those that wait for it.
     first = min(
         waiting, key=lambda progress: (progress.steps[-1].step.type is ConditionType.ROLLOUT_STARTED, progress.cluster)
     )

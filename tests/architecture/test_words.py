@@ -38,6 +38,9 @@ INSTEAD = {
     r"surprises?": "unexpected error",
     r"speak(s|ing)? (for|of|about|against)": "is about, names",
     r"believe[sd]?": "take as correct",
+    r"tell(s|ing)?|told": "report, emit, say",
+    r"anew": "again; recreate, restart",
+    r"stor(y|ies)": "name what is meant",
     r"look(s|ed|ing)?(?! (up|like)\b| for could)": "observe, read, depend on",
 }
 BANNED = re.compile(rf"(?<![A-Za-z])({'|'.join(INSTEAD)})(?![A-Za-z])", re.IGNORECASE)

@@ -70,7 +70,7 @@ def test_a_cluster_joins_falls_silent_comes_back_and_leaves(
         agent = world.state().clusters["east"].status.agent
         healthy = find_condition(agent.conditions, "Healthy") if agent else None
         assert healthy is not None and healthy.reason == "ClusterUnreachable"
-        assert "no answer within 1 s" in healthy.message
+        assert "no response within 1 s" in healthy.message
 
         # Back again, it catches up.
         world.rest()

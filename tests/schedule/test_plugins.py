@@ -157,7 +157,7 @@ class Unexplained(SchedulerPlugin):
         (Misspelt, "Misspelt has no hook pre_filer: did you mean pre_filter? Helpers start with an underscore"),
         (Nameless, "Nameless has no name"),
         (Stageless, "Stageless implements none of post_batch, filter and score"),
-        (Unexplained, "Unexplained has filter_fleet without filter, which explains its answers"),
+        (Unexplained, "Unexplained has filter_fleet without filter, which explains its results"),
     ],
 )
 @pytest.mark.parametrize("guard", [False, True], ids=["plain", "guarded"])

@@ -1,4 +1,4 @@
-"""What the commits of the state branch say: the most telling event as the subject, all of them in the body."""
+"""What the commits of the state branch say: the most important event as the subject, all of them in the body."""
 
 from __future__ import annotations
 

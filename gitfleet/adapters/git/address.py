@@ -40,7 +40,7 @@ def parse_address(text: str) -> tuple[Address, GitCredentials | None]:
     """The address, and the credentials that were written inside it, if any.
 
     BadInput for an option in disguise, an external helper (`ext::`), an unknown scheme, a local path without a
-    repository, and a local repository of another user that git was not told to trust.
+    repository, and a local repository of another user that git does not trust.
     """
     if not text.strip() or _CONTROL.search(text):
         raise BadInput("The address of the git remote is empty or has a control character.", hint=_HINT)

@@ -17,7 +17,7 @@ from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult,
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable
 
 _HEADS = "refs/heads/"
-_RECREATED = "is damaged; it is made anew at the next fetch."
+_RECREATED = "is damaged; it is recreated at the next fetch."
 _OTHER_FORMAT = re.compile(
     r"mismatched algorithms|unknown object format|object format mismatch|repository's hash algorithm", re.I
 )
@@ -94,7 +94,7 @@ class Connection:
         return self._git.run(*arguments, stdin=stdin, output_bytes=output_bytes, hold=hold)
 
     def remote_heads(self) -> Mapping[str, str]:
-        """The remote's branches as it tells them now."""
+        """The remote's branches as it lists them now."""
         result = self._list_heads()
         if not result.ok and self._repair(result):
             result = self._list_heads()
@@ -175,7 +175,7 @@ class Connection:
             _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(result.errors))})
 
     def adopt_object_format_of(self, result: GitResult) -> bool:
-        """Make an empty mirror of the other hash when the remote answered that it has it; whether that was so."""
+        """Make an empty mirror of the other hash when the remote reported that it has it; whether that was so."""
         return bool(_OTHER_FORMAT.search(result.errors)) and self._repair(result)
 
     def _list_heads(self) -> GitResult:
@@ -222,7 +222,7 @@ class Connection:
             elif _STALE_LOCK.search(result.errors):
                 self.mirror.clear_leftovers()
             elif not self._is_intact():
-                _log.warning("git mirror is broken and made anew", extra={"mirror": str(self.mirror.folder)})
+                _log.warning("git mirror is damaged and recreated", extra={"mirror": str(self.mirror.folder)})
                 self.mirror.recreate()
             else:
                 return False

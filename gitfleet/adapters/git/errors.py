@@ -63,7 +63,7 @@ def is_about_the_remote(result: GitResult) -> bool:
 
 
 def quote_of(text: str) -> str:
-    """The telling lines of git's errors on one line, cut short."""
+    """The lines of git's output that name the error, on one line, cut short."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not _NOISE.match(line.strip())]
     relevant = [line for line in lines if line.startswith(("fatal:", "error:", "remote:", "ERROR", "ssh:"))] or lines
     printable = "".join(sign if sign.isprintable() else " " for sign in "; ".join(relevant[:3]))

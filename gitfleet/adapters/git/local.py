@@ -56,7 +56,7 @@ class LocalRepository:
 def find_local_repository(path: Path) -> LocalRepository:
     """The repository at a path: a work tree's top, a `.git` directory or file, or a bare repository.
 
-    BadInput when there is none, or when it belongs to another user and git was not told to trust it.
+    BadInput when there is none, or when it belongs to another user and git does not trust it.
     """
     top = path.expanduser().absolute()
     if not top.exists():

@@ -1,9 +1,9 @@
-"""The bare mirror of one remote on disk: made, locked, cleared of what killed processes left, made anew when broken.
+"""The bare mirror of one remote on disk: made, locked, cleared of what killed processes left, recreated when damaged.
 
 mirror_dir/
   gitfleet-mirror   says that the folder is ours and may be deleted
   lock              held by whoever changes the mirror, across threads and processes
-  damaged           there when a reader found an unsound object: the next fetch makes the mirror anew
+  damaged           there when a reader found an unsound object: the next fetch recreates the mirror
   mirror.git/       branches of the remote as refs/remotes/origin/*, tags that were asked for as refs/tags/*
 """
 
@@ -82,7 +82,7 @@ class Mirror:
         )
 
     def identity(self) -> tuple[int, int]:
-        """Changes when the repository is made anew."""
+        """Changes when the repository is recreated."""
         try:
             found = self.git_dir.stat()
         except OSError:
@@ -90,7 +90,7 @@ class Mirror:
         return (found.st_dev, found.st_ino)
 
     def note_damage(self, reason: str) -> None:
-        """Ask the next fetch to make the mirror anew."""
+        """Make the next fetch recreate the mirror."""
         _log.warning("git mirror is damaged", extra={"mirror": str(self.folder), "reason": reason})
         with suppress(OSError):
             (self.folder / "damaged").touch()

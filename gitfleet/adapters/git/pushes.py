@@ -1,4 +1,4 @@
-"""What `git push --porcelain` answered to a compare-and-swap of one branch, as a value. Pure."""
+"""What `git push --porcelain` reported of a compare-and-swap of one branch, as a value. Pure."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class GitRemote(GitReader):
             if after == before or (before is None and after in _EMPTY_TREES):
                 return None
             result = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
-            # Only an empty remote tells so late that its ids are SHA-256.
+            # Only an empty remote reports so late that its ids are SHA-256.
             if first and self._connection.adopt_object_format_of(result):
                 first = False
                 continue

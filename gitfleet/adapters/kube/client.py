@@ -30,7 +30,7 @@ class KubeClient:
         collector: Collector | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """`collector` asks the property providers; nothing is told of properties without it."""
+        """`collector` asks the property providers; no properties are reported without it."""
         self.cluster = cluster
         self._wire = wire
         self._parallel = parallel

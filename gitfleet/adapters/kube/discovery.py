@@ -15,7 +15,7 @@ from gitfleet.errors import BadInput, RetryLater
 
 
 class DiscoveryRefused(RetryLater):
-    """The server would not tell which kinds it has."""
+    """The server refused to list the kinds that it has."""
 
 
 class Absence(Enum):
@@ -57,7 +57,7 @@ class Discovery:
 
     def find(self, key: ObjectKey, *, refresh: bool = False) -> Resource | Absence:
         """Where a key's kind lives. With `refresh` a kind that was not there is asked for again (its definition may
-        have come meanwhile). ClusterUnreachable or DiscoveryRefused when the server does not tell."""
+        have come meanwhile). ClusterUnreachable or DiscoveryRefused when the server does not list them."""
         version = segment(key.version)
         prefix = f"/apis/{segment(key.group)}/{version}" if key.group else f"/api/{version}"
         with self._lock:

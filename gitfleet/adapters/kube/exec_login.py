@@ -48,7 +48,8 @@ class ExecLogin:
     _expires: datetime | None = None
 
     def current(self) -> Login:
-        """The plug-in's login, asked anew shortly before it expires; MissingPart or Forbidden when it gives none."""
+        """The plug-in's login, requested again shortly before it expires; MissingPart or Forbidden when it gives
+        none."""
         if self._login is None or (self._expires is not None and self.now() >= self._expires - _RENEW_BEFORE):
             self._login = self._run_plugin()
         return self._login

@@ -73,7 +73,7 @@ class HttpTransport:
                 content = response.read(request.limit + 1, decode_content=True)
                 if len(content) > request.limit:
                     response.close()
-                    return Response(413, f"the answer is larger than {request.limit // MIB} MiB".encode())
+                    return Response(413, f"the response is larger than {request.limit // MIB} MiB".encode())
                 return Response(response.status, content, response.headers)
             finally:
                 response.release_conn()
@@ -97,7 +97,7 @@ class HttpTransport:
             return self._login is not login or self._source.renew()
 
     def _why(self, error: Exception) -> str:
-        """Why no answer came, in words that are the same each time, so that the same fault makes no new commit."""
+        """Why no response came, in the same sentence each time, so that the same error makes no new commit."""
         reason = getattr(error, "reason", None)
         cause = reason if isinstance(reason, Exception) else error
         match cause:
@@ -108,7 +108,7 @@ class HttpTransport:
             case urllib3.exceptions.ConnectTimeoutError():
                 return f"no connection within {self._timeouts.connect_seconds:g} s"
             case urllib3.exceptions.ReadTimeoutError():
-                return f"no answer within {self._timeouts.read_seconds:g} s"
+                return f"no response within {self._timeouts.read_seconds:g} s"
             case urllib3.exceptions.SSLError() | ssl.SSLError():
                 return masked(f"its TLS certificate or ours was not accepted: {_tls_reason(cause)}")
             case urllib3.exceptions.ProtocolError():

@@ -40,7 +40,7 @@ _SERVERS: Final = ("https://", "http://")
 class Rules:
     """What kubeconfigs may do.
 
-    `from_operator` tells of a file that was given to the process: it may name files and a proxy, and run the plug-ins
+    `from_operator` marks a file that was given to the process: it may name files and a proxy, and run the plug-ins
     of `allowed_exec` (names or absolute paths) with the environment variables that `exec_environment` names.
     `insecure` allows to switch the check of the server's certificate off.
     """

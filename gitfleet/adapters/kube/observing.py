@@ -148,7 +148,7 @@ class Observer:
         if complete:
             found.live.update(dict.fromkeys(missing.values(), None))
             return found
-        # Forbidden, too large, expired or too long: one by one tells which.
+        # Forbidden, too large, expired or too long: read one by one to find which.
         for key in missing.values():
             part = self._read((resource, [key]))
             found.live.update(part.live)

@@ -31,7 +31,7 @@ _LONGEST_VALUE: Final = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider to be asked: `key` tells its name and args apart, `make` makes one for one cluster."""
+    """A provider to be asked: `key` identifies its name and args, `make` makes one for one cluster."""
 
     name: str
     key: str
@@ -85,7 +85,7 @@ def _maker(one: ListedProvider, installed: Mapping[str, PropertyProviderFactory]
 class Collector:
     """Asks the providers of one cluster, at most once in a period; in between it repeats what they said.
 
-    `core` is ours and comes back by itself, so it has a lane of its own; all others share one, so that at most one
+    `core` is ours and comes back by itself, so it has a caller of its own; all others share one, so that at most one
     thread of a cluster can be stuck. Used by one thread at a time. Losing what is kept here costs time only.
     """
 
@@ -149,7 +149,7 @@ _NOT_COLLECTED: Final = {"TimedOut": "The property provider does not respond in 
 
 
 def _checked(name: str, found: object) -> _ProviderResult:
-    """The answer without what cannot be written down: a provider is anybody's code."""
+    """The result without what cannot be written: a provider is anybody's code."""
     if not isinstance(found, Collected):
         return _ProviderResult(
             name=name, failed=("FailedToCollect", f"it gave a {type(found).__name__} and not a Collected")
@@ -175,7 +175,7 @@ def _is_text(value: object) -> bool:
 
 
 def _combined(results: Sequence[_ProviderResult], now: datetime) -> Gathered:
-    """All answers as one: where two tell the same property, the later provider counts."""
+    """All results as one: where two report the same property, the later provider counts."""
     properties: dict[str, PropertyValue] = {}
     usages: list[ResourceUsage] = []
     own: dict[str, ReportedCondition] = {}

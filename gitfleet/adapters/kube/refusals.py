@@ -22,7 +22,7 @@ class Refusal:
 
 
 def refusal_of(response: Response, what: str, secrets: Iterable[str] = ()) -> Refusal:
-    """Read a status answer that is not a success. `what` names the object, as the sentence's subject."""
+    """Read a response that is not a success. `what` names the object, as the sentence's subject."""
     status = _status(response)
     message_text = str(status.get("message") or response.text() or f"HTTP {response.status}")
     message = masked(f"{what}: {message_text}", secrets)

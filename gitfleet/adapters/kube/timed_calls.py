@@ -1,4 +1,4 @@
-"""Calls into code that may never come back: one at a time, each with a time limit."""
+"""Calls into code that may never return: one at a time, each with a time limit."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NotReturned:
-    """No answer, and why in one word: TimedOut (it did not come in time) or TooManyCalls (an earlier call has not come
-    back, so none was made). The words are KubeFleet's."""
+    """No result, and why in one word: TimedOut (it did not come in time) or TooManyCalls (an earlier call has not
+    returned, so none was made). The words are KubeFleet's."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """What a call raised instead of answering."""
+    """What a call raised instead of returning."""
 
     error: Exception
 
 
 @dataclass(frozen=True, slots=True)
 class Returned(Generic[T]):
-    """What a call answered."""
+    """What a call returned."""
 
     value: T
 
@@ -40,7 +40,7 @@ class TimedCaller:
         self._thread: threading.Thread | None = None
 
     def call(self, work: Callable[[], T], seconds: float | None) -> Returned[T] | Raised | NotReturned:
-        """The answer of `work`, waited for so many seconds; None waits for ever, and needs no thread."""
+        """The result of `work`, waited for so many seconds; None waits for ever, and needs no thread."""
         if self._thread is not None and self._thread.is_alive():
             return NotReturned("TooManyCalls")
         box: list[Returned[T] | Raised] = []
@@ -48,7 +48,7 @@ class TimedCaller:
         def run() -> None:
             try:
                 box.append(Returned(work()))
-            except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it raises is its answer
+            except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it raises is its result
                 box.append(Raised(error))
 
         if seconds is None:

@@ -1,4 +1,4 @@
-"""Requests to one API server: size limits, and patience with a busy server. What carries them is a Transport."""
+"""Requests to one API server: size limits, and retries while it is busy. A Transport sends them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIB: Final = 1024 * 1024
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 JSON: Final = "application/json"
 TYPED_PATCH: Final = "failed to create typed patch object"
-"""Server-side apply tells of a field that the schema does not have with status 500: the manifest's fault, not ours."""
+"""Server-side apply reports a field that the schema does not have with status 500: the manifest's fault, not ours."""
 _BUSY: Final = frozenset({429, 500, 502, 503, 504})
 
 
@@ -70,8 +70,8 @@ class Wire:
     ) -> Response:
         """One request, tried again while the server is busy or its connection breaks: only send what may be sent twice.
 
-        `path` is already quoted. ClusterUnreachable when no answer came; an answer larger than `limit` bytes counts as
-        status 413. MissingPart or Forbidden when there is no login to send.
+        `path` is already quoted. ClusterUnreachable when no response came; a response larger than `limit` bytes counts
+        as status 413. MissingPart or Forbidden when there is no login to send.
         """
         sent = {"User-Agent": f"gitfleet/{__version__}", "Accept": JSON}
         if body is not None:

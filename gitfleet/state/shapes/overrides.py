@@ -44,7 +44,7 @@ def override_object(snapshot: OverrideSnapshot, *, latest: bool) -> JsonObject:
 
 
 def read_override(source: Mapping[str, Any]) -> OverrideSnapshot:
-    """The snapshot back. `origin` is not kept: the desired commit tells it."""
+    """The snapshot back. `origin` is not kept: the desired commit has it."""
     file = read_state(_File, source)
     metadata = {"namespace": file.namespace, "name": file.name, "labels": file.ours.get("labels") or {}}
     body = {"metadata": metadata, "spec": file.spec}

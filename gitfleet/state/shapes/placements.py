@@ -48,6 +48,6 @@ def placement_object(record: PlacementRecord, status: JsonObject, summary: JsonO
 
 def read_placement(source: Mapping[str, Any]) -> tuple[Placement, Conditions, str, PlacementSummary | None]:
     """The placement, its conditions, the schedule key, and the summary of its bindings (None in a file of an earlier
-    version). `origin` is not kept: the desired commit tells it."""
+    version). `origin` is not kept: the desired commit has it."""
     status = read_state(_WithStatus, source).status
     return read_state(Placement, source), status.conditions, status.schedule_key, status.summary

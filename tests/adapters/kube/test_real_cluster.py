@@ -465,7 +465,7 @@ def test_a_server_that_dies_freezes_and_comes_back(control_planes: ControlPlanes
     assert result.reachable and result.live[wanted.key] is not None
     server.freeze()
     result = client.observe([wanted.key])
-    assert not result.reachable and "no answer within 5 s" in result.error
+    assert not result.reachable and "no response within 5 s" in result.error
     server.thaw()
     assert client.observe([wanted.key]).reachable
     found.close()

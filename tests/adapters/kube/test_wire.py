@@ -89,7 +89,7 @@ def test_a_server_that_hangs() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        with pytest.raises(ClusterUnreachable, match=r"no answer within 0\.2 s"):
+        with pytest.raises(ClusterUnreachable, match=r"no response within 0\.2 s"):
             to(url, timeouts=timeouts).send("GET", "/x")
 
 
