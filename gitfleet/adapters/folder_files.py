@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitfleet.errors import RetryLater
-from gitfleet.model.git_names import blob_id
+from gitfleet.formats.git_names import blob_id
 
 _UNSURE = 2_000_000_000
 """So many nanoseconds after a change the clock of the coarsest file system has certainly gone on."""

@@ -27,6 +27,8 @@ from gitfleet.api.values import (
 )
 
 CLUSTER_GROUP = "cluster.kubernetes-fleet.io"
+NODE_COUNT = "kubernetes-fleet.io/node-count"
+K8S_VERSION = "k8s.io/k8s-version"
 MEMBER_NAME_LABEL = "kubernetes-fleet.io/member-name"
 """The label that every member carries by itself (KubeFleet)."""
 

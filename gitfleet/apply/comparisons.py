@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from gitfleet.api.objects import Manifest
 from gitfleet.apply.differences import find_differences
+from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import DifferenceDetails
-from gitfleet.model.shapes import shape_digest
 
 _Pair = tuple[str, str, str]
 """An object's uid and resourceVersion, and the digest of its manifest."""

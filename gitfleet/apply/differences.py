@@ -16,9 +16,17 @@ from typing import Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.formats.canonical_json import json_text
+from gitfleet.formats.managed_fields import (
+    OwnedFields,
+    child_fields,
+    item_fields,
+    list_keys,
+    match_item,
+    owned_fields,
+    owned_items,
+)
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 from gitfleet.model.operations import DifferenceDetails
-from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
 
 MOST_DETAILS: Final = 100
 """KubeFleet's limit on reported differences of one object."""
@@ -84,12 +92,13 @@ def _compare_lists(
         for position, (wanted, there) in enumerate(zip(want, have, strict=True)):
             yield from _compare(f"{path}/{position}", "", wanted, there, None, full)
         return
+    items = owned_items(owned)
     for position, wanted in enumerate(want):
         found = match_item(wanted, have, keys)
         if found is None:
             yield f"{path}/{position}", _ABSENT, wanted
         else:
-            yield from _compare(f"{path}/{position}", "", wanted, found, item_fields(owned, found, keys), full)
+            yield from _compare(f"{path}/{position}", "", wanted, found, item_fields(items, found, keys), full)
 
 
 def _same(path: str, want: JsonValue, have: JsonValue) -> bool:

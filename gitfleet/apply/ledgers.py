@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gitfleet.api.inventory import InventoryEntry
+from gitfleet.apply.shapes import shape_digest
+from gitfleet.formats.managed_fields import is_own_apply
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Release, Update
-from gitfleet.model.shapes import is_own_apply, shape_digest
 from gitfleet.model.state import Inventory
 
 Identity = tuple[str, str, str, str]

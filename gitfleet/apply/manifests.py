@@ -10,9 +10,9 @@ from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
+from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
-from gitfleet.model.shapes import FIELD_MANAGER
 from gitfleet.model.works import Work
 
 _BEFORE_FIRST_APPLY = "before-first-apply"

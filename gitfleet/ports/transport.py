@@ -1,10 +1,52 @@
-"""How requests reach one API server: over HTTP, or to a simulated server in this process."""
+"""How requests reach one API server: over HTTP, or to a simulated server in this process.
+
+JSON bodies are values, not bytes, on the way to a server and, where a transport has them so, on the way back: whoever
+reads one must not change it.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from gitfleet.model.http import Request, Response
+from gitfleet.api.objects import JsonObject
+from gitfleet.formats.canonical_json import json_bytes, parse_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """`path` is quoted and starts with a slash, `query` is not quoted; of the response at most `limit` bytes count."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: JsonObject | None = field(default=None, repr=False)
+    limit: int = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An HTTP response, whatever its status."""
+
+    status: int
+    content: bytes | JsonObject = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the server did it."""
+        return 200 <= self.status < 300
+
+    def json(self) -> Any:
+        """The body as a JSON value; ValueError when it is none."""
+        return parse_json(self.content) if isinstance(self.content, bytes) else self.content
+
+    def text(self) -> str:
+        """The beginning of the body, for people."""
+        content = self.content if isinstance(self.content, bytes) else json_bytes(self.content)
+        return content[:1024].decode(errors="replace").strip()
 
 
 class Transport(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import chain, islice
 
 from gitfleet.api.bindings import Binding, ClusterDecision, ClusterScore
@@ -18,7 +17,6 @@ MOST_UNSELECTED = 20
 ELIGIBILITY_PLUGIN = "ClusterEligibility"
 
 
-@lru_cache(maxsize=65536)
 def picked(cluster: str, topology_spread: int, affinity: int) -> ClusterDecision:
     """A cluster picked by its score."""
     scores = f"affinity score: {affinity}, topology spread score: {topology_spread}"

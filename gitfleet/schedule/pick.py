@@ -144,7 +144,11 @@ def _take(
     best: list[ClusterDecision] = []
     for score, members in groups:
         here = first_down(members, count - len(best))
-        best += [picked(fleet.names[i], score.topology_spread, score.affinity) for i in here]
+        known: dict[int, ClusterDecision] = fleet.once(("picked", score), dict)
+        for i in here:
+            if i not in known:
+                known[i] = picked(fleet.names[i], score.topology_spread, score.affinity)
+            best.append(known[i])
         if len(best) == count:
             return best, _left(score, members, here, groups)
     return best, iter(())

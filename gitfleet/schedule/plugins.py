@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TypeAlias
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
-from gitfleet.model.hooks import misspelt_hook, overridden
+from gitfleet.hooks import misspelt_hook, overridden
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex
 

@@ -12,13 +12,13 @@ from datetime import datetime
 from threading import RLock
 from typing import Final, TypeAlias
 
-from gitfleet.api.clusters import ClusterStatus, ResourceUsage
+from gitfleet.api.clusters import K8S_VERSION, NODE_COUNT, ClusterStatus, ResourceUsage
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import NoResponse
-from gitfleet.model.http import Request, Response
 from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.properties import Collected
+from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.refusals import Refused
 from gitfleet.simulation.requests import respond, target_of
@@ -27,8 +27,6 @@ from gitfleet.simulation.server import MemoryServer
 
 KUBERNETES_VERSION: Final = "v1.36.0"
 """What a simulated cluster says it is, unless the MemberCluster file says otherwise."""
-NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
-K8S_VERSION: Final = "k8s.io/k8s-version"
 
 
 class SimulatedCrash(BaseException):

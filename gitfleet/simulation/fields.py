@@ -1,7 +1,7 @@
 """Field ownership as server-side apply keeps it: trees in the form of managedFields' `fieldsV1`, and merging by them.
 
 A tree maps `f:<field>`, `k:<keys of a list item>` or `v:<item of a set>` to the tree below; an empty tree is a leaf,
-and "." is the existence of a list item. Simplified where the real one reads OpenAPI: lists merge by the table below,
+and "." is the existence of a list item. Simplified where the real one reads OpenAPI: lists merge by one table,
 lists of custom kinds and all others are atomic. Source: structured-merge-diff v4 and the Kubernetes API conventions.
 
 Nothing here copies what it may share: results hold parts of their inputs, which nobody may change.
@@ -15,26 +15,11 @@ from typing import Any, Final, TypeAlias
 
 from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.formats.canonical_json import canonical_json, json_text, parse_json
+from gitfleet.formats.managed_fields import LIST_KEYS
 
 FieldTree: TypeAlias = Mapping[str, Any]
 
 _SETS: Final = frozenset({"finalizers"})
-_NAME: Final = (("name",),)
-_LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "containers": _NAME,
-    "initContainers": _NAME,
-    "ephemeralContainers": _NAME,
-    "env": _NAME,
-    "volumes": _NAME,
-    "imagePullSecrets": _NAME,
-    "webhooks": _NAME,
-    "ownerReferences": (("uid",),),
-    "volumeMounts": (("mountPath",),),
-    "volumeDevices": (("devicePath",),),
-    "hostAliases": (("ip",),),
-    "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
-    "ports": (("containerPort", "protocol"), ("port", "protocol")),
-}
 _KEY_DEFAULTS: Final = {"protocol": "TCP"}
 _ATOMIC_MAPS: Final = frozenset(
     {
@@ -210,7 +195,7 @@ def _adds_nothing(name: str, applied: JsonValue, live: JsonValue) -> bool:
     """Whether an empty map or list, laid over one that is merged by its parts, leaves it as it is."""
     if applied == {}:
         return isinstance(live, dict) and name not in _ATOMIC_MAPS
-    return applied == [] and isinstance(live, list) and name in _LIST_KEYS
+    return applied == [] and isinstance(live, list) and name in LIST_KEYS
 
 
 def remove(value: JsonValue, tree: FieldTree) -> JsonValue:
@@ -264,7 +249,7 @@ def _items_by_key(name: str, items: Sequence[Any], *, granular: bool) -> list[tu
     if name in _SETS:
         pairs = [(f"v:{json_text(item)}", item) for item in items]
         return pairs if len({key for key, _ in pairs}) == len(pairs) else None
-    for keys in _LIST_KEYS.get(name, ()):
+    for keys in LIST_KEYS.get(name, ()):
         pairs = [(_item_key(item, keys), item) for item in items if isinstance(item, dict) and keys[0] in item]
         if len(pairs) == len(items) and len({key for key, _ in pairs}) == len(pairs):
             return pairs

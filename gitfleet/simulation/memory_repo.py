@@ -15,8 +15,8 @@ from datetime import datetime
 from types import MappingProxyType
 
 from gitfleet.errors import BadInput, GitfleetError, LostRace
-from gitfleet.model import git_names as names
-from gitfleet.model.git_names import blob_id
+from gitfleet.formats import git_names as names
+from gitfleet.formats.git_names import blob_id
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.simulation.memory_trees import EMPTY, Folder, differences
 

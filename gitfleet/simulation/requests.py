@@ -13,8 +13,8 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey
-from gitfleet.model.http import Request, Response
 from gitfleet.model.operations import PropagationPolicy
+from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation import kinds
 from gitfleet.simulation.refusals import Refused, bad_request, no_such_kind, not_found
 from gitfleet.simulation.server import MemoryServer

@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
+from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.bodies import (
@@ -33,7 +34,6 @@ from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited
 from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
 from gitfleet.simulation.rules import ClusterRule, rule_for
 
-FIELD_MANAGER: Final = "gitfleet"
 """The manager under which gitfleet applies; it must never be renamed."""
 HAND: Final = "kubectl-edit"
 """The manager of changes by hand."""

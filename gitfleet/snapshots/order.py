@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.formats.kinds import LAST_RANK, snapshot_rank
 
@@ -22,7 +20,6 @@ def order_of(manifest: Manifest) -> OrderKey:
     return snapshot_order(manifest.key)
 
 
-@lru_cache(maxsize=4096)
 def _kind_order(group: str, version: str, kind: str) -> tuple[int, str]:
     rank = snapshot_rank(kind)
     if rank == LAST_RANK:

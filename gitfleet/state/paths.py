@@ -14,7 +14,7 @@ from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
 from gitfleet.errors import BadInput
-from gitfleet.model.git_names import is_path
+from gitfleet.formats.git_names import is_path
 
 README: Final = "README.md"
 FLEET: Final = "fleet.yaml"

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
+from gitfleet.api.clusters import NODE_COUNT
 from gitfleet.api.conditions import ConditionType, find_condition, type_of
 from gitfleet.views.models import BindingView, ClusterView, OverrideView, PlacementView
 from gitfleet.views.tables import NONE, age
 
 Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
-_NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
 
 
 def _status(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
@@ -44,7 +44,7 @@ def _amount(which: str, resource: str) -> Callable[[ClusterView, datetime], str]
 
 
 def _node_count(view: ClusterView, _now: datetime) -> str:
-    found = view.cluster.status.properties.get(_NODE_COUNT)
+    found = view.cluster.status.properties.get(NODE_COUNT)
     return found.value if found else ""
 
 

@@ -12,12 +12,20 @@ from gitfleet.api.conditions import ConditionType, Reason, find_condition, type_
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.managed_fields import (
+    OwnedFields,
+    child_fields,
+    item_fields,
+    list_keys,
+    match_item,
+    owned_fields,
+    owned_items,
+)
 from gitfleet.formats.masking import masked_object
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
 from gitfleet.model.rolling import RolloutPlan
-from gitfleet.model.shapes import OwnedFields, child_fields, item_fields, list_keys, match_item, owned_fields
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import object_reference
 from gitfleet.views.plan_moves import moves_document
@@ -216,11 +224,12 @@ def _only(name: str, manifest: Any, live: Any, owned: OwnedFields) -> Any:
     if keys is None:
         return live
     shown: list[Any] = []
+    items = owned_items(owned)
     for item in live:
         wanted = (
             match_item({k: item[k] for k in keys if k in item}, manifest, keys) if isinstance(item, Mapping) else None
         )
-        fields = item_fields(owned, item, keys) if isinstance(item, Mapping) else None
+        fields = item_fields(items, item, keys) if isinstance(item, Mapping) else None
         if wanted is not None:
             shown.append(_only("", wanted, item, fields))
         elif fields is not None or owned is None:

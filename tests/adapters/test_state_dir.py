@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.errors import BadInput, LostRace, RetryLater
+from gitfleet.formats.git_names import blob_id
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.trees import DesiredTrees, StateTrees
-from gitfleet.model.git_names import blob_id
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache

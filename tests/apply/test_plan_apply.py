@@ -12,6 +12,7 @@ from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, Comparisons, plan_apply, record_intended, settle_inventory
+from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import (
     Create,
@@ -25,7 +26,6 @@ from gitfleet.model.operations import (
     Release,
     Update,
 )
-from gitfleet.model.shapes import shape_digest
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, manifest, namespace
 from tests.apply.strategies import apply_strategy

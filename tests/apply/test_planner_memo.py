@@ -13,10 +13,10 @@ from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import ApplyRequest, Comparisons, PlansMemo, plan_apply, plan_fleet
+from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Operation, Update
-from gitfleet.model.shapes import shape_digest
 from gitfleet.model.state import FleetState, Inventory
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import config_map

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.apply import find_differences
-from gitfleet.model.shapes import shape_digest
+from gitfleet.apply.shapes import shape_digest
 
 DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",

@@ -98,6 +98,37 @@ def test_no_file_names_a_machine_or_a_registry() -> None:
     assert not named
 
 
+CACHING: dict[str, str] = {
+    "adapters/git/runner.py": "one git is installed, and its version is asked for once",
+    "api/conditions.py": "one value for equal content, at most 4,096 of them: thousands of clusters say the same",
+    "api/layout.py": "by declaration: the kinds are as many as their classes",
+    "api/reading.py": "by declaration",
+    "api/rules.py": "by declaration",
+    "api/writing.py": "by declaration; and bodies of conditions, at most 4,096 of them, that thousands share",
+    "formats/quantities.py": "a text means one quantity for ever",
+    "formats/times.py": "a text means one moment for ever",
+    "formats/yaml_scalars.py": "a text means one scalar for ever",
+    "formats/yaml_writer.py": "a text is written in one way for ever",
+}
+"""Who may use functools' caches, and why that is no memory of the fleet's."""
+
+
+def test_memory_is_explicit() -> None:
+    """No package that decides keeps what it worked out: that is in the memo, which belongs to the loop."""
+    found = {
+        str(path.relative_to(ROOT / "gitfleet"))
+        for path in PRODUCT
+        for node in ast.walk(tree_of(path))
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "functools"
+            and any(name.name in ("cache", "lru_cache") for name in node.names)
+        )
+        or (isinstance(node, ast.Import) and any(name.name == "functools" for name in node.names))
+    }
+    assert found == set(CACHING)
+
+
 def test_ports_are_short() -> None:
     long: list[str] = []
     for path in PRODUCT:

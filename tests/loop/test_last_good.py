@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.api.faults import LastGood
-from gitfleet.model.git_names import blob_id
+from gitfleet.formats.git_names import blob_id
 from tests.loop.commits import Commits, config_map, faulty_map, held, stream, values
 
 PATH = "resources/a.yaml"

@@ -13,9 +13,9 @@ from gitfleet import desired
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
+from gitfleet.formats.git_names import blob_id
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.loop.trees import DesiredTrees, StateTrees, snapshots_in_use
-from gitfleet.model.git_names import blob_id
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.settings import Limits

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.objects import JsonObject
-from gitfleet.model.shapes import is_own_apply
+from gitfleet.formats.managed_fields import is_own_apply
 from gitfleet.simulation.cluster import Happening, SimulatedCrash
 from tests import builders
 from tests.scenarios.world import World, end_of

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from gitfleet.adapters.kube.http_transport import HttpTransport
 from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
 from gitfleet.api.objects import JsonObject, key_of
-from gitfleet.model.http import Request
-from gitfleet.ports.transport import Transport
+from gitfleet.ports.transport import Request, Transport
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCluster
 from tests import builders as make

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from gitfleet.adapters.kube import CoreProvider
-from gitfleet.adapters.kube.properties import NODE_COUNT
 from gitfleet.adapters.kube.properties_view import WireView
 from gitfleet.adapters.kube.wire import Wire
-from gitfleet.api.clusters import ClusterStatus, PropertyValue, ResourceUsage
+from gitfleet.api.clusters import NODE_COUNT, ClusterStatus, PropertyValue, ResourceUsage
 from gitfleet.api.objects import key_of
 from gitfleet.errors import NoResponse
-from gitfleet.model.http import Request, Response
+from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCluster
 from tests import builders as make

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from gitfleet.errors import BadInput
-from gitfleet.model import git_names as names
+from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import BranchChange
 
 _FILE_MODES = frozenset({"100644", "100755"})

@@ -10,7 +10,7 @@ from gitfleet.adapters.git import objects
 from gitfleet.adapters.git.connection import Connection
 from gitfleet.adapters.git.mirror import BRANCHES
 from gitfleet.errors import BadInput
-from gitfleet.model import git_names as names
+from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import TreeEntry
 
 _TREES_KEPT = 6

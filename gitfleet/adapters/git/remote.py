@@ -13,7 +13,7 @@ from gitfleet.adapters.git.mirror import BRANCHES, PENDING
 from gitfleet.adapters.git.pushes import checked_out, classify_push
 from gitfleet.adapters.git.reader import GitReader
 from gitfleet.errors import BadInput, GitfleetError, LostRace
-from gitfleet.model import git_names as names
+from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import BranchChange
 
 IDENTITY = ("gitfleet", "gitfleet@localhost")

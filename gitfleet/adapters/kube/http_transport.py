@@ -18,7 +18,7 @@ from gitfleet.adapters.kube.wire import MIB, Timeouts
 from gitfleet.errors import BadInput, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.masking import masked
-from gitfleet.model.http import Request, Response
+from gitfleet.ports.transport import Request, Response
 
 
 class HttpTransport:

@@ -9,18 +9,15 @@ from typing import Any, Final, TypeVar
 
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.refusals import refusal_of
-from gitfleet.adapters.kube.wire import JSON, MIB, Wire
+from gitfleet.adapters.kube.wire import JSON, Wire, next_page_of
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, ClusterUnreachable
 from gitfleet.formats.masking import masked
-from gitfleet.model.http import Response
 from gitfleet.model.observations import LiveObject
 
 LIST_FROM: Final = 8
 """From so many keys of one kind and namespace on, the whole collection is listed instead."""
-_PAGE: Final = 500
 _MOST_PAGES: Final = 8
-_LARGEST_PAGE: Final = 64 * MIB
 _NAMES_ONLY: Final = f"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,{JSON}"
 _Item = TypeVar("_Item")
 _Task = TypeVar("_Task")
@@ -58,7 +55,7 @@ class Observer:
     def namespaces(self) -> dict[str, str] | None:
         """The names of all namespaces; None when they may not be listed."""
         found: dict[str, str] = {}
-        for response in self._pages("/api/v1/namespaces", accept=_NAMES_ONLY):
+        for response in self._wire.pages("/api/v1/namespaces", accept=_NAMES_ONLY, most=_MOST_PAGES):
             if not response.ok:
                 return None
             for item in response.json().get("items") or ():
@@ -132,7 +129,7 @@ class Observer:
         missing = {key.name: key for key in wanted}
         first = wanted[0]
         complete = False
-        for response in self._pages(resource.path(first.namespace)):
+        for response in self._wire.pages(resource.path(first.namespace), most=_MOST_PAGES):
             if not response.ok:
                 break
             page = response.json()
@@ -142,7 +139,7 @@ class Observer:
                     # Items of a list do not repeat what the list itself says.
                     body: dict[str, Any] = {"apiVersion": key.api_version, "kind": key.kind, **item}
                     found.live[key] = LiveObject(key, body)
-            complete = not (page.get("metadata") or {}).get("continue")
+            complete = next_page_of(page) is None
             if not missing:
                 return found
         if complete:
@@ -154,18 +151,6 @@ class Observer:
             found.live.update(part.live)
             found.unreadable.update(part.unreadable)
         return found
-
-    def _pages(self, path: str, *, accept: str = JSON) -> Iterator[Response]:
-        query: dict[str, str] = {"limit": str(_PAGE)}
-        for _ in range(_MOST_PAGES):
-            response = self._wire.send("GET", path, query, headers={"Accept": accept}, limit=_LARGEST_PAGE)
-            yield response
-            if not response.ok:
-                return
-            token = (response.json().get("metadata") or {}).get("continue")
-            if not token:
-                return
-            query["continue"] = str(token)
 
 
 def run_parallel(work: Callable[[_Task], _Item], tasks: Collection[_Task], parallel: int) -> list[_Item]:

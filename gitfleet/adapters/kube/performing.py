@@ -14,11 +14,11 @@ from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
+from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.formats.masking import secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
-from gitfleet.model.shapes import FIELD_MANAGER
 
 Write = Create | Update | Delete
 log = logging.getLogger(__name__)

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
-from gitfleet.api.clusters import ResourceUsage
+from gitfleet.api.clusters import K8S_VERSION, NODE_COUNT, ResourceUsage
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput, Forbidden
 from gitfleet.formats.quantities import parse_quantity
 from gitfleet.ports.properties import Collected, PropertyProvider
 
-NODE_COUNT: Final = "kubernetes-fleet.io/node-count"
-K8S_VERSION: Final = "k8s.io/k8s-version"
 ENTRYPOINT: Final = "k8s.io/cluster-entrypoint"
 _RESOURCES: Final = ("cpu", "memory")
 _RUNNING: Final = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}

@@ -17,7 +17,7 @@ from gitfleet.api.fleet import ListedProvider
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.masking import masked
-from gitfleet.model.hooks import misspelt_hook
+from gitfleet.hooks import misspelt_hook
 from gitfleet.model.observations import ReportedCondition
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider, PropertyProviderFactory
 

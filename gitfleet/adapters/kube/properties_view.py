@@ -7,14 +7,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from gitfleet.adapters.kube.refusals import refusal_of
-from gitfleet.adapters.kube.wire import MIB, Wire
+from gitfleet.adapters.kube.wire import PAGE, Wire, next_page_of
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import Forbidden, RetryLater
-from gitfleet.model.http import Response
+from gitfleet.ports.transport import Response
 
-_PAGE: Final = 500
 _MOST_PAGES: Final = 400
-_LARGEST_PAGE: Final = 64 * MIB
 
 
 class WireView:
@@ -43,15 +41,13 @@ class WireView:
 
     def items(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[JsonObject]:
         """ClusterView.items."""
-        parameters = {**(query or {}), "limit": str(_PAGE)}
-        for _ in range(_MOST_PAGES):
-            page = self._body(self._wire.send("GET", path, parameters, limit=_LARGEST_PAGE), path)
+        complete = False
+        for response in self._wire.pages(path, query, most=_MOST_PAGES):
+            page = self._body(response, path)
             yield from page.get("items") or ()
-            token = (page.get("metadata") or {}).get("continue")
-            if not token:
-                return
-            parameters["continue"] = str(token)
-        raise RetryLater(f"{path} of {self.name} has more than {_PAGE * _MOST_PAGES} objects")
+            complete = next_page_of(page) is None
+        if not complete:
+            raise RetryLater(f"{path} of {self.name} has more than {PAGE * _MOST_PAGES} objects")
 
     def _body(self, response: Response, path: str) -> dict[str, Any]:
         if response.ok:

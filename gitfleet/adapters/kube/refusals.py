@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from gitfleet.adapters.kube.wire import TYPED_PATCH
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.masking import masked
-from gitfleet.model.http import Response
 from gitfleet.model.operations import OutcomeCode
+from gitfleet.ports.transport import Response
 
 
 @dataclass(frozen=True, slots=True)

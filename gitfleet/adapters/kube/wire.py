@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from gitfleet import __version__
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import ClusterUnreachable, NoResponse
-from gitfleet.model.http import Request, Response
-from gitfleet.ports.transport import Transport
+from gitfleet.ports.transport import Request, Response, Transport
 
 MIB: Final = 1024 * 1024
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 JSON: Final = "application/json"
 TYPED_PATCH: Final = "failed to create typed patch object"
 """Server-side apply reports a field that the schema does not have with status 500: the manifest's fault, not ours."""
+PAGE: Final = 500
+"""Items of a list that are asked for at once."""
+_LARGEST_PAGE: Final = 64 * MIB
 _BUSY: Final = frozenset({429, 500, 502, 503, 504})
 
 
@@ -94,6 +96,19 @@ class Wire:
                 continue
             return response
 
+    def pages(
+        self, path: str, query: Mapping[str, str] | None = None, *, accept: str = JSON, most: int
+    ) -> Iterator[Response]:
+        """The pages of a list, at most so many; one that the server refuses is the last. As `send`."""
+        parameters = {**(query or {}), "limit": str(PAGE)}
+        for _ in range(most):
+            response = self.send("GET", path, parameters, headers={"Accept": accept}, limit=_LARGEST_PAGE)
+            yield response
+            token = next_page_of(response.json()) if response.ok else None
+            if token is None:
+                return
+            parameters["continue"] = token
+
     @property
     def server(self) -> str:
         """The URL of the API server."""
@@ -110,6 +125,12 @@ class Wire:
         if wait is not None and wait.isdigit():
             pause = max(pause, float(wait))
         return min(pause, timeouts.longest_pause_seconds)
+
+
+def next_page_of(page: JsonObject) -> str | None:
+    """What asks for the page after this one; None when this is the last."""
+    token = (page.get("metadata") or {}).get("continue")
+    return str(token) if token else None
 
 
 def _is_verdict(response: Response) -> bool:

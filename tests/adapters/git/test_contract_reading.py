@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.errors import BadInput
-from gitfleet.model.git_names import blob_id
+from gitfleet.formats.git_names import blob_id
 from gitfleet.ports.repos import RepoReader, RepoWriter, TreeEntry
 from tests.adapters.git.hubs import WHEN, Hub, change, git, put_symlink
 

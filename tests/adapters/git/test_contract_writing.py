@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitfleet.errors import BadInput, LostRace
-from gitfleet.model.git_names import blob_id
+from gitfleet.formats.git_names import blob_id
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.adapters.git.hubs import STATE, WHEN, Hub, change

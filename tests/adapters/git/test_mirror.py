@@ -16,7 +16,7 @@ import pytest
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
 from gitfleet.errors import LostRace, RemoteUnreachable, RetryLater
-from gitfleet.model.git_names import blob_id
+from gitfleet.formats.git_names import blob_id
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, git, unsound
 
 

@@ -16,7 +16,7 @@ from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import ClusterUnreachable
 from gitfleet.formats.masking import masked, secrets_in
-from gitfleet.model.http import Response
+from gitfleet.ports.transport import Response
 from tests.adapters.kube.stub import Stub, serving
 
 OK = (200, "{}", dict[str, str]())

@@ -1,0 +1,109 @@
+"""What the server remembers of who applied which fields (`metadata.managedFields`), and how lists merge by it.
+
+`k:` entries of a FieldsV1 tree make a list a map by those keys, `v:` entries a set, anything else one whole value.
+Where there is no such bookkeeping, the lists of the built-in kinds are known by their field names. Source: server-side
+apply (Kubernetes documentation, "Merge strategy"; structured-merge-diff FieldsV1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from gitfleet.formats.canonical_json import parse_json
+from gitfleet.formats.json_values import JsonObject, JsonValue
+
+FIELD_MANAGER: Final = "gitfleet"
+"""The name under which gitfleet applies. It is never changed: ownership on every cluster hangs on it."""
+
+OwnedFields = Mapping[str, Any] | None
+"""A node of the FieldsV1 tree of gitfleet's own manager; None where the server did not report it."""
+
+OwnedItems = tuple[tuple[tuple[tuple[str, JsonValue], ...], Mapping[str, Any]], ...] | None
+"""The items of a list that is a map: the keys and values of each, and the node below it."""
+
+_NAME: Final = (("name",),)
+LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "containers": _NAME,
+    "initContainers": _NAME,
+    "ephemeralContainers": _NAME,
+    "env": _NAME,
+    "volumes": _NAME,
+    "imagePullSecrets": _NAME,
+    "webhooks": _NAME,
+    "resourceClaims": _NAME,
+    "schedulingGates": _NAME,
+    "ownerReferences": (("uid",),),
+    "volumeMounts": (("mountPath",),),
+    "volumeDevices": (("devicePath",),),
+    "hostAliases": (("ip",),),
+    "topologySpreadConstraints": (("topologyKey", "whenUnsatisfiable"),),
+    "ports": (("containerPort", "protocol"), ("port", "protocol")),
+}
+"""By which fields the items of a list of a built-in kind are identified, the first of them always there; where a field
+name stands for several lists, each in turn."""
+
+
+def owned_fields(live_body: JsonObject) -> OwnedFields:
+    """The tree of fields that gitfleet applied, as the server remembers it; None when it names no such manager."""
+    for entry in (live_body.get("metadata") or {}).get("managedFields") or ():
+        if is_own_apply(entry):
+            fields = entry.get("fieldsV1")
+            return fields if isinstance(fields, Mapping) else None
+    return None
+
+
+def is_own_apply(entry: JsonObject) -> bool:
+    """Whether a managedFields entry stands for an apply by gitfleet (to the object itself, not to a subresource)."""
+    return entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply" and not entry.get("subresource")
+
+
+def child_fields(owned: OwnedFields, name: str) -> OwnedFields:
+    """The node below a field."""
+    child = owned.get(f"f:{name}") if owned else None
+    return child if isinstance(child, (dict, Mapping)) else None
+
+
+def owned_items(owned: OwnedFields) -> OwnedItems:
+    """The items of a list that is a map, each with the node below it."""
+    return None if owned is None else tuple(_keyed(owned))
+
+
+def _keyed(owned: Mapping[str, Any]) -> Iterator[tuple[tuple[tuple[str, JsonValue], ...], Mapping[str, Any]]]:
+    for name, child in owned.items():
+        if name.startswith("k:") and isinstance(child, Mapping):
+            yield _named(name), child
+
+
+def item_fields(items: OwnedItems, found: JsonObject, keys: tuple[str, ...]) -> OwnedFields:
+    """The node below one item of a list that is a map."""
+    for named, child in items or ():
+        if len(named) == len(keys) and all(found.get(key) == value for key, value in named):
+            return child
+    return None
+
+
+def list_keys(field: str, wanted: Sequence[JsonValue], owned: OwnedFields) -> tuple[str, ...] | None:
+    """By which keys the items of a list are identified; None when the list is one whole value (or a set)."""
+    if not wanted or not all(isinstance(item, Mapping) for item in wanted):
+        return None
+    if owned is not None:
+        first = next((name for name in owned if name.startswith("k:")), None)
+        return tuple(name for name, _ in _named(first)) if first is not None else None
+    for keys in LIST_KEYS.get(field, ()):
+        if all(keys[0] in item for item in wanted):
+            return keys
+    return None
+
+
+def match_item(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[str, ...]) -> JsonObject | None:
+    """The live item that an item of the manifest names; a key the manifest leaves to its default matches any value."""
+    for candidate in candidates:
+        if isinstance(candidate, Mapping) and all(k not in item or candidate.get(k) == item[k] for k in keys):
+            return candidate
+    return None
+
+
+def _named(name: str) -> tuple[tuple[str, JsonValue], ...]:
+    """The keys and values of a FieldsV1 path element such as `k:{"name":"web"}`."""
+    return tuple(parse_json(name[2:]).items())
