@@ -28,7 +28,7 @@ class GitfleetError(Exception):
 
 
 class RetryLater(GitfleetError):
-    """A passing fault: the next reconcile tries again with back-off."""
+    """A passing error: the next reconcile tries again with back-off."""
 
 
 class LostRace(RetryLater):

@@ -23,7 +23,7 @@ class Listed(NamedTuple):
 COMMANDS: Final[Mapping[str, Listed]] = {
     "demo": Listed("demo", "Run the main job on simulated clusters and show the result."),
     "init": Listed("init", "Lay out a config repo that already works."),
-    "validate": Listed("validate", "Show every fault of a commit with path:line."),
+    "validate": Listed("validate", "Show every error of a commit with path:line."),
     "plan": Listed("plan", "Show what a reconcile would do, and why."),
     "simulate": Listed("simulate", "Run a whole rollout in virtual time."),
     "run": Listed("run", "Reconcile: once, until settled, or continuously."),

@@ -1,6 +1,6 @@
 """The entry point: runs one command and turns every ending into an exit code (contracts.md §3).
 
-0 done, 1 a known fault, 2 changes pending (`--detailed-exitcode`), 3 an unexpected error (a report is saved), 64 wrong
+0 done, 1 a known error, 2 changes pending (`--detailed-exitcode`), 3 an unexpected error (a report is saved), 64 wrong
 usage, 130 interrupted. Commands import what they need when they run, so that `--help` stays quick.
 """
 

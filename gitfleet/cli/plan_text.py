@@ -19,7 +19,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
             p for p in (place, fault["object"], fault["field"], fault["message"]) if p
         )
     if any(fault["severity"] == "error" for fault in document["faults"]):
-        yield "What is faulty keeps its last good version."
+        yield "What has errors keeps its last good version."
     for silent in document.get("unreachable", ()):
         yield f"unreachable: {silent['clusterName']}: {silent['message']}"
     for placement in document["placements"]:

@@ -86,7 +86,7 @@ def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
 
 
 def emit_result(result: ReconcileResult) -> None:
-    """What a person should know when a run ends: clusters that do not answer, what is waiting, what is faulty."""
+    """What a person should know when a run ends: clusters that do not answer, what is waiting, what has errors."""
     from gitfleet.status import cluster_state, health_condition
 
     silent = []

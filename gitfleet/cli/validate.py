@@ -1,4 +1,4 @@
-"""`gitfleet validate`: every fault of a commit, all at once."""
+"""`gitfleet validate`: every error of a commit, all at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @options.settings(options.repo, options.branch, options.cache_dir)
 @options.output("text", "json", "github", "sarif")
 def validate(rev: str | None, settings: Settings, output: str) -> int:
-    """Show every fault of a commit as path:line: Kind/name: field: message.
+    """Show every error of a commit as path:line: Kind/name: field: message.
 
     The committed tree is read, never the files as they are in your folder. Exit code 1 when there is an error;
     warnings alone give 0.
@@ -93,7 +93,7 @@ def sarif_document(faults: Sequence[Fault]) -> dict[str, object]:
         }
         for fault in faults
     ]
-    rule = {"id": "gitfleet", "shortDescription": {"text": "A fault in the fleet's config repo"}}
+    rule = {"id": "gitfleet", "shortDescription": {"text": "An error in the fleet's config repo"}}
     driver = {"name": "gitfleet", "version": __version__, "rules": [rule]}
     return {
         "version": "2.1.0",

@@ -11,7 +11,7 @@ from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterRead
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByConnection:
-    """ClusterDirectory that leads to real or simulated clusters. A cluster without connection is a fault unless
+    """ClusterDirectory that leads to real or simulated clusters. A cluster without connection is an error unless
     `simulate_unconnected` (demo); with `all_simulated` no real cluster is ever asked (`plan --clusters simulated`)."""
 
     real: ClusterDirectory

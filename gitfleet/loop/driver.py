@@ -138,7 +138,7 @@ class Driver:
         self._config = (commit, (self._last_good_config(commit, heads) if lost else None) or wanted.config)
 
     def _last_good_config(self, commit: str, heads: Mapping[str, str]) -> FleetConfig | None:
-        """The configuration that was in force before a faulty commit, for a process that has not seen it.
+        """The configuration that was in force before a commit with errors, for a process that has not seen it.
 
         It may have named the state branch, which alone remembers it: that is the branch whose last good configuration
         gives it this very name.
@@ -154,7 +154,7 @@ class Driver:
         return None
 
     def reconcile(self) -> ReconcileResult:
-        """Do all that can be done now. RetryLater for a passing fault of the remote, GiveUp for a lasting one;
+        """Do all that can be done now. RetryLater for a passing error of the remote, GiveUp for a lasting one;
         whatever a
         cluster does is a result, never an error. After LostRace nothing was done: the next reconcile observes again."""
         now = self.clock.now()

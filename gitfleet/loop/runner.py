@@ -78,7 +78,7 @@ class Runner:
         """Reconcile until nothing moves any more, `timeout` seconds at most; the last reconcile's result (see its
         `settled`).
 
-        A passing fault is tried again until the time is over; then it is raised.
+        A passing error is tried again until the time is over; then it is raised.
         """
         end = self.clock.monotonic() + timeout
         while True:

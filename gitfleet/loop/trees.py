@@ -65,7 +65,7 @@ class DesiredTrees:
         self._latest: dict[tuple[str, str | None], Desired] = {}
 
     def at(self, commit: str, state: FleetState) -> Desired:
-        """The fleet as written at a commit, faulty parts held at their last good version as `state` knows it."""
+        """The fleet as written at a commit, parts with errors held at their last good version as `state` knows it."""
         known = self._latest.get((commit, state.observed_commit)) or self._accepted(commit, state)
         if known is not None:
             return known

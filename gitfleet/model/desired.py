@@ -1,4 +1,4 @@
-"""Everything that people want, read from one commit (and, where that commit is faulty, from the last good version)."""
+"""Everything that people want, read from one commit (and, where that commit has errors, from the last good version)."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def profile_from(
         elif listed.enabled:
             added.append(outcome)
     if faults:
-        return Profile(fault=f"the scheduler profile is faulty: {faults[0].message}"), tuple(faults)
+        return Profile(fault=f"the scheduler profile has errors: {faults[0].message}"), tuple(faults)
     return make_profile([*base, *added]), ()
 
 

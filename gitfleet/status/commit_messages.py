@@ -92,9 +92,9 @@ def sentence(event: Event) -> str:
         case EventType.CLUSTER:
             return f"{event.cluster}: {fields['state']}"
         case EventType.FAULT:
-            return f"fault at {fields['path']}:{fields['line']}: {fields['message']}"
+            return f"{fields['severity']} at {fields['path']}:{fields['line']}: {fields['message']}"
         case EventType.FAULTS_CLEARED:
-            return "all faults are gone"
+            return "no errors are left"
         case EventType.COMMIT_READ:
             return f"commit {str(fields['commit'])[:12]} read"
         case EventType.PLACEMENT if "condition" in fields:

@@ -168,11 +168,11 @@ def _faults(faults: tuple[Fault, ...]) -> list[str]:
     if not faults:
         return []
     errors = sum(1 for fault in faults if fault.severity is Severity.ERROR)
-    lines = [f"## Faults: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}", ""]
+    lines = [f"## Errors and warnings: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}", ""]
     for fault in faults[:MOST_ROWS]:
         middle = " ".join(code_span(part) for part in (fault.object, fault.field) if part)
         place = code_span(f"{fault.path}:{fault.line}")
         lines.append(f"- {fault.severity.value} {place} {middle} {code_span(fault.message, 300)}")
     if len(faults) > MOST_ROWS:
         lines += ["", f"and {len(faults) - MOST_ROWS} more in [{paths.FAULTS}]({paths.FAULTS})"]
-    return [*lines, "", "What is faulty keeps its last good version."]
+    return [*lines, "", "What has errors keeps its last good version."]

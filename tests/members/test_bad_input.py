@@ -97,7 +97,7 @@ def test_it_says_so_on_every_placement_that_waits_for_it_and_goes_on_when_it_is_
     bodies = [*CLUSTERS, *SOUND, config("Nonesuch")]
     played = play_bodies(bodies)
     assert played.placed("sound") == set()
-    assert "the scheduler profile is faulty" in played.condition("sound")[2]
+    assert "the scheduler profile has errors" in played.condition("sound")[2]
     mended = play_bodies(bodies, *write(60, builders.fleet_config()))
     others_are_sound(mended)
     assert not mended.state.faults

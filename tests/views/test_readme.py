@@ -92,7 +92,7 @@ def test_big_fleets_show_what_needs_eyes_first_and_count_the_rest() -> None:
     assert "## Placements: 60 complete, 1 not" in page
     assert page.index("[`zz`]") < page.index("[`p-00`](")
     assert "and 11 more in [placements](placements)" in page
-    assert "## Faults: 1 error, 69 warnings" in page
+    assert "## Errors and warnings: 1 error, 69 warnings" in page
     assert "and 20 more in [faults.yaml](faults.yaml)" in page
     assert len(page) < 20_000
 
