@@ -1,4 +1,4 @@
-"""Reports of failures, saved where whoever mends them finds them by the id that the conditions name."""
+"""Reports of failures, saved where whoever corrects them finds them by the id that the conditions name."""
 
 from __future__ import annotations
 

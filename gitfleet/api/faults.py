@@ -46,8 +46,8 @@ class LastGood:
     """Objects that go on because a file is faulty (invariant 2), as an older version of a file had them.
 
     `blob` is that version, `documents` the indexes of the documents in it that still count, ascending; the rest of it
-    is over. `path` is where it stood when that is not the faulty file itself (which was renamed, say), else "". A
-    `blob` of "" says that it is not known what stood in the faulty file: then no removal counts until the file can be
+    is over. `path` is where it was when that is not the faulty file itself (which was renamed, say), else "". A
+    `blob` of "" says that it is not known what was in the faulty file: then no removal counts until the file can be
     read.
     """
 

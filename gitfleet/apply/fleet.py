@@ -93,7 +93,7 @@ def _plan(request: ApplyRequest, failures: Failures) -> Planned:
 
 
 def _compared_before(known: Planned | None, observation: ClusterObservation) -> Comparisons:
-    """What was compared on this cluster so far; forgotten as a whole when it has grown far beyond what is there."""
+    """What was compared on this cluster so far; dropped as a whole when it has grown far beyond what is there."""
     compared = known.request.compared if known is not None else None
     grown = compared is None or len(compared) >= _COMPARISONS_PER_OBJECT * len(observation.live)
     return Comparisons() if compared is None or grown else compared.copy()

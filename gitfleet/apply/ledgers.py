@@ -24,7 +24,7 @@ def by_identity(inventory: Inventory) -> dict[Identity, InventoryEntry]:
 
 
 def is_applied_by_gitfleet(live: LiveObject) -> bool:
-    """Whether the server remembers an apply by gitfleet: the proof of an apply whose report was lost."""
+    """Whether managedFields record an apply by gitfleet: the proof of an apply whose report was lost."""
     return any(is_own_apply(entry) for entry in (live.body.get("metadata") or {}).get("managedFields") or ())
 
 
@@ -32,7 +32,7 @@ def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> In
     """The inventory to publish before `operations` are performed: intent before action.
 
     What is about to be created, or taken over from somebody else, has an entry without uid until a server has
-    responded: a process that dies in between leaves an object that the next one knows by its field manager. An entry of
+    responded: a process that ends in between leaves an object that the next one knows by its field manager. An entry of
     another placement stays that placement's until its object has been handed over. The same inventory is given back
     when nothing changes.
     """

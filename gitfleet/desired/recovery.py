@@ -42,7 +42,7 @@ class Recovery:
         return frozenset(identity for identity, _ in reading.faulty) if reading is not None else frozenset()
 
     def of_path(self, path: str, below: str) -> list[ReadObject]:
-        """Every object that was in force because of the file at a path, or stood in a file at or below `below`."""
+        """Every object that was in force because of the file at a path, or was in a file at or below `below`."""
         found = {item.identity: item for item in self.held_for(path)}
         found |= {identity: item for identity, (known, item) in self.held().items() if is_within(known, below)}
         for known in self._request.before:
@@ -98,7 +98,7 @@ class Recovery:
         return self._placed
 
     def known(self, identity: Identity) -> ReadObject | None:
-        """What was in force of an object, with the path where it stood as far as that is known ("" where it is not)."""
+        """What was in force of an object, with the path where it was as far as that is known ("" where it is not)."""
         return self.object(identity, "")
 
     def _in_force(self, path: str) -> list[ReadObject]:

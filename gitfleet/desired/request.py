@@ -40,7 +40,7 @@ class SourceFile:
 class HeldVersion:
     """An older version of the file at `path`, and the indexes of the documents in it that still count.
 
-    A source without a blob says that it is not known what stood there.
+    A source without a blob says that it is not known what was there.
     """
 
     path: str

@@ -116,30 +116,30 @@ def _by_precedence(
 
 def _recover(pool: _Pool, gathered: Gathered) -> None:
     """Bring back what is missing because of faults within files, and what unreadable entries hide."""
-    hurt: dict[str, frozenset[str] | None] = {}
+    damaged: dict[str, frozenset[str] | None] = {}
     for path, reading in gathered.readings.items():
         refused = {identity for identity, _ in reading.faulty}
-        unmatched = {identity for identity in sorted(refused) if not _bring_back(pool, identity, path)}
+        unmatched = {identity for identity in sorted(refused) if not _restore(pool, identity, path)}
         fresh = unmatched - pool.recovery.was_faulty(path)
         if reading.unreadable or fresh:
-            _bring_back_file(pool, path, path, refused)
-            hurt[path] = None if reading.unreadable else frozenset(identity[3] for identity in fresh)
+            _restore_file(pool, path, path, refused)
+            damaged[path] = None if reading.unreadable else frozenset(identity[3] for identity in fresh)
         elif unmatched:
             # One that was there already hides no more than it did then.
             for item in pool.recovery.held_for(path):
                 _keep(pool, item, path)
     for path in gathered.closed:
-        _bring_back_file(pool, path, _below(path), set())
-        hurt[path] = None
-    _bring_back_vanished(pool, hurt)
+        _restore_file(pool, path, _below(path), set())
+        damaged[path] = None
+    _restore_vanished(pool, damaged)
     if pool.holds_removals:
-        _bring_back_overrides(pool)
+        _restore_overrides(pool)
 
 
-def _bring_back_file(pool: _Pool, path: str, below: str, refused: set[Identity]) -> None:
-    """All that stood in a file that cannot be read in full, or below a closed folder, and stands nowhere now.
+def _restore_file(pool: _Pool, path: str, below: str, refused: set[Identity]) -> None:
+    """All that was in a file that cannot be read in full, or below a closed folder, and is nowhere now.
 
-    A faulty object that nobody knows counts as well: it may be a known one whose name or namespace was hurt.
+    A faulty object that nobody knows counts as well: it may be a known one whose name or namespace was damaged.
     """
     for item in pool.recovery.of_path(path, below):
         if item.identity not in refused:
@@ -149,15 +149,15 @@ def _bring_back_file(pool: _Pool, path: str, below: str, refused: set[Identity])
         pool.last_good.setdefault(path, {})[("", "")] = set()
 
 
-def _bring_back_vanished(pool: _Pool, hurt: Mapping[str, frozenset[str] | None]) -> None:
+def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None]) -> None:
     """What this commit has no more, and what may have moved into a file that cannot be read in full.
 
-    `hurt` are these files: the names of faulty objects that nobody knows, or None where any object may be missing.
+    `damaged` are these files: the names of faulty objects that nobody knows, or None where any object may be missing.
     """
     held, changed = pool.recovery.held(), pool.request.changed
-    vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen} if hurt else {}
-    many = len(vanished) * len(hurt) > _MOST_GUESSES
-    for path, names in hurt.items() if vanished else ():
+    vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen} if damaged else {}
+    many = len(vanished) * len(damaged) > _MOST_GUESSES
+    for path, names in damaged.items() if vanished else ():
         content = _content(pool, path) if names is None and not many else b""
         is_new = changed is None or path in changed or _changed_below(path, changed)
         for identity, item in vanished.items():
@@ -188,7 +188,7 @@ def _content(pool: _Pool, path: str) -> bytes:
     return b"" if b"\\" in content or b"\0" in content else content
 
 
-def _bring_back_overrides(pool: _Pool) -> None:
+def _restore_overrides(pool: _Pool) -> None:
     """While removals are held, an override that bindings use goes on as well."""
     accepted = pool.request.accepted
     bindings = [binding for record in accepted.placements.values() for binding in record.bindings]
@@ -200,7 +200,7 @@ def _bring_back_overrides(pool: _Pool) -> None:
                 pool.chosen.setdefault(item.identity, item)
 
 
-def _bring_back(pool: _Pool, identity: Identity, path: str) -> bool:
+def _restore(pool: _Pool, identity: Identity, path: str) -> bool:
     """One object's last good version, unless another file of this commit defines it; whether the object was known."""
     if identity in pool.chosen:
         return True

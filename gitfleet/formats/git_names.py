@@ -1,4 +1,4 @@
-"""The gate for names that reach git: branches, paths, object ids and message parts. Every error is BadInput.
+"""Checks of names that reach git: branches, paths, object ids and message parts. Every error is BadInput.
 
 Sources: git-check-ref-format, git fsck (hasDotgit and the like), path limits of Linux.
 """

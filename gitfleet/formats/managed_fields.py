@@ -1,4 +1,4 @@
-"""What the server remembers of who applied which fields (`metadata.managedFields`), and how lists merge by it.
+"""What the server records of who applied which fields (`metadata.managedFields`), and how lists merge by it.
 
 `k:` entries of a FieldsV1 tree make a list a map by those keys, `v:` entries a set, anything else one whole value.
 Where there is no such bookkeeping, the lists of the built-in kinds are known by their field names. Source: server-side
@@ -45,7 +45,7 @@ name stands for several lists, each in turn."""
 
 
 def owned_fields(live_body: JsonObject) -> OwnedFields:
-    """The tree of fields that gitfleet applied, as the server remembers it; None when it names no such manager."""
+    """The tree of fields that gitfleet applied, as the server recorded it; None when it names no such manager."""
     for entry in (live_body.get("metadata") or {}).get("managedFields") or ():
         if is_own_apply(entry):
             fields = entry.get("fieldsV1")

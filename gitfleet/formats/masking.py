@@ -13,7 +13,7 @@ from gitfleet.formats.json_values import JsonObject, JsonValue
 LONGEST_SENTENCE: Final = 512
 _SHORTEST_SECRET: Final = 4
 MASK: Final = "***"
-"""What stands where a secret stood."""
+"""What replaces a secret."""
 _BEARER: Final = re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
 _JWT: Final = re.compile(r"\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*)?")
 _USER_INFO: Final = re.compile(r"(?<=://)[^/\s@]*@")

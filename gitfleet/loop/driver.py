@@ -1,6 +1,6 @@
 """One reconcile: gather, decide, publish intent, perform, publish report (ARCHITECTURE.md, "One reconcile").
 
-Nothing depends on memory that is not in git: whatever the driver remembers between reconciles only saves work.
+Nothing depends on memory that is not in git: whatever the driver keeps between reconciles only saves work.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Driver:
     def _last_good_config(self, commit: str, heads: Mapping[str, str]) -> FleetConfig | None:
         """The configuration that was in force before a commit with errors, for a process that has not seen it.
 
-        It may have named the state branch, which alone remembers it: that is the branch whose last good configuration
+        It may have named the state branch, which alone has it: that is the branch whose last good configuration
         gives it this very name.
         """
         for name, head in sorted(heads.items()):
@@ -235,7 +235,7 @@ class Driver:
         return self.plan_operations(decision, newly_observed)
 
     def decide(self, inputs: Inputs) -> Decision:
-        """`reconcile.decide` with what the pass before remembered."""
+        """`reconcile.decide` with the memo of the pass before."""
         decision, self._memo = reconcile.decide(inputs, self._memo, self.plugins)
         self._report(decision.failures)
         return decision
@@ -243,7 +243,7 @@ class Driver:
     def plan_operations(
         self, decision: Decision, newly_observed: Mapping[str, ClusterObservation]
     ) -> tuple[Decision, tuple[Operation, ...]]:
-        """`reconcile.plan_operations` with what the pass before remembered."""
+        """`reconcile.plan_operations` with the memo of the pass before."""
         decided, operations, self._memo = reconcile.plan_operations(decision, newly_observed, self._memo)
         self._report(decided.failures)
         return decided, operations
@@ -297,7 +297,7 @@ class Driver:
         """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it
         pushed its intent, None when it decided that no state changes.
 
-        What seems to be drift to a process that lagged behind, or was held up after its push, may be the newer commit
+        What seems to be drift to a process that was late, or was delayed after its push, may be the newer commit
         that the other one rolled out.
         """
         if not any(isinstance(operation, Create | Update | Delete) for operation in operations):

@@ -25,7 +25,7 @@ Listing = Mapping[str, TreeEntry]
 
 @dataclass(slots=True)
 class Kustomizer:
-    """Builds the kustomize folders of a tree; an output is remembered by the blobs that it was made of, for as long as
+    """Builds the kustomize folders of a tree; an output is kept by the blobs that it was made of, for as long as
     one of the two newest trees has it. `unfinished` says that the last reading had a build that may succeed if it is
     tried again."""
 

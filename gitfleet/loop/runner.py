@@ -47,7 +47,7 @@ class Wake:
         return self._stop.is_set()
 
     def wait(self, seconds: float) -> None:
-        """Sleep until triggered or the time is over."""
+        """Wait until triggered or the time is over."""
         self._event.wait(max(0.0, seconds))
         self._event.clear()
 

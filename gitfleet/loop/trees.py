@@ -38,7 +38,7 @@ _Entry = TypeVar("_Entry")
 _BATCH: Final = 2000
 """So many files are read and parsed at once: a bound on memory, not on work."""
 _SPARE: Final = 1000
-"""So many files beyond twice a tree's are remembered before those that left it are forgotten."""
+"""So many files beyond twice a tree's are kept before those that left it are dropped."""
 
 
 class DesiredTrees:
@@ -99,7 +99,7 @@ class DesiredTrees:
         self._latest = {key: known for key, known in self._latest.items() if key[0] == commit}
         if self._kustomizer is None or not self._kustomizer.unfinished:
             self._latest[(commit, state.observed_commit)] = wanted
-        self._forget_beyond([*listing.items(), *before.items(), *older])
+        self._drop_beyond([*listing.items(), *before.items(), *older])
         return wanted
 
     def _accepted(self, commit: str, state: FleetState) -> Desired | None:
@@ -191,7 +191,7 @@ class DesiredTrees:
                 fresh[key] = encode_parsed(parsed)
         self._cache.put_many(fresh)
 
-    def _forget_beyond(self, files: Iterable[tuple[str, TreeEntry]]) -> None:
+    def _drop_beyond(self, files: Iterable[tuple[str, TreeEntry]]) -> None:
         """Keep the memory of one tree and a half: blobs that left the tree long ago are in the cache on disk."""
         live = {(path, entry.oid) for path, entry in files}
         if len(self._parsed) > 2 * len(live) + _SPARE:

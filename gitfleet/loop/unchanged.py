@@ -1,6 +1,5 @@
-"""A reconcile that left nothing to do, remembered: as long as nothing that it depended on changes, the next ones
-need not
-decide again (invariants 6 and 7). What is remembered saves work and nothing else.
+"""A reconcile that left nothing to do: as long as nothing that it depended on changes, the next ones need not decide
+again (invariants 6 and 7). What is kept here saves work and nothing else.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from gitfleet.model.state import FleetState
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnchangedReconcile:
     """What a reconcile that changed nothing depended on. Time is not among it: only reconciles without `wake_at` are
-    remembered."""
+    kept."""
 
     desired: Desired
     state: FleetState
@@ -40,7 +39,7 @@ def with_known_objects(
     observations: Mapping[str, ClusterObservation], before: Mapping[str, ClusterObservation]
 ) -> dict[str, ClusterObservation]:
     """The observations; where a cluster's objects are what they were, with the very mapping of the one before, so that
-    whoever remembers what came of it need not compare object by object."""
+    whoever keeps a result need not compare object by object."""
     return {
         name: replace(observation, live=before[name].live)
         if name in before and observation.reachable and _contained(_same_objects, observation, before[name])
@@ -50,7 +49,7 @@ def with_known_objects(
 
 
 def unchanged_after(inputs: Inputs, after: FleetState) -> UnchangedReconcile | None:
-    """What to remember of a settled reconcile; None when a value that was measured waits for its time to be written."""
+    """What to keep of a settled reconcile; None when a value that was measured waits for its time to be written."""
     if not all(_is_written(observation, after) for observation in inputs.observations.values()):
         return None
     return UnchangedReconcile(desired=inputs.desired, state=after, observations=inputs.observations)

@@ -71,7 +71,7 @@ def _clusters_in(path: str, content: bytes) -> list[MemberCluster]:
     )
     wanted = desired.read_desired(request)
     if wanted.faults:
-        raise BadInput(str(wanted.faults[0]), hint=f"mend {path}: it holds MemberClusters for a what-if")
+        raise BadInput(str(wanted.faults[0]), hint=f"correct {path}: it holds MemberClusters for a what-if")
     if not wanted.clusters:
         raise BadInput(f"{path} holds no MemberCluster", hint="write one or more MemberCluster documents into it")
     return list(wanted.clusters.values())

@@ -140,7 +140,7 @@ class Workspace:
         for name, rendered in _works_when_done(decision).items():
             for work in rendered:
                 if work.error is not None:
-                    raise BadInput(f"{work.placement} on {name}: {work.error}", hint="mend the override and try again")
+                    raise BadInput(f"{work.placement} on {name}: {work.error}", hint="correct the override")
                 folder = f"{name}/{str(work.placement).replace('/', '.')}"
                 for number, manifest in enumerate(work.manifests):
                     path = (

@@ -105,13 +105,13 @@ class Failures:
         return result
 
     def note(self, failure: Failure) -> None:
-        """Remember a failure that somebody contained."""
+        """Note a failure that somebody contained."""
         known = self._found.setdefault(failure.subject, [])
         if failure not in known:
             known.append(failure)
 
     def note_all(self, failures: Failures) -> None:
-        """Remember what somebody else collected."""
+        """Note what somebody else collected."""
         for failure in failures.found:
             self.note(failure)
 

@@ -1,7 +1,7 @@
 """What leaves as a whole: a placement that was deleted, a cluster that leaves the fleet.
 
 Nothing here is a rollout of ours, so no budget counts: a leaving cluster is neither bound nor updated, its own
-deleteOptions say what becomes of its objects, and it is forgotten once nothing of ours is left on it.
+deleteOptions say what becomes of its objects, and it is dropped once nothing of ours is left on it.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ def release_left(
     """The inventory without what leaving clusters take along; the same mapping when they take nothing.
 
     By default (Abandon) a cluster keeps its objects when it leaves, whether it answers or not (KubeFleet). With
-    deleteOptions that remove them, one that is silent for FORCED_LEAVE after it was taken out is let go all the same.
+    deleteOptions that remove them, one that is unreachable for FORCED_LEAVE after it was removed is released
+    nevertheless.
     """
     gone = {
         name
@@ -148,7 +149,7 @@ def _given_up(record: PlacementRecord) -> Sequence[str]:
 
 def retire_bindings(bindings: tuple[Binding, ...], owners: Owners) -> tuple[Binding, ...]:
     """The bindings without those that are given up and own nothing on their cluster any more; the same tuple when all
-    stay. An inventory entry leaves only when the server says NotFound, so a binding on a silent cluster waits."""
+    stay. An inventory entry leaves only when the server says NotFound, so a binding on an unreachable cluster waits."""
     if not owners:
         return bindings
     kept = tuple(

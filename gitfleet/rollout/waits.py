@@ -31,7 +31,7 @@ def until_over(binding: Binding, condition: Condition, period: timedelta, now: d
 
 
 def requeue_after(limits: RollingUpdate, waits: Iterable[timedelta]) -> timedelta:
-    """How long KubeFleet would sleep while something is not ready: to the first of the waits that end by themselves,
+    """How long KubeFleet would wait while something is not ready: to the first of the waits that end by themselves,
     at most the unavailable period (pkg/controllers/rollout)."""
     return min((*waits, unavailable_period(limits)))
 

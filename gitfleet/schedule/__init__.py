@@ -1,6 +1,6 @@
 """schedule: each placement's clusters, with score and reason for every cluster, chosen or refused.
 
-    request_for(record, now) -> SchedulingRequest          the request, from what is remembered of a placement
+    request_for(record, now) -> SchedulingRequest          the request, from what is known of a placement
     index_fleet(clusters, now, previous) -> FleetIndex     built once a reconcile (incrementally), shared by all
     placements
     profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py lists the stages)

@@ -75,7 +75,7 @@ class ClassifiedBindings:
         return sorted(group.values(), key=lambda b: (rank.get(b.cluster, len(rank)), b.cluster))
 
     def unschedule(self, bindings: Iterable[Binding]) -> None:
-        """Give up bindings of any other state; the state they had is remembered."""
+        """Give up bindings of any other state; the state they had is kept."""
         for binding in list(bindings):
             for group in (self.scheduled, self.bound, self.obsolete):
                 if group.get(binding.cluster) is binding:

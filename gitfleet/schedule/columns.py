@@ -1,6 +1,6 @@
 """One fact about every cluster, as sets by text: the labels of one key, the quantities of one property, the taints.
 
-A column is a value that remembers what was worked out from it: `changed` gives the next one, in which only the clusters
+A column is a value that keeps what was computed from it: `changed` gives the next one, in which only the clusters
 that changed were read.
 """
 

@@ -30,7 +30,7 @@ KUBERNETES_VERSION: Final = "v1.36.0"
 
 
 class SimulatedCrash(BaseException):
-    """The process dies here, as by kill -9: what was done stays done, and no `except Exception` learns of it."""
+    """The process ends here, as by kill -9: what was done stays done, and no `except Exception` sees it."""
 
 
 class CrashPoint:
@@ -83,7 +83,7 @@ class SimulatedCluster:
         listener: Listener | None = None,
         crash: CrashPoint | None = None,
     ) -> None:
-        """A new cluster with the namespaces that every cluster has; `listener` hears what happens on it."""
+        """A new cluster with the namespaces that every cluster has; `listener` gets what happens on it."""
         self.name = name
         self.reachable = True
         """False: nothing gets through, and everything on the cluster goes on by itself."""

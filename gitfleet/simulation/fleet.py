@@ -35,7 +35,7 @@ class SimulatedFleet:
     """Simulated clusters by name, all on one clock and under one set of rules."""
 
     def __init__(self, clock: Clock, *, rules: Sequence[ClusterRule] = (), listener: Listener | None = None) -> None:
-        """An empty fleet; `listener` hears of everything that happens on any cluster."""
+        """An empty fleet; `listener` gets everything that happens on any cluster."""
         self._clock = clock
         self._rules = tuple(rules)
         self._listener = listener

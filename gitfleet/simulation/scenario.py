@@ -69,7 +69,7 @@ class SwitchCluster(Happens):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crash(Happens):
-    """The reconciler dies: its memory is lost, only git remains."""
+    """The reconciler ends: its memory is lost, only git remains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

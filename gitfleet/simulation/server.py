@@ -67,7 +67,7 @@ class MemoryServer:
         self._leaving: set[Identity] = set()  # namespaces and CRDs that wait for the last of their objects to go
 
     def found(self, now: datetime) -> None:
-        """Make the namespaces that every cluster is born with."""
+        """Make the namespaces that every cluster starts with."""
         for name in BIRTH_NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             self.apply(body, now=now, manager="apiserver")

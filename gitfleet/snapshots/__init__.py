@@ -1,7 +1,7 @@
 """snapshots: selected resources, policies and overrides become immutable, hashed, numbered snapshots.
 
     index_payload(payload, namespaced) -> PayloadIndex        built once a commit, shared by all placements
-    index_of(desired, memo, failures) -> PayloadIndex, memo   the same, remembered while the commit stays
+    index_of(desired, memo, failures) -> PayloadIndex, memo   the same, kept while the commit stays
     take_snapshots(placement, index, record, *, commit, now, in_use) -> SnapshotResult
     selection_key(placement, index) -> str                    equal keys: the same selection, nothing to take
     select(placement, index) -> Selection                     what a placement selects, in snapshot order

@@ -65,7 +65,7 @@ PayloadMemo = tuple[Desired, PayloadIndex] | None
 
 
 def index_of(desired: Desired, memo: PayloadMemo, failures: Failures) -> tuple[PayloadIndex, PayloadMemo]:
-    """The index of a commit's payload; one with objects that cannot be read is not remembered."""
+    """The index of a commit's payload; one with objects that cannot be read is not kept."""
     if memo is not None and memo[0] is desired:
         return memo[1], memo
     index = index_payload(desired.payload, desired.namespaced, holds_removals=desired.holds_removals, failures=failures)

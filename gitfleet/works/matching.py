@@ -133,7 +133,7 @@ def _targets(snapshot: ResourceSnapshot) -> set[Target]:
             try:
                 found.update(target for inner in unwrap(manifest, {}) for target in targets_at(inner.key))
             except EnvelopeError:
-                # An override may be what mends the envelope; if not, rendering reports it.
+                # An override may be what corrects the envelope; if not, rendering reports it.
                 continue
     return found
 

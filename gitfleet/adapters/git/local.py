@@ -18,7 +18,7 @@ _LONGEST_POINTER_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class LocalRepository:
-    """`git_dir` is the common git directory; `trusted_by_user` says that git's own settings vouch for its owner."""
+    """`git_dir` is the common git directory; `trusted_by_user` says that git's own settings trust its owner."""
 
     git_dir: Path
     trusted_by_user: bool = False

@@ -126,10 +126,10 @@ class Mirror:
         for path in stale:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-        self.forget_pending()
+        self.drop_pending()
         self._cleared = True
 
-    def forget_pending(self) -> None:
+    def drop_pending(self) -> None:
         """Drop the ref of a commit in the making; only under `hold`."""
         with suppress(OSError):
             (self.git_dir / PENDING).unlink(missing_ok=True)

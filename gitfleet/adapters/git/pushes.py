@@ -44,7 +44,7 @@ def classify_push(result: GitResult, *, branch: str, shown: str, mask: Callable[
 
 
 def checked_out(branch: str, shown: str) -> BadInput:
-    """The refusal to move a branch under the feet of whoever has it checked out."""
+    """The refusal to move a branch that is checked out somewhere."""
     return BadInput(
         f"The branch {branch} is checked out in the local repository {shown}, so gitfleet does not move it.",
         hint="Use the URL of the bare repository that it was cloned from, or check out another branch there.",

@@ -94,7 +94,7 @@ class GitRemote(GitReader):
             try:
                 pushed = self._make_and_push(change, hold)
             finally:
-                self._connection.mirror.forget_pending()
+                self._connection.mirror.drop_pending()
             if pushed:
                 # Should this fail, the next fetch finds the branch moved and brings it.
                 self._connection.local("update-ref", "--no-deref", BRANCHES + change.branch, pushed, hold=hold)

@@ -195,7 +195,7 @@ def _open(folder: Path) -> git.Git:
     except ImportError as error:
         raise MissingPart("The program git is not installed.", hint=_INSTALL) from error
     _check_version()
-    # Not git.Repo: it reads the repository's settings itself, and a damaged mirror must stay ours to mend.
+    # Not git.Repo: it reads the repository's settings itself, and a damaged mirror must stay ours to repair.
     return git.Git(str(folder))
 
 

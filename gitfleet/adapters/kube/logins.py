@@ -41,7 +41,7 @@ class LoginSource(Protocol):
         """The login; the same value as before while it is still good."""
 
     def renew(self) -> bool:
-        """Forget the last login; False when another one cannot be had."""
+        """Drop the last login; False when another one cannot be had."""
 
 
 @dataclass(frozen=True, slots=True)

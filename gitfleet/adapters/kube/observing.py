@@ -104,7 +104,7 @@ class Observer:
         if isinstance(place, Resource):
             return place
         if place is Absence.OTHER_VERSION:
-            # The object may well be there: NotFound would make us forget it.
+            # The object may well be there: NotFound would remove it from the inventory.
             why = f"the cluster has {key.kind} in other versions than {key.api_version}"
             found.unreadable.update(dict.fromkeys(wanted, why))
         else:

@@ -27,7 +27,7 @@ _OF_THE_SERVER: Final = ("managedFields", "uid", "resourceVersion", "generation"
 
 
 class Performer:
-    """Changes one cluster. One instance serves one `perform`: it remembers what it saw to be there."""
+    """Changes one cluster. One instance serves one `perform`: it keeps what it saw to be there."""
 
     def __init__(
         self,

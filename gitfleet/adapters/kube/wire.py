@@ -17,7 +17,8 @@ MIB: Final = 1024 * 1024
 APPLY_PATCH: Final = "application/apply-patch+yaml"
 JSON: Final = "application/json"
 TYPED_PATCH: Final = "failed to create typed patch object"
-"""Server-side apply reports a field that the schema does not have with status 500: an error of the manifest, not ours."""
+"""Server-side apply reports a field that the schema does not have with status 500: an error of the manifest, not
+ours."""
 PAGE: Final = 500
 """Items of a list that are asked for at once."""
 _LARGEST_PAGE: Final = 64 * MIB
