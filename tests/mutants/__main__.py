@@ -28,7 +28,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "observe": ("tests/observe", "tests/members/test_joining.py"),
     "snapshots": ("tests/snapshots",),
     "schedule": ("tests/schedule",),
-    "status": ("tests/status",),
+    "status": ("tests/status", "tests/views/test_views.py"),
     "reconcile": ("tests/loop/test_contained.py", "tests/loop/test_memo.py", "tests/scenarios/test_settled.py"),
 }
 """Which tests speak of each package; the conformance cases speak of all."""
@@ -40,8 +40,16 @@ FILES: Final[dict[str, tuple[str, ...]]] = {
 SLOW: Final = (
     "tests/status/test_events.py::test_equal_states_tell_nothing_and_every_event_has_a_sentence",
     "tests/conformance/test_conformance.py::test_the_runner_counts_and_tells",
+    "tests/schedule/test_properties.py",
 )
-"""Left out: a run of a whole fleet, which each change that no other test notices would cost, and a second process."""
+"""Left out: runs of whole fleets, which each change that no other test notices would cost, and a second process."""
+MISLED: Final = (
+    "tests/schedule/test_plugins.py::test_a_listed_plugin_is_added_behind_the_default",
+    "tests/schedule/test_plugins.py::test_a_disabled_plugin_has_no_say",
+    "tests/schedule/test_plugins.py::test_a_plugin_listed_twice_is_a_fault",
+)
+"""Left out: mutmut keeps each version of a method as one more public method, which no scheduler plug-in may have."""
+_SPINNER: Final = "\r"
 _COPIED: Final = ("gitfleet", "tests", "examples", "repo-layout", "docs", "README.md", "ARCHITECTURE.md")
 _CONFIG: Final = """
 [tool.mutmut]
@@ -77,14 +85,16 @@ def prepare(package: str) -> Path:
 
 
 def _left_out() -> str:
-    return ", ".join(f'"--deselect={test}"' for test in SLOW)
+    return ", ".join(f'"--deselect={test}"' for test in (*SLOW, *MISLED))
 
 
 def mutmut(folder: Path, *words: str) -> str:
-    """What one mutmut command printed."""
+    """What one mutmut command printed; the end of it is shown when it could not do what it was asked."""
     environment = {**os.environ, "HYPOTHESIS_PROFILE": "mutants", "PYTHONPATH": "."}
     command = [sys.executable, "-m", "mutmut", *words]
     done = subprocess.run(command, cwd=folder, env=environment, check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"mutmut failed in {folder}:\n{done.stdout.rpartition(_SPINNER)[2]}")
     return done.stdout
 
 
@@ -97,6 +107,10 @@ def verdicts(listing: str) -> dict[str, str]:
 def survivors(found: dict[str, str]) -> list[str]:
     """The changes that were tried and that no test noticed."""
     return sorted(name for name, verdict in found.items() if verdict not in (*NOTICED, "not checked"))
+
+
+def _alive(folder: Path) -> set[str]:
+    return set(survivors(verdicts(mutmut(folder, "results", "--all", "true"))))
 
 
 def report(package: str, folder: Path) -> bool:
@@ -140,9 +154,10 @@ def main() -> int:
     for package in given.package or TESTS:
         folder = prepare(package)
         run = ("run", "--max-children", str(given.max_children))
-        if again := survivors(verdicts(mutmut(folder, "results", "--all", "true"))):
-            mutmut(folder, *run, *again)  # what survived an earlier run may be noticed by now
+        before = _alive(folder)
         mutmut(folder, *run, *filter(None, [given.only]))
+        if again := before & _alive(folder):
+            mutmut(folder, *run, *sorted(again))  # what survived an earlier run may be noticed by now
         good = report(package, folder) and good
     return 0 if good else 1
 

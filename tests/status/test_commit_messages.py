@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import DocumentRef
+from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
-from gitfleet.status import commit_message, emit_events
+from gitfleet.status import commit_message, emit_events, one_line, sentence
+from gitfleet.status.commit_messages import MOST_LINES
 from tests.state.builders import (
     NAMESPACE,
     binding,
@@ -66,6 +71,104 @@ def test_hostile_texts_cannot_add_trailers_to_the_commit() -> None:
 
     assert subject == "web: c failed: Applied: boom Gitfleet-Phase: report txet and 2 more"
     assert all(not line.startswith("Gitfleet-") for line in body.splitlines())
+
+
+SENTENCES: list[tuple[str, dict[str, Any], str]] = [
+    ("scheduled", {"state": "Scheduled"}, "web: a picked"),
+    ("bound", {"state": "Bound", "snapshot": "3"}, "web: a gets snapshot 3"),
+    ("updating", {"snapshot": "3"}, "web: a moves to snapshot 3"),
+    ("updated", {"snapshot": "3"}, "web: a updated to snapshot 3"),
+    ("unscheduled", {"state": "Unscheduled"}, "web: a no longer picked"),
+    ("removed", {}, "web: resources removed from a"),
+    ("released", {"objects": 1}, "web: a given up, 1 object stays there"),
+    ("released", {"objects": 2}, "web: a given up, 2 objects stay there"),
+    ("available", {"value": True}, "web: a available"),
+    ("available", {"value": False}, "web: a not available"),
+    (
+        "failed",
+        {"condition": "Applied", "reason": "ApplyFailed", "message": "no"},
+        "web: a failed: ApplyFailed: no",
+    ),
+    ("applied", {"action": "create"}, ""),
+]
+OF_THE_FLEET: list[tuple[str, dict[str, Any], str]] = [
+    ("cluster", {"state": "left"}, "a left the fleet, no object of ours stays there"),
+    ("cluster", {"state": "left", "objects": 1}, "a left the fleet, 1 object stays there"),
+    ("cluster", {"state": "left", "objects": 7}, "a left the fleet, 7 objects stay there"),
+    ("cluster", {"state": "unhealthy"}, "a: unhealthy"),
+    ("fault", {"path": "clusters/a.yaml", "line": 3, "message": "is odd"}, "fault at clusters/a.yaml:3: is odd"),
+    ("faultsCleared", {}, "all faults are gone"),
+    ("commitRead", {"commit": "0123456789abcdef"}, "commit 0123456789ab read"),
+]
+OF_A_PLACEMENT: list[tuple[str, dict[str, Any], str]] = [
+    ("snapshot", {"index": "3", "commit": "0123456789abcdef"}, "web: snapshot 3 taken from commit 0123456789ab"),
+    ("placement", {"state": "accepted"}, "web: accepted"),
+    ("placement", {"state": "removed"}, "web: removed"),
+    (
+        "placement",
+        {"condition": "Available", "status": "True", "reason": "ResourceAvailable", "message": "all are"},
+        "web: Available is True: all are",
+    ),
+    (
+        "placement",
+        {"condition": "Available", "status": "True", "reason": "ResourceAvailable", "message": ""},
+        "web: Available is True: ResourceAvailable",
+    ),
+]
+
+
+@pytest.mark.parametrize(("type_", "fields", "said"), [*SENTENCES, *OF_THE_FLEET, *OF_A_PLACEMENT])
+def test_each_event_in_words(type_: str, fields: dict[str, Any], said: str) -> None:
+    placement = None if (type_, fields, said) in OF_THE_FLEET else "web"
+    cluster_name = None if (type_, fields, said) in OF_A_PLACEMENT else "a"
+    event = Event(type=EventType(type_), placement=placement, cluster=cluster_name, fields=fields)
+    assert sentence(event) == said
+    assert commit_message([event]) == (said or "state of the fleet brought up to date", "")
+
+
+def test_the_subject_is_what_matters_most() -> None:
+    """A cluster that left comes right after the faults: what stays there is nobody's from now on."""
+    told: list[tuple[str, dict[str, Any]]] = [
+        ("fault", {"path": "p", "line": 1, "message": "m"}),
+        ("failed", {"reason": "r", "message": "m"}),
+        ("cluster", {"state": "left"}),
+        *[
+            (name, {"objects": 1, "snapshot": 1, "value": True, "index": 1, "commit": "c", "state": "healthy"})
+            for name in ("removed", "released", "unscheduled", "updated", "available", "updating", "bound")
+        ],
+        ("scheduled", {}),
+        ("snapshot", {"index": 1, "commit": "c"}),
+        ("cluster", {"state": "healthy"}),
+        ("faultsCleared", {}),
+        ("placement", {"state": "accepted"}),
+        ("commitRead", {"commit": "c"}),
+    ]
+    events = [Event(type=EventType(name), placement="web", cluster="a", fields=fields) for name, fields in told]
+    silent = [Event(type=EventType.APPLIED, placement="web", cluster="a"), Event(type=EventType.CRASH)]
+    lines = list(map(sentence, events))
+    assert commit_message([*silent, *reversed(events[:1] + events[2:])]) == (
+        f"{lines[0]} and {len(lines) - 2} more",
+        "\n".join([lines[0], *lines[2:]]),
+    )
+    left_and_failed = [events[2], events[1]], [events[1], events[2]]
+    assert [commit_message(each)[0] for each in left_and_failed] == [f"{lines[2]} and 1 more", f"{lines[1]} and 1 more"]
+
+
+@pytest.mark.parametrize("more", [0, 1, 5])
+def test_a_body_has_fifty_lines_and_counts_the_others(more: int) -> None:
+    events = [Event(type=EventType.SCHEDULED, cluster=f"c{n}") for n in range(MOST_LINES + more)]
+    _, body = commit_message([*events, *events])
+    rest = [f"and {more} more"] if more else []
+    assert body.splitlines() == [*(f"c{n} picked" for n in range(MOST_LINES)), *rest]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [("  12345678 ", "12345678"), ("123456789", "1234567…"), ("12345 789", "12345 7…"), ("123456 89", "123456…"),
+     ("  3456789\n1", "3456789 1"[:7] + "…")],
+)  # fmt: skip
+def test_one_line_of_at_most_so_many_letters(text: str, shown: str) -> None:
+    assert one_line(text, 8) == shown
 
 
 def test_subjects_stay_short() -> None:

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import Event, EventType
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, events_of_outcomes, sentence
@@ -87,6 +88,61 @@ def test_a_failure_is_told_once() -> None:
     reported = lines(fleet(scheduled("a")), fleet(failing))
     assert of("failed", condition="Applied", reason="Applied", message="no") in reported
     assert lines(fleet(failing), fleet(replace(failing, generation=1))) == []
+
+
+def test_a_failure_is_told_again_only_when_it_says_something_else() -> None:
+    failing = binding(WEB, "a", conditions=through("no", upto="Applied", last="False"))
+    state = fleet(failing)
+    assert lines(state, fleet(replace(failing, cluster_resource_overrides=("cro-1",)))) == []
+    assert lines(state, fleet(replace(failing, conditions=through("never", upto="Applied", last="False")))) == [
+        of("failed", condition="Applied", reason="Applied", message="never")
+    ]
+    assert lines(fleet(scheduled("a")), fleet(replace(failing, generation=2))) == [
+        of("bound", state="Bound", snapshot="0"),
+        of("updated", snapshot="0"),
+    ], "what was said of an earlier generation says nothing of this one"
+    later = replace(failing, conditions=through("no", upto="Applied", last="False", generation=2), generation=2)
+    assert lines(fleet(replace(failing, generation=2)), fleet(later)) == [
+        of("failed", condition="Applied", reason="Applied", message="no")
+    ]
+
+
+def test_a_cluster_that_is_picked_again_is_scheduled_again() -> None:
+    given_up = binding(WEB, "a", state=BindingState.UNSCHEDULED, conditions=(), applied_snapshot=None)
+    again = replace(given_up, state=BindingState.SCHEDULED)
+    assert lines(fleet(given_up), fleet(again)) == [of("scheduled", state="Scheduled")]
+    assert lines(fleet(again), fleet(replace(again, policy_snapshot="web-1"))) == []
+
+
+def test_what_stays_on_a_cluster_is_counted_for_the_placement_and_for_the_cluster() -> None:
+    bound, there = binding(WEB, "a"), replace(fleet(binding(WEB, "a")), clusters={"a": cluster("a"), "b": cluster("b")})
+    stays = {"a": {WEB: 3, PlacementKey("", "gone"): 2}}
+    assert lines(there, replace(there, placements=fleet().placements, left_behind=stays)) == [of("released", objects=3)]
+    assert lines(there, replace(there, placements=fleet().placements, left_behind={"a": {}})) == [of("removed")]
+    assert lines(there, replace(fleet(bound), left_behind=stays)) == [
+        {"type": "cluster", "cluster": "a", "state": "left", "objects": 5},
+        {"type": "cluster", "cluster": "b", "state": "left"},
+    ]
+    ill = cluster("a", healthy="False")
+    assert lines(there, replace(there, clusters={**there.clusters, "a": ill}, left_behind=stays)) == [
+        {"type": "cluster", "cluster": "a", "state": "unhealthy"}
+    ], "what stays is said of a cluster that left"
+
+
+def test_what_cannot_be_told_is_noted_and_the_others_are_told() -> None:
+    odd: Any = object()
+    other = PlacementKey("", "zzz")
+    after = FleetState(
+        clusters={"a": odd, "b": cluster("b")},
+        placements={WEB: odd, other: record("zzz")},
+    )
+    failures = Failures()
+    reported = emit_events(FleetState(), after, failures)
+    assert [(event.cluster, event.placement) for event in reported][:2] == [("b", None), (None, "zzz")]
+    assert [failure.subject for failure in failures.found] == [
+        Subject("MemberCluster", "a"),
+        Subject.of_placement(WEB),
+    ]
 
 
 def test_a_placement_that_ends() -> None:

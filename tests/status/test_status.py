@@ -13,9 +13,10 @@ from gitfleet.api.conditions import Reason, Status
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, ApplyStrategyType, RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import PlacementRecord
-from gitfleet.status import placement_conditions
+from gitfleet.status import cluster_progress, has_overrides, observed_snapshot, placement_conditions, unmet_count
+from gitfleet.status.conditions import ClusterProgress, ClusterStep
 from gitfleet.status.records import scheduled_condition
-from gitfleet.status.vocabulary import EXTERNAL_DIFFERENT, EXTERNAL_NOT_STARTED
+from gitfleet.status.vocabulary import EXTERNAL_DIFFERENT, EXTERNAL_NOT_STARTED, OVERRIDDEN, ROLLOUT_STARTED
 from gitfleet.views.placement_status import status_object
 from tests.state.builders import CONFIG, T0, binding, condition, record, through
 
@@ -129,6 +130,56 @@ def test_an_outdated_cluster_holds_the_rollout_up_or_is_being_decided_on() -> No
     ]  # fmt: skip
 
 
+def test_what_each_cluster_shows_as_the_whole_answer() -> None:
+    held = condition("RolloutStarted", "False", "Whatever", "of old", seconds=7)
+    blocked, moving = binding(WEB, "a", conditions=(held,)), binding(WEB, "b")
+    outdated = binding(WEB, "c", conditions=(held,), generation=2)
+    fresh = binding(WEB, "d", index=1, conditions=through("no", upto="Overridden", last="False"))
+    base = record("web", fresh, outdated, moving, blocked, latest=1)
+    base = replace(base, decisions=(*base.decisions, ClusterDecision(cluster="e", selected=True)))
+    undecided = ClusterStep(
+        ROLLOUT_STARTED,
+        Status.UNKNOWN,
+        "RolloutStartedUnknown",
+        "In the process of deciding whether to roll out the latest resources or not",
+        None,
+    )
+    message = "The rollout is being blocked by the rollout strategy"
+    waits = ClusterStep(ROLLOUT_STARTED, Status.FALSE, "RolloutNotStartedYet", message, held.last_transition_time)
+    steps = (
+        ClusterStep(ROLLOUT_STARTED, Status.TRUE, "RolloutStarted", "", T0),
+        ClusterStep(OVERRIDDEN, Status.FALSE, "Overridden", "no", T0),
+    )
+    shown = cluster_progress(base)
+    assert shown == (
+        ClusterProgress("a", base.bindings[3], (waits,)),
+        ClusterProgress("b", base.bindings[2], (undecided,)),
+        ClusterProgress("c", base.bindings[1], (undecided,)),
+        ClusterProgress("d", base.bindings[0], steps),
+        ClusterProgress("e", None, (undecided,)),
+    )
+    assert {type(step.reason) for progress in shown for step in progress.steps} == {str}
+
+
+@pytest.mark.parametrize(
+    ("references", "upto_type", "last", "expected"),
+    [
+        ({}, "Available", "True", False),
+        ({"resource_overrides": ("ns/ro-1",)}, "Available", "True", True),
+        ({"cluster_resource_overrides": ("cro-1",)}, "Overridden", "False", True),
+        ({"cluster_resource_overrides": ("cro-1",)}, "RolloutStarted", "False", False),
+        ({"cluster_resource_overrides": ("cro-1",)}, "RolloutStarted", "Unknown", False),
+    ],
+)
+def test_overrides_hold_once_the_rollout_started(
+    references: dict[str, Any], upto_type: str, last: str, expected: bool
+) -> None:
+    bound = binding(WEB, "a", conditions=through(upto=upto_type, last=last), **references)
+    (progress,) = cluster_progress(record("web", bound))
+    assert has_overrides(progress) is expected
+    assert not has_overrides(progress._replace(binding=None))
+
+
 def test_clusters_that_are_given_up_do_not_count() -> None:
     base = record(
         "web",
@@ -232,6 +283,43 @@ def test_external_placements_in_doubt(base: PlacementRecord, message: str, index
     assert reported.conditions[-1].message == message
     shown = status_object(reported)
     assert (shown.get("observedResourceIndex"), "selectedResources" in shown) == (index, index is not None)
+
+
+def test_an_external_placement_waits_for_a_cluster_that_has_no_binding_yet() -> None:
+    base = external(1)
+    chosen = replace(base, decisions=(*base.decisions, ClusterDecision(cluster="new", selected=True)))
+    assert tell(chosen).conditions[-1].message == EXTERNAL_DIFFERENT
+    assert tell(replace(chosen, bindings=())).conditions[-1].message == EXTERNAL_NOT_STARTED
+
+
+def test_the_snapshot_that_a_placement_shows() -> None:
+    nothing = replace(record("web", latest=2), resource_snapshots=())
+    given_up = external(0, 1)
+    given_up = replace(
+        given_up, bindings=(replace(given_up.bindings[0], state=BindingState.UNSCHEDULED), given_up.bindings[1])
+    )
+    shown = [observed_snapshot(r) for r in (record("web", latest=2), nothing, external(0, 1), external(1, 1), given_up)]
+    assert shown == ["web-2-snapshot", None, None, "web-1-snapshot", "web-1-snapshot"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "chosen", "refused", "missing"),
+    [
+        ({}, 0, 3, 0),
+        ({"placement_type": PlacementType.PICK_N, "number_of_clusters": 3}, 1, 5, 2),
+        ({"placement_type": PlacementType.PICK_N, "number_of_clusters": 3}, 1, 1, 1),
+        ({"placement_type": PlacementType.PICK_N, "number_of_clusters": 3}, 3, 5, 0),
+        ({"placement_type": PlacementType.PICK_N, "number_of_clusters": 3}, 4, 5, 0),
+        ({"placement_type": PlacementType.PICK_N}, 0, 5, 0),
+        ({"placement_type": PlacementType.PICK_FIXED, "cluster_names": ("a", "b", "c")}, 1, 5, 2),
+    ],
+)
+def test_how_many_missing_clusters_can_be_named(
+    policy: dict[str, Any], chosen: int, refused: int, missing: int
+) -> None:
+    decisions = [ClusterDecision(cluster=f"x{n}", selected=False) for n in range(refused)]
+    base = record("web", binding(WEB, "a"), **policy)
+    assert unmet_count(replace(base, decisions=(*base.decisions, *decisions)), chosen) == missing
 
 
 def test_external_placements_agree_on_an_older_snapshot() -> None:

@@ -1,0 +1,177 @@
+"""What a failure makes of the state: the condition of the one thing that failed, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.faults import Fault
+from gitfleet.api.objects import Origin
+from gitfleet.api.overrides import OverrideKey, override_type
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failure, Failures, Subject
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.status import faults_of, with_failures, with_unsettled
+from gitfleet.status.failures import OBSERVED, SETTLED
+from tests.state.builders import CONFIG, T0, binding, cluster, condition, manifest, record
+
+WEB, OTHER = PlacementKey("", "web"), PlacementKey("shop", "web")
+RECORDS = {WEB: record("web", binding(WEB, "a")), OTHER: record("web", namespace="shop")}
+STATE = FleetState(placements=RECORDS, clusters={"a": cluster("a"), "b": cluster("b")})
+NOW, LATER = T0 + timedelta(minutes=5), T0 + timedelta(minutes=9)
+A = Subject("MemberCluster", "a")
+
+
+def failed(*subjects: Subject) -> Failures:
+    """Failures of a sentence each."""
+    return Failures(Failure(subject=subject, error="odd") for subject in subjects)
+
+
+def sentence(subject: Subject) -> str:
+    """What a failure says."""
+    return Failure(subject=subject, error="odd").sentence
+
+
+def internal(type_: str, message: str, generation: int, since: Any = NOW) -> Condition:
+    """The condition of a failure."""
+    return Condition(
+        type=type_,
+        status=Status.FALSE,
+        reason="InternalError",
+        message=message,
+        last_transition_time=since,
+        observed_generation=generation,
+    )
+
+
+def of_generation(found: PlacementRecord, generation: int) -> PlacementRecord:
+    """The record of a later version of its placement."""
+    return replace(found, placement=replace(found.placement, generation=generation))
+
+
+def with_condition(member: MemberCluster, *more: Condition) -> MemberCluster:
+    """A cluster with conditions after its own."""
+    return replace(member, status=replace(member.status, conditions=(*member.status.conditions, *more)))
+
+
+@pytest.mark.parametrize("key", [WEB, OTHER], ids=str)
+def test_a_placement_that_failed_stays_as_it_is_says_so_and_is_scheduled_anew(key: PlacementKey) -> None:
+    subject = Subject.of_placement(key)
+    state = replace(STATE, placements={**RECORDS, key: of_generation(RECORDS[key], 7)})
+    marked = with_failures(state, STATE, failed(subject), NOW)
+    (scheduled,) = [c for c in marked.placements[key].conditions if c.type.endswith("Scheduled")]
+    said = f"the placement could not be decided and stays as it is: {sentence(subject)}"
+    assert scheduled == internal(f"{key.kind}Scheduled", said, 7)
+    left = state.placements[key].conditions[1:]
+    assert marked.placements[key] == replace(state.placements[key], conditions=(scheduled, *left), schedule_key="")
+    assert {k: v for k, v in marked.placements.items() if k != key} == {k: v for k, v in RECORDS.items() if k != key}
+    assert marked.clusters == STATE.clusters
+
+
+def test_a_failure_that_lasts_changes_nothing_more() -> None:
+    failures = failed(Subject.of_placement(WEB), A)
+    once = with_failures(STATE, STATE, failures, NOW)
+    again = with_failures(replace(STATE, clusters=once.clusters), once, failures, LATER)
+    assert again.placements[WEB] is not STATE.placements[WEB]
+    assert again.clusters["a"] is once.clusters["a"]
+    held = with_failures(once, once, failures, LATER)
+    assert held.placements[WEB] is once.placements[WEB]
+    new = with_failures(STATE, FleetState(), failures, NOW)
+    assert new == once
+
+
+@pytest.mark.parametrize(("mark", "type_"), [(with_failures, OBSERVED), (with_unsettled, SETTLED)])
+def test_a_cluster_that_failed_says_so_until_it_no_longer_does(mark: Any, type_: str) -> None:
+    state = replace(STATE, clusters={**STATE.clusters, "a": replace(STATE.clusters["a"], generation=3)})
+    marked = mark(state, STATE, failed(A), NOW)
+    said = internal(type_, f"what was seen or done could not be taken in: {sentence(A)}", 3)
+    assert marked.clusters["a"] == with_condition(state.clusters["a"], said)
+    assert marked.clusters["b"] is STATE.clusters["b"]
+    assert marked.placements == STATE.placements
+    anew = mark(state, marked, failed(A), LATER)
+    assert anew.clusters["a"] is marked.clusters["a"], "the time is that of the first failure"
+    other = mark(state, marked, Failures([Failure(subject=A, error="odder")]), LATER)
+    assert other.clusters["a"].status.conditions[-1].last_transition_time == NOW
+    healed = mark(marked, marked, failed(), LATER)
+    assert healed.clusters["a"] == state.clusters["a"]
+    assert mark(state, state, failed(), LATER).clusters["a"] is state.clusters["a"]
+    joins = mark(state, FleetState(), failed(A), LATER)
+    assert joins.clusters["a"] == with_condition(state.clusters["a"], replace(said, last_transition_time=LATER))
+
+
+def test_each_step_drops_its_own_condition_alone() -> None:
+    both = with_condition(STATE.clusters["a"], condition(OBSERVED, "False"), condition(SETTLED, "False"))
+    state = replace(STATE, clusters={"a": both})
+    types = [
+        [c.type for c in mark(state, state, failed(), NOW).clusters["a"].status.conditions[-2:]]
+        for mark in (with_failures, with_unsettled)
+    ]
+    assert types == [["Joined", SETTLED], ["Joined", OBSERVED]]
+
+
+@pytest.mark.parametrize("key", [WEB, OTHER], ids=str)
+def test_a_placement_that_could_not_be_settled_says_so_and_keeps_its_schedule(key: PlacementKey) -> None:
+    subject = Subject.of_placement(key)
+    state = replace(STATE, placements={**RECORDS, key: of_generation(RECORDS[key], 7)})
+    said = internal(f"{key.kind}Settled", f"what was seen or done could not be taken in: {sentence(subject)}", 7)
+    marked = with_unsettled(state, STATE, failed(subject), NOW)
+    assert marked.placements[key] == replace(
+        state.placements[key], conditions=(*state.placements[key].conditions, said)
+    )
+    assert {k: v for k, v in marked.placements.items() if k != key} == {k: v for k, v in RECORDS.items() if k != key}
+    assert marked.clusters == STATE.clusters
+    assert with_unsettled(state, marked, failed(subject), LATER).placements[key] is marked.placements[key]
+    assert with_unsettled(marked, marked, failed(), LATER).placements[key] == state.placements[key]
+    assert with_unsettled(state, state, failed(), LATER).placements[key] is state.placements[key]
+    fresh = with_unsettled(state, FleetState(), failed(subject), LATER).placements[key]
+    assert fresh.conditions[-1] == replace(said, last_transition_time=LATER)
+    named_twice = replace(state.placements[key], conditions=(said, *state.placements[key].conditions))
+    once = with_unsettled(replace(state, placements={key: named_twice}), marked, failed(subject), LATER)
+    assert once.placements[key] is marked.placements[key]
+
+
+def test_what_has_no_status_is_a_fault_where_it_is_written() -> None:
+    """What failed on a member cluster is told by the binding, and what the state knows by its condition."""
+    override = OverrideKey("shop", "few")
+    loose = manifest(CONFIG)
+    wanted = Desired(
+        commit="c",
+        objects={
+            "clusters": {"a": cluster("a"), "new": replace(cluster("new"), origin=Origin("clusters/new.yaml", 4))},
+            "placements": {
+                WEB: Placement(key=WEB, selectors=()),
+                PlacementKey("", "new"): Placement(
+                    key=PlacementKey("", "new"), selectors=(), origin=Origin("placements/new.yaml", 2)
+                ),
+            },
+            "overrides": {override: override_type("shop")(key=override, resources=(), rules=())},
+        },
+        payload=(loose,),
+    )
+    subjects = [
+        Subject.of_object(CONFIG),
+        Subject("ResourceOverride", "shop/few"),
+        Subject.of_placement(PlacementKey("", "new")),
+        Subject("MemberCluster", "new"),
+        Subject.of_placement(WEB),
+        A,
+        Subject.of_object(CONFIG, "a"),
+        Subject("Namespace", "nowhere"),
+    ]
+
+    def fault(path: str, line: int, object_: str, subject: Subject) -> Fault:
+        return Fault(path, line, object_, "", f"it is left as it was: {sentence(subject)}")
+
+    assert faults_of(failed(*subjects), STATE, wanted) == (
+        fault("clusters/new.yaml", 4, "MemberCluster/new", subjects[3]),
+        fault("placements/new.yaml", 2, "ClusterResourcePlacement/new", subjects[2]),
+        fault("", 1, "ResourceOverride/shop/few", subjects[1]),
+        fault("resources/app", 1, "ConfigMap/web/settings", subjects[0]),
+    )
+    assert faults_of(failed(), STATE, wanted) == ()
