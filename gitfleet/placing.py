@@ -129,7 +129,9 @@ def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord,
     concerned = works.overrides_by_cluster(key, latest, shared.overrides, clusters.values()) if latest else {}
     labels = works.pinned_labels(concerned, shared.overrides, clusters)
     request = rollout.request_for(record, concerned, shared.inputs.now, labels, shared.disturbed.get(key, frozenset()))
-    plan = rollout.plan_rollout(request)
+    silent = rollout.silent_since(record.bindings, clusters)
+    skips = shared.inputs.desired.config.rollout_unreachable == "Skip"
+    plan = rollout.plan_rollout(replace(request, silent=silent, skip_silent=skips))
     return replace(record, bindings=plan.bindings), plan
 
 

@@ -150,7 +150,7 @@ class FleetConfig:
 
 _NOT_ACTED_ON: Final = frozenset(
     {
-        "rendered", "approvals", "massDelete", "rollout", "policy", "freezeWindows", "healthChecks",
+        "rendered", "approvals", "massDelete", "policy", "freezeWindows", "healthChecks",
         "ignoreDifferences", "notifications", "stateHistory",
     }
 )  # fmt: skip

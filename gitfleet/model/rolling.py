@@ -44,7 +44,8 @@ class RolloutRequest:
     """One placement's bindings in listing order (by name), the snapshot they should have, and the override snapshots by
     cluster (cluster-wide references, namespaced references). `labels` are those that these overrides depend on, by
     cluster; `disturbed` are clusters where drift is being corrected, so that what is available there may not be in a
-    moment.
+    moment; `silent` are clusters that do not answer, by the moment since when, and with `skip_silent` the rollout goes
+    on without those that have been silent for long (decision D32).
     """
 
     placement_type: PlacementType
@@ -58,6 +59,8 @@ class RolloutRequest:
     now: datetime
     labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     disturbed: frozenset[str] = frozenset()
+    silent: Mapping[str, datetime] = field(default_factory=dict)
+    skip_silent: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

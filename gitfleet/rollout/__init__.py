@@ -41,10 +41,12 @@ from gitfleet.rollout.leaving import (
 from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready
 from gitfleet.rollout.requests import request_for
+from gitfleet.rollout.silence import LEFT_OUT_AFTER, silent_since
 from gitfleet.rollout.waiting import waiting_for
 from gitfleet.rollout.waits import STUCK_AFTER
 
 __all__ = [
+    "LEFT_OUT_AFTER",
     "STUCK_AFTER",
     "Budget",
     "Counts",
@@ -62,6 +64,7 @@ __all__ = [
     "removals",
     "request_for",
     "retire_bindings",
+    "silent_since",
     "take_back",
     "waiting_for",
     "without_left",

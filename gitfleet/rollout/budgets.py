@@ -50,9 +50,14 @@ def budget(target: int, limits: RollingUpdate, counts: Counts) -> Budget:
     )
 
 
-def target_of(request: RolloutRequest, targeted: int) -> int:
+def target_of(request: RolloutRequest, targeted: int, left_out: int = 0) -> int:
     """The target number of clusters: PickAll those picked, PickN numberOfClusters, PickFixed the length of the list
-    (clusters that do not exist included), as the seed on safe rollout says."""
+    (clusters that do not exist included), as the seed on safe rollout says; `left_out` of the picked clusters have been
+    silent for long and are not counted (decision D32)."""
+    return max(0, _whole_target(request, targeted) - left_out)
+
+
+def _whole_target(request: RolloutRequest, targeted: int) -> int:
     match request.placement_type:
         case PlacementType.PICK_ALL:
             return targeted

@@ -8,7 +8,14 @@ from datetime import timedelta
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.budgets import Counts
-from gitfleet.rollout.readiness import has_failed, in_progress, is_diff_reported, is_ready
+from gitfleet.rollout.readiness import (
+    has_failed,
+    in_progress,
+    is_diff_reported,
+    is_failure,
+    is_ready,
+)
+from gitfleet.rollout.silence import left_out, until_left_out
 from gitfleet.rollout.waits import unavailable_period
 
 
@@ -18,6 +25,8 @@ class Classes:
     themselves, `clocks` those after which a binding counts for something else. Built once and read only."""
 
     targeted: list[int] = field(default_factory=list)
+    left_out: list[int] = field(default_factory=list)
+    waiting_for_answer: list[int] = field(default_factory=list)
     ready: set[int] = field(default_factory=set)
     can_be_ready: int = 0
     leaving: int = 0
@@ -40,7 +49,8 @@ class Classes:
     @property
     def need_roll(self) -> bool:
         """Whether anything would move, were it allowed to."""
-        return bool(self.failed_updates or self.updates or self.binds or self.blocked_binds or self.removes)
+        takes_down = self.failed_updates or self.updates or self.removes
+        return bool(takes_down or self.binds or self.blocked_binds or self.waiting_for_answer)
 
     @property
     def is_waiting(self) -> bool:
@@ -52,7 +62,11 @@ def classify(request: RolloutRequest) -> Classes:
     """Sort the bindings into their classes."""
     out = Classes()
     clearing = {b.cluster for b in request.bindings if b.deleting is not None}
+    silent = left_out(request)
     for position, binding in enumerate(request.bindings):
+        if binding.cluster in silent:
+            _leave_out(out, request, position, binding)
+            continue
         if binding.state is not BindingState.UNSCHEDULED:
             out.targeted.append(position)
         if binding.state is BindingState.SCHEDULED:
@@ -75,7 +89,18 @@ def classify(request: RolloutRequest) -> Classes:
             if remaining is not None:
                 out.unfinished_updates.append(position)
                 out.waits.append(remaining)
+    out.clocks += until_left_out(request)
     return out
+
+
+def _leave_out(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
+    """A cluster that has been silent for long: not counted and not moved (decision D32)."""
+    if binding.state is not BindingState.UNSCHEDULED:
+        out.left_out.append(position)
+    if binding.deleting is not None:
+        return
+    current = binding.state is BindingState.BOUND and staleness(request, binding) is None
+    (out.up_to_date if current else out.waiting_for_answer).append(position)
 
 
 def staleness(request: RolloutRequest, binding: Binding) -> str | None:
@@ -109,6 +134,6 @@ def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Bindin
         if readiness.wait is not None:
             out.waits.append(readiness.wait)
         out.clocks += [clock for clock in (readiness.wait, remaining) if clock is not None]
-    failed = has_failed(binding, request.now, trying=binding.cluster in request.disturbed)
-    if not is_diff_reported(binding) and not failed:
+    # A cluster in progress may have the resources, however long it takes: maxSurge counts it (decision D6).
+    if not is_diff_reported(binding) and not is_failure(binding):
         out.can_be_ready += 1

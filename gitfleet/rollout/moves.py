@@ -45,15 +45,18 @@ def start_rollout(binding: Binding, now: datetime) -> Binding:
     return replace(binding, conditions=tuple(fresh if c.type == fresh.type else c for c in kept))
 
 
-def set_rollout_started(binding: Binding, status: Status, now: datetime) -> Binding:
-    """RolloutStarted with this status at the current generation; the binding itself where it stands there already."""
+def set_rollout_started(binding: Binding, status: Status, now: datetime, why: str = "") -> Binding:
+    """RolloutStarted with this status at the current generation, and `why` where it is held back for a reason that
+    does not change with every cluster; the binding itself where it stands there already."""
+    new = _rollout_condition(binding, status, now, why)
     old = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
-    if old is not None and old.status is status:
+    if old is not None and (old.status, old.message) == (new.status, new.message):
         return binding
-    return replace(binding, conditions=set_condition(binding.conditions, _rollout_condition(binding, status, now)))
+    return replace(binding, conditions=set_condition(binding.conditions, new))
 
 
-def _rollout_condition(binding: Binding, status: Status, now: datetime) -> Condition:
+def _rollout_condition(binding: Binding, status: Status, now: datetime, why: str = "") -> Condition:
     started = status is Status.TRUE
-    reason, message = (Reason.ROLLOUT_STARTED, _STARTED) if started else (Reason.ROLLOUT_NOT_STARTED_YET, _NOT_STARTED)
+    reason = Reason.ROLLOUT_STARTED if started else Reason.ROLLOUT_NOT_STARTED_YET
+    message = _STARTED if started else why or _NOT_STARTED
     return condition_of(ConditionType.ROLLOUT_STARTED.value, status, reason.value, message, now, binding.generation)

@@ -12,6 +12,7 @@ from gitfleet.rollout import reasons
 from gitfleet.rollout.budgets import Budget, budget, target_of
 from gitfleet.rollout.candidates import Classes, classify, staleness
 from gitfleet.rollout.moves import roll_out, set_rollout_started, start_rollout
+from gitfleet.rollout.silence import cut_off
 from gitfleet.rollout.waits import requeue_after, until_plan_changes
 
 
@@ -20,13 +21,16 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
 
     In this order: updates of failed bindings, which need no budget; removals, then updates, both within maxUnavailable;
     binds within maxSurge. An update of a binding that is still in progress takes nothing down, so it goes out as long
-    as the floor holds without it. Never raises; External placements have no business here (kubefleet.md §7).
+    as the floor holds without it. Clusters that have been silent for long are left out, and nothing moves while most of
+    them are silent (decision D32). Never raises; External placements have no business here (kubefleet.md §7).
     """
     classes = classify(request)
-    limits = budget(target_of(request, len(classes.targeted)), request.rolling_update, classes.counts)
-    picked = _pick(classes, limits)
+    target = target_of(request, len(classes.targeted) + len(classes.left_out), len(classes.left_out))
+    limits = budget(target, request.rolling_update, classes.counts)
+    silent = cut_off(request)
+    picked = _Picked() if silent else _pick(classes, limits)
     moving = {*picked.failed, *picked.unfinished, *picked.removes, *picked.updates, *picked.binds}
-    held = _held(request, classes, limits, picked)
+    held = _held_by_silence(request, classes, silent) if silent else _held(request, classes, limits, picked)
     return RolloutPlan(
         moves=_moves(request, picked),
         held=tuple(h for _, h in held),
@@ -42,11 +46,11 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
 class _Picked:
     """The positions that move now, in the order of the fields."""
 
-    failed: list[int]
-    unfinished: list[int]
-    removes: list[int]
-    updates: list[int]
-    binds: list[int]
+    failed: Sequence[int] = ()
+    unfinished: Sequence[int] = ()
+    removes: Sequence[int] = ()
+    updates: Sequence[int] = ()
+    binds: Sequence[int] = ()
 
 
 def _pick(classes: Classes, limits: Budget) -> _Picked:
@@ -106,11 +110,36 @@ def _held(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Pi
         *hold(classes.updates, [*picked.unfinished, *picked.updates], MoveKind.UPDATE, update),
         *hold(classes.binds, picked.binds, MoveKind.BIND, bind),
         *hold(classes.blocked_binds, (), MoveKind.BIND, reasons.blocked_bind(request)),
+        *((i, _waiting_for_answer(request.bindings[i])) for i in classes.waiting_for_answer),
     )
 
 
+def _waiting_for_answer(binding: Binding) -> Held:
+    return Held(cluster=binding.cluster, kind=_kind_of(binding), reason=reasons.left_out(binding))
+
+
+def _held_by_silence(request: RolloutRequest, classes: Classes, silent: Sequence[str]) -> tuple[tuple[int, Held], ...]:
+    """Positions and reasons when nothing moves, because most of the placement's clusters are silent at once."""
+    reason = reasons.cut_off(silent, len({binding.cluster for binding in request.bindings}))
+    up_to_date = frozenset(classes.up_to_date)
+    waiting = [(i, b) for i, b in enumerate(request.bindings) if b.deleting is None and i not in up_to_date]
+    return tuple((i, Held(cluster=b.cluster, kind=_kind_of(b), reason=reason)) for i, b in waiting)
+
+
+def _kind_of(binding: Binding) -> MoveKind:
+    """How a binding would move."""
+    match binding.state:
+        case BindingState.SCHEDULED:
+            return MoveKind.BIND
+        case BindingState.BOUND:
+            return MoveKind.UPDATE
+        case BindingState.UNSCHEDULED:
+            return MoveKind.REMOVE
+
+
 def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: set[int]) -> tuple[Binding, ...]:
-    up_to_date = set(classes.up_to_date)
+    up_to_date, left_out = set(classes.up_to_date), set(classes.waiting_for_answer)
+    silent = reasons.MOST_ARE_SILENT if cut_off(request) else ""
     out: list[Binding] = []
     for i, binding in enumerate(request.bindings):
         if i in moving and binding.state is BindingState.UNSCHEDULED:
@@ -120,7 +149,8 @@ def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: se
         elif i in up_to_date:
             out.append(set_rollout_started(binding, Status.TRUE, request.now))
         elif i in held and binding.state is not BindingState.UNSCHEDULED:
-            out.append(set_rollout_started(binding, Status.FALSE, request.now))
+            why = silent or (reasons.left_out(binding) if i in left_out else "")
+            out.append(set_rollout_started(binding, Status.FALSE, request.now, why))
         else:
             out.append(binding)
     return tuple(out)

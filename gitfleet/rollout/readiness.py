@@ -76,6 +76,11 @@ def has_failed(binding: Binding, now: datetime, *, trying: bool = False) -> bool
     )
 
 
+def is_failure(binding: Binding) -> bool:
+    """Whether a condition at the current generation is False for a reason that means failure, whatever its age."""
+    return any(c.reason not in _IN_PROGRESS for c in failures(binding))
+
+
 def in_progress(binding: Binding, now: datetime) -> timedelta | None:
     """How long a binding that is still applying or becoming available keeps that excuse; None when it is not in
     progress (anything else, failed included)."""

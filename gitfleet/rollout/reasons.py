@@ -16,6 +16,10 @@ _NAMED = 3
 """How many clusters a sentence names before it counts the rest."""
 
 
+MOST_ARE_SILENT = "More than half of the placement's clusters do not answer, so nothing moves"
+"""Without names and numbers, which would change every binding with every cluster."""
+
+
 def names(clusters: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b, c and 7 more`."""
     return named_briefly(clusters, _NAMED)
@@ -61,6 +65,20 @@ def held_bind(request: RolloutRequest, classes: Classes, limits: Budget, first: 
     going = [b.cluster for b in request.bindings if not is_active(b)]
     until = f" until {names(going)} {_are(len(going))} cleared" if going else ""
     return f"{state}: {limit} allows no further cluster{until}"
+
+
+def left_out(binding: Binding) -> str:
+    """Why a cluster that has been silent for long is not moved."""
+    return f"{binding.cluster} does not answer: the rollout goes on without it and reaches it when it answers again"
+
+
+def cut_off(silent: Sequence[str], of: int) -> str:
+    """Why nothing moves while most clusters are silent."""
+    do = "does" if len(silent) == 1 else "do"
+    return (
+        f"{len(silent)} of {of} clusters {do} not answer ({names(silent)}): with more than half of them silent at once "
+        "the cause may be the network of gitfleet itself, so nothing moves until enough answer"
+    )
 
 
 def blocked_bind(request: RolloutRequest) -> str:

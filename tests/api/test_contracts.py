@@ -41,10 +41,10 @@ def test_the_member_cluster_is_read() -> None:
 
 
 def test_what_does_not_act_yet_says_so() -> None:
-    config = replace(FleetConfig(), mass_delete_min_objects=7, rollout_unreachable="Wait", policy={"allow": []})
+    config = replace(FleetConfig(), mass_delete_min_objects=7, policy={"allow": []})
 
     assert [".".join(map(str, place)) for place, _ in config.warnings()] == [
-        "spec.massDelete", "spec.rollout", "spec.policy",
+        "spec.massDelete", "spec.policy",
     ]  # fmt: skip
 
 

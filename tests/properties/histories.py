@@ -45,7 +45,7 @@ class History:
         self.world = World((BAD, self.slow), start_with=self._observed)
         # The invariants read what was pushed as somebody does who knows nothing else.
         self.state_trees = self.world.state_trees()
-        self.invariants = Invariants(self.world.fleet, self._read_branch)
+        self.invariants = Invariants(self.world.fleet, self._read_branch, self.world.clock)
         self.world.watch = self.invariants.happened
         self.other: Driver | None = None
         self.version = 1

@@ -17,6 +17,9 @@ then on the cluster counts as taken down, although its server is only told a lit
 
 All of it is read from the state branch and from the clusters; nothing that a process remembers counts.
 
+A cluster that the intent says has not answered for five minutes leaves the target (decision D32); and where more than
+half of a placement's clusters are silent by the intent, no binding of it may change what it asks for (6).
+
 Placements that are deleted and clusters that leave the fleet are given up as a whole: no budget speaks for them.
 """
 
@@ -24,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.objects import ObjectKey
@@ -32,6 +36,7 @@ from gitfleet.apply import find_differences
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
+from gitfleet.ports.clock import Clock
 from gitfleet.simulation.cluster import Happening
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.works import WorksMemo, render_fleet
@@ -48,6 +53,7 @@ class Invariants:
 
     fleet: SimulatedFleet
     read: Callable[[], tuple[str | None, FleetState]]
+    clock: Clock
     head: str | None = None
     intent: FleetState = field(default_factory=FleetState)
     broken: list[str] = field(default_factory=list)
@@ -76,6 +82,7 @@ class Invariants:
             if record.placement.deleting is None and key in before.placements:
                 self._check_budget(record, up_before.get(key, frozenset()), self._up.get(key, frozenset()))
                 self._check_surge(before.placements[key], record, up_before.get(key, frozenset()))
+                self._check_moves(before.placements[key], record)
 
     def happened(self, happening: Happening) -> None:
         """Something happened on a cluster (invariants 2 and 3). What people do by hand is none of ours."""
@@ -112,7 +119,7 @@ class Invariants:
         taken = {name for name in before - after if self._stays(name)}
         if not taken:
             return
-        floor = floor_of(record)
+        floor = floor_of(record, self._left_out(record))
         left = len(before & after)
         self.checked += 1
         if left < floor:
@@ -129,7 +136,7 @@ class Invariants:
         if not bound:
             return
         self.checked += 1
-        ceiling, holding = ceiling_of(new), bound | {name for name in up if self._stays(name)}
+        ceiling, holding = ceiling_of(new, self._left_out(new)), bound | {name for name in up if self._stays(name)}
         if len(holding) > ceiling:
             self.broken.append(
                 f"{new.placement.key}: binding {sorted(bound)} makes {len(holding)} clusters with the resources "
@@ -156,6 +163,34 @@ class Invariants:
             why = "" if policy == "Delete" else f"of a placement whose deleteStrategy is {policy}"
         if why:
             self.broken.append(f"{key} on {name} was deleted, {why}")
+
+    def _check_moves(self, old: PlacementRecord, new: PlacementRecord) -> None:
+        names = {binding.cluster for binding in new.bindings}
+        silent = {name for name in names if self._silent_for(name) is not None}
+        if len(silent) * 2 <= len(names):
+            return
+        self.checked += 1
+        was = {b.cluster: (b.generation, b.deleting) for b in old.bindings}
+        stays = (b for b in new.bindings if self._stays(b.cluster))
+        moved = [b.cluster for b in stays if (b.generation, b.deleting) != was.get(b.cluster, (1, None))]
+        if moved:
+            self.broken.append(
+                f"{new.placement.key}: {moved} moved while {sorted(silent)} of {sorted(names)} are silent"
+            )
+
+    def _left_out(self, record: PlacementRecord) -> int:
+        """How many of the clusters that count for the target have been silent for five minutes."""
+        counted = (b.cluster for b in record.bindings if b.state is not BindingState.UNSCHEDULED)
+        return sum((self._silent_for(name) or timedelta(0)) >= timedelta(minutes=5) for name in counted)
+
+    def _silent_for(self, name: str) -> timedelta | None:
+        """How long the intent knows that a cluster does not answer; None: it answers."""
+        cluster = self.intent.clusters.get(name)
+        agent = cluster.status.agent if cluster is not None else None
+        for condition in agent.conditions if agent is not None else ():
+            if condition.type == "Healthy" and condition.status == "Unknown":
+                return self.clock.now() - condition.last_transition_time
+        return None
 
     def _stays(self, name: str) -> bool:
         cluster = self.intent.clusters.get(name)
@@ -187,15 +222,15 @@ class Invariants:
         return True
 
 
-def floor_of(record: PlacementRecord) -> int:
+def floor_of(record: PlacementRecord, left_out: int = 0) -> int:
     """How many clusters must stay up: T - U, reckoned anew from what people wrote."""
-    target = _target_of(record)
+    target = max(0, _target_of(record) - left_out)
     return target - _part_of(target, record.placement.strategy.rolling_update.max_unavailable)
 
 
-def ceiling_of(record: PlacementRecord) -> int:
+def ceiling_of(record: PlacementRecord, left_out: int = 0) -> int:
     """How many clusters may have the resources: T + S."""
-    target = _target_of(record)
+    target = max(0, _target_of(record) - left_out)
     return target + _part_of(target, record.placement.strategy.rolling_update.max_surge)
 
 

@@ -225,17 +225,27 @@ def test_what_is_held_says_which_others_go_first() -> None:
     ]
 
 
+@pytest.mark.parametrize("seconds", [0, 299, 300, 86400])
 @pytest.mark.parametrize(
-    ("disturbed", "bound_now"), [(frozenset[str](), ["new"]), (frozenset({"old"}), [])], ids=["failed", "is tried"]
+    ("type_", "reason", "counts"),
+    [
+        ("Applied", "ApplyInProgress", True),
+        ("Applied", "NotAllWorkHaveBeenApplied", True),
+        ("Available", "NotAllWorkAreAvailable", True),
+        ("Applied", "ApplyFailed", False),
+        ("Overridden", "OverriddenFailed", False),
+    ],
 )
-def test_a_cluster_on_which_something_is_being_applied_counts_for_the_surge(
-    disturbed: frozenset[str], bound_now: list[str]
+@pytest.mark.parametrize("disturbed", [frozenset[str](), frozenset({"old"})], ids=["at rest", "is tried"])
+def test_a_cluster_in_progress_counts_for_the_surge_however_long_it_takes(
+    disturbed: frozenset[str], type_: str, reason: str, counts: bool, seconds: int
 ) -> None:
-    """An ApplyInProgress that is too old is no failure while the apply is tried: the cluster may have the resources."""
-    old = bound("old", condition("Applied", Status.FALSE, "ApplyInProgress", age=9999), snapshot="s-1")
+    """Decision D6: N + maxSurge is a promise of the seeds, so what may have the resources counts. What failed does not:
+    it can get its successor at once (KubeFleet)."""
+    old = bound("old", condition(type_, Status.FALSE, reason, age=seconds), snapshot="s-1")
     limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 1, "max_surge": 0}
     plan = plan_rollout(request([old, scheduled("new")], disturbed=disturbed, **limits))
-    assert [m.cluster for m in plan.moves] == bound_now
+    assert [m.cluster for m in plan.moves] == ([] if counts else ["new"])
 
 
 def test_the_clock_is_the_first_moment_at_which_a_binding_counts_for_something_else() -> None:

@@ -187,7 +187,7 @@ ON_A_CLUSTER: Final = [
     ("gitfleet.apply.fleet", "plan_apply", is_cluster),
     ("gitfleet.apply.fleet", "record_intended", operations_on_c1),
     ("gitfleet.apply.fleet", "settle_inventory", operations_on_c1),
-    ("gitfleet.schedule.fleet", "standing_of", is_cluster),
+    ("gitfleet.schedule.fleet", "eligibility_of", is_cluster),
     ("gitfleet.state.compose", "_cluster", is_written),
     ("gitfleet.state.compose", "_inventory", is_written),
 ]

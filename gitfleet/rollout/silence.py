@@ -1,0 +1,55 @@
+"""Clusters that do not answer, and what a rolling update makes of them (decision D32).
+
+For the first five minutes a silent cluster counts as unavailable. After that it is left out: it leaves the target and
+all counts, it is not moved, and the others go on; when it answers again it is brought up to date. When more than
+half of a placement's clusters are silent at once the cause is probably gitfleet's own network, and nothing moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Status, find_condition
+from gitfleet.model.rolling import RolloutRequest
+
+LEFT_OUT_AFTER: Final = timedelta(minutes=5)
+"""The scheduler's own timeout for a cluster without a heartbeat (kubefleet.md §2)."""
+
+
+def silent_since(bindings: Iterable[Binding], clusters: Mapping[str, MemberCluster]) -> dict[str, datetime]:
+    """The bindings' clusters that do not answer, and since when: those whose agent's Healthy condition is Unknown."""
+    found: dict[str, datetime] = {}
+    for name in dict.fromkeys(binding.cluster for binding in bindings):
+        cluster = clusters.get(name)
+        agent = cluster.status.agent if cluster is not None else None
+        healthy = find_condition(agent.conditions, "Healthy") if agent is not None else None
+        if healthy is not None and healthy.status is Status.UNKNOWN:
+            found[name] = healthy.last_transition_time
+    return found
+
+
+def left_out(request: RolloutRequest) -> frozenset[str]:
+    """The clusters that have been silent for so long that the rollout goes on without them."""
+    if not request.skip_silent:
+        return frozenset()
+    return frozenset(n for n, since in request.silent.items() if request.now - since >= LEFT_OUT_AFTER)
+
+
+def until_left_out(request: RolloutRequest) -> list[timedelta]:
+    """For each of the placement's silent clusters that still counts: how long until it is left out."""
+    if not request.skip_silent:
+        return []
+    names = {binding.cluster for binding in request.bindings}
+    waits = (LEFT_OUT_AFTER - (request.now - since) for name, since in request.silent.items() if name in names)
+    return [min(wait, LEFT_OUT_AFTER) for wait in waits if wait > timedelta(0)]
+
+
+def cut_off(request: RolloutRequest) -> tuple[str, ...]:
+    """The placement's silent clusters when they are more than half of all that it has; else none."""
+    names = {binding.cluster for binding in request.bindings}
+    silent = tuple(sorted(names & request.silent.keys()))
+    return silent if len(silent) * 2 > len(names) else ()

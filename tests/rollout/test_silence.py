@@ -1,0 +1,140 @@
+"""Decision D32: a silent cluster counts as unavailable for five minutes, then the rollout goes on without it; and while
+more than half of a placement's clusters are silent nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.conditions import Status
+from gitfleet.api.placements import PlacementType
+from gitfleet.rollout import LEFT_OUT_AFTER, plan_rollout
+from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
+
+FIVE_MINUTES = LEFT_OUT_AFTER.total_seconds()
+SILENT = condition("Available", Status.UNKNOWN, "ClusterUnreachable")
+ONE_GOES = "{} of {} clusters are available and at least {} must stay so: maxUnavailable 1 lets {} go first"
+
+
+def since(seconds: float, *clusters: str) -> dict[str, Any]:
+    """Silent clusters, all for so long."""
+    return {"silent": {name: NOW - timedelta(seconds=seconds) for name in clusters}}
+
+
+def fleet(*silent: str, names: str = "abcd") -> list[Binding]:
+    """Bindings with an old snapshot: available, or not seen for some time."""
+    return [bound(name, SILENT if name in silent else available()) for name in names]
+
+
+def moved(bindings: Sequence[Binding], **more: Any) -> list[str]:
+    return [m.cluster for m in plan_rollout(request(bindings, max_unavailable=1, **more)).moves]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "more", "expected"),
+    [
+        (0, {}, []),
+        (FIVE_MINUTES - 1, {}, []),
+        (FIVE_MINUTES, {}, ["a"]),
+        (86400, {}, ["a"]),
+        (86400, {"skip_silent": False}, []),
+        (-3600, {}, []),
+    ],
+    ids=["just now", "for less than five minutes", "for five minutes", "for a day", "Wait", "the clock jumped back"],
+)
+def test_a_silent_cluster_uses_budget_for_five_minutes(
+    seconds: float, more: dict[str, Any], expected: list[str]
+) -> None:
+    assert moved(fleet("d"), **since(seconds, "d"), **more) == expected
+
+
+def test_it_leaves_the_target_and_every_count() -> None:
+    """Of five with PickN 5 one is left out: the target is 4, so half of it is 2 (of 5 it would be 3)."""
+    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 5}
+    plan = plan_rollout(request(fleet("e", names="abcde"), max_unavailable="50%", **limits, **since(300, "e")))
+    assert [m.cluster for m in plan.moves] == ["a", "b"]
+    assert {h.cluster: h.reason for h in plan.held} == {
+        "c": "4 of 4 clusters are available and at least 2 must stay so: maxUnavailable 50% (2) lets a and b go first",
+        "d": "4 of 4 clusters are available and at least 2 must stay so: maxUnavailable 50% (2) lets a and b go first",
+        "e": "e does not answer: the rollout goes on without it and reaches it when it answers again",
+    }
+
+
+@pytest.mark.parametrize(
+    ("placement_type", "more", "floor"),
+    [
+        (PlacementType.PICK_ALL, {}, 2),
+        (PlacementType.PICK_N, {"number_of_clusters": 4}, 2),
+        (PlacementType.PICK_FIXED, {"cluster_names": ("a", "b", "c", "d")}, 2),
+        (PlacementType.PICK_FIXED, {"cluster_names": ("a", "b", "c", "d", "nowhere")}, 3),
+    ],
+)
+def test_the_target_shrinks_whatever_picked_the_clusters(
+    placement_type: PlacementType, more: dict[str, Any], floor: int
+) -> None:
+    asked = request(fleet("d"), max_unavailable=1, placement_type=placement_type, **more, **since(300, "d"))
+    plan = plan_rollout(asked)
+    if floor == 3:
+        assert plan.moves == ()
+    else:
+        assert [h.reason for h in plan.held[:2]] == [ONE_GOES.format(3, 3, floor, "a")] * 2
+
+
+@pytest.mark.parametrize("state", BindingState)
+def test_it_is_not_moved_in_any_state(state: BindingState) -> None:
+    silent = scheduled("d") if state is BindingState.SCHEDULED else bound("d", SILENT, state=state)
+    others = [bound(name, available(), snapshot="s-1") for name in "abc"]
+    plan = plan_rollout(request([*others, silent], max_unavailable="100%", max_surge="100%", **since(300, "d")))
+    assert plan.moves == ()
+    assert [h.cluster for h in plan.held] == ["d"]
+    assert plan.need_roll
+    assert plan.clock is None, "only its answer ends this"
+
+
+def test_one_that_has_the_latest_snapshot_needs_nothing() -> None:
+    bindings = [bound("a", available(), snapshot="s-1"), bound("b", SILENT, snapshot="s-1")]
+    plan = plan_rollout(request(bindings, **since(300, "b")))
+    assert (plan.moves, plan.held, plan.up_to_date, plan.need_roll) == ((), (), ("a", "b"), False)
+
+
+def test_a_silent_cluster_that_is_being_cleared_no_longer_holds_its_successor_back() -> None:
+    leaving = bound("old", SILENT, state=BindingState.UNSCHEDULED, deleting=NOW)
+    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 1, "max_surge": 0}
+    bindings = [leaving, scheduled("new")]
+    assert moved(bindings, **limits) == []
+    # The only other cluster answers: one of two is silent, which is not more than half.
+    assert moved(bindings, **limits, **since(300, "old")) == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("silent", "expected"), [("d", ["a"]), ("cd", ["a"]), ("bcd", []), ("abcd", [])], ids=["1", "2", "3", "4"]
+)
+def test_nothing_moves_while_more_than_half_is_silent(silent: str, expected: list[str]) -> None:
+    assert moved(fleet(*silent), **since(300, *silent)) == expected
+
+
+@pytest.mark.parametrize("seconds", [0, 300, 86400])
+@pytest.mark.parametrize("skip", [True, False])
+def test_a_network_fault_of_ours_moves_nothing_and_says_so(seconds: float, skip: bool) -> None:
+    """Failed clusters and new ones included: neither needs the budget, both need a network."""
+    failed = bound("a", condition("Applied", Status.FALSE, "ApplyFailed"))
+    bindings = [failed, bound("b", SILENT), bound("c", SILENT), bound("d", SILENT, snapshot="s-1"), scheduled("e")]
+    plan = plan_rollout(request(bindings, max_surge="100%", skip_silent=skip, **since(seconds, "b", "c", "d")))
+    assert plan.moves == ()
+    assert {h.cluster for h in plan.held} == {"a", "b", "c", "e"}
+    reason = (
+        "3 of 5 clusters do not answer (b, c and d): with more than half of them silent at once the cause may be the "
+        "network of gitfleet itself, so nothing moves until enough answer"
+    )
+    assert {h.reason for h in plan.held if h.cluster in "ae"} == {reason}
+
+
+def test_the_clock_ends_when_a_silent_cluster_is_left_out() -> None:
+    plan = plan_rollout(request(fleet("d"), max_unavailable=1, **since(100, "d")))
+    assert plan.clock == timedelta(seconds=200)
+    assert plan_rollout(request(fleet("d"), max_unavailable=1, **since(-3600, "d"))).clock == LEFT_OUT_AFTER
+    assert plan_rollout(request(fleet("d"), max_unavailable=1, skip_silent=False, **since(100, "d"))).clock is None

@@ -1,0 +1,112 @@
+"""Clusters that stop answering in the middle of a rollout (decision D32), on whole simulated fleets."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from gitfleet.api.conditions import find_condition
+from tests import builders
+from tests.scenarios.explaining import explain
+from tests.scenarios.world import World
+
+CLUSTERS = ("c1", "c2", "c3", "c4")
+
+
+def settled(**strategy: int | str) -> World:
+    """Four clusters with one Deployment, one at a time."""
+    world = World()
+    strategy = {"maxUnavailable": 1, **strategy}
+    world.commit(
+        *(builders.member_cluster(name) for name in CLUSTERS),
+        builders.namespace("web"),
+        builders.deployment("web", "web"),
+        builders.placement("web", strategy=builders.rolling_update(**strategy)),
+    )
+    world.settle()
+    return world
+
+
+def silence(world: World, *names: str) -> None:
+    """Clusters stop answering, and gitfleet notices."""
+    for name in names:
+        world.fleet.switch(name, reachable=False)
+    world.rest()
+
+
+def images(world: World) -> list[str | None]:
+    return [world.image(name) for name in CLUSTERS]
+
+
+def release(world: World, version: str) -> None:
+    world.commit(builders.deployment("web", "web", image=version))
+
+
+def test_one_silent_cluster_does_not_stop_a_fleet() -> None:
+    world = settled()
+    silence(world, "c2")
+    release(world, "web:2")
+    world.rest()
+    assert images(world) == ["web:1"] * 4, "for five minutes it uses up the budget"
+    world.settle(limit=timedelta(minutes=10))
+    assert images(world) == ["web:2", "web:1", "web:2", "web:2"]
+    waiting = {row["clusterName"]: row for row in explain(world.repo, world.fleet, world.clock, "web")}
+    sentence = "c2 does not answer: the rollout goes on without it and reaches it when it answers again"
+    assert waiting["c2"]["waiting"] == [sentence]
+    started = find_condition(world.bindings("web")["c2"].conditions, "RolloutStarted")
+    assert started is not None
+    assert (started.status, started.message) == ("False", sentence)
+
+
+def test_it_is_brought_up_to_date_when_it_returns() -> None:
+    world = settled()
+    silence(world, "c2")
+    release(world, "web:2")
+    world.settle(limit=timedelta(minutes=10))
+    world.fleet.switch("c2", reachable=True)
+    world.settle()
+    assert images(world) == ["web:2"] * 4
+
+
+def test_a_process_that_starts_later_knows_how_long_it_was_silent() -> None:
+    world = settled()
+    silence(world, "c2")
+    world.advance(minutes=10)
+    world.restart()
+    release(world, "web:2")
+    world.settle(limit=timedelta(minutes=1))
+    assert images(world) == ["web:2", "web:1", "web:2", "web:2"]
+
+
+def test_with_wait_the_fleet_waits() -> None:
+    world = settled()
+    world.commit(builders.fleet_config(rollout={"unreachable": "Wait"}))
+    silence(world, "c2")
+    release(world, "web:2")
+    world.settle(limit=timedelta(hours=1))
+    assert images(world) == ["web:1"] * 4
+    assert not world.state().faults
+
+
+@pytest.mark.parametrize("minutes", [0, 10])
+def test_a_partitioned_reconciler_moves_nothing(minutes: int) -> None:
+    """Three of four do not answer: the fourth gets nothing either, not even after a day, and nothing is lost."""
+    world = settled()
+    silence(world, "c1", "c2", "c3")
+    world.advance(minutes=minutes)
+    release(world, "web:2")
+    world.settle(limit=timedelta(days=1))
+    assert images(world) == ["web:1"] * 4
+    for name in ("c1", "c2", "c3"):
+        world.fleet.switch(name, reachable=True)
+    world.settle()
+    assert images(world) == ["web:2"] * 4
+
+
+def test_clusters_that_are_no_longer_picked_are_not_cleared_from_behind_a_partition() -> None:
+    world = settled()
+    silence(world, "c1", "c2", "c3")
+    with world.nothing_deleted():
+        world.commit(builders.placement("web", policy=builders.pick_fixed("c1"), strategy=builders.rolling_update()))
+        world.settle(limit=timedelta(hours=1))
