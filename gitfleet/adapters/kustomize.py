@@ -1,21 +1,28 @@
 """kustomize, by the `kustomize` program or kubectl's built-in one, in an empty folder of its own.
 
 The files come from an untrusted repo: only those of the closure are laid out, no link among them, load restrictions
-stay on, no plug-in, helm or network option is given, and the environment holds nothing of ours.
+stay on, no plug-in, helm or network option is given, the environment holds nothing of ours, and where the kernel allows
+it there is no network.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Timer
 
+from gitfleet.adapters.no_network import network_cut
+from gitfleet.adapters.programs import Finished, run_program
 from gitfleet.errors import BadInput, MissingPart, RetryLater
 
+log = logging.getLogger(__name__)
+_NOT_CUT = (
+    "kustomize runs with the network of this process, since no network namespace can be made here (see "
+    "docs/security.md); URLs are refused before it runs"
+)
 _LARGEST_OUTPUT = 64 << 20
 _LONGEST_MESSAGE = 500
 _KUBECTL_LOG = re.compile(r'\] "command failed" err=(?:"((?:[^"\\]|\\.)*)"|<\n(.*?)\n >)', re.DOTALL)
@@ -28,6 +35,7 @@ class KustomizeProgram:
 
     def __init__(self, *, seconds: float = 60.0) -> None:
         self._seconds = seconds
+        self._network_cut: tuple[str, ...] | None = None
 
     def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
         """KustomizeBuilder.build. RetryLater when the program was ended before it was done."""
@@ -39,38 +47,31 @@ class KustomizeProgram:
                 target = root / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-            status, printed, said = self._run([*command, "--", str(root / folder)], scratch)
-        if status < 0:
-            raise RetryLater(f"kustomize was ended before it was done; it may take {self._seconds:g} s at most")
-        if len(printed) > _LARGEST_OUTPUT:
+            done = self._run([*command, "--", str(root / folder)], scratch)
+        if done.too_much:
             raise BadInput(f"kustomize prints more than {_LARGEST_OUTPUT >> 20} MiB")
-        if status != 0:
-            raise BadInput(f"cannot be built, kustomize says: {_words(said, root)[:_LONGEST_MESSAGE]}")
-        return printed
+        if done.too_slow or done.code < 0:
+            raise RetryLater(f"kustomize was ended before it was done; it may take {self._seconds:g} s at most")
+        if done.code != 0:
+            raise BadInput(f"cannot be built, kustomize says: {_words(done.errors, root)[:_LONGEST_MESSAGE]}")
+        return done.output
 
-    def _run(self, command: list[str], scratch: Path) -> tuple[int, bytes, bytes]:
-        """The exit status (negative for a signal), what was printed as far as it is kept, and the complaints."""
-        # Nothing that kustomize would need to fetch: no git on its path, and a proxy that nobody listens at.
+    def _run(self, command: list[str], scratch: Path) -> Finished:
+        # Nothing that kustomize would need to fetch: no network where the kernel allows that, no git on its path, and a
+        # proxy that nobody listens at.
+        if self._network_cut is None:
+            self._network_cut = network_cut()
+            if not self._network_cut:
+                log.warning("%s", _NOT_CUT)
         nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9")
         environment = {"PATH": "/nonexistent", "HOME": str(scratch), "XDG_CONFIG_HOME": str(scratch), **nowhere}
-        with (
-            (scratch / "said").open("w+b") as said,
-            subprocess.Popen(  # noqa: S603 - a fixed program, arguments as a list
-                command, cwd=scratch, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said
-            ) as process,
-        ):
-            timer = Timer(self._seconds, process.kill)
-            timer.start()
-            try:
-                printed = process.stdout.read(_LARGEST_OUTPUT + 1) if process.stdout else b""
-                if len(printed) > _LARGEST_OUTPUT:
-                    process.kill()
-                    return 0, printed, b""
-                process.wait()
-            finally:
-                timer.cancel()
-            said.seek(0)
-            return process.returncode, printed, said.read(1 << 20)
+        return run_program(
+            [*self._network_cut, *command],
+            environment=environment,
+            folder=scratch,
+            seconds=self._seconds,
+            largest_output=_LARGEST_OUTPUT,
+        )
 
 
 def _words(said: bytes, root: Path) -> str:

@@ -11,7 +11,14 @@ from typing import Final
 from gitfleet import desired
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
 from gitfleet.formats.yaml_reader import ParsedFile
-from gitfleet.loop.kustomize_files import Kustomization, plugin_references, read_kustomization, without_secrets
+from gitfleet.loop.kustomize_files import (
+    Kustomization,
+    PluginFile,
+    read_kustomization,
+    read_plugin_file,
+    without_secrets,
+)
+from gitfleet.loop.kustomize_rules import path_fault
 from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
 
@@ -34,7 +41,7 @@ class Kustomizer:
     _outputs: dict[str, desired.SourceFile] = field(default_factory=dict)
     _before: dict[str, desired.SourceFile] = field(default_factory=dict)
     _read: dict[str, Kustomization] = field(default_factory=dict)
-    _plugins: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _plugins: dict[str, PluginFile] = field(default_factory=dict)
 
     def built(self, folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, desired.SourceFile]:
         """What `DesiredRequest.built` wants: an output for each of the folders of a tree.
@@ -90,36 +97,38 @@ class Kustomizer:
             raise BadInput(f"{folder} holds no kustomization.yaml")
         closure.paths.add(own)
         kustomization = self._read[listing[own].oid]
+        closure.rewritten[own] = kustomization.canonical
         if kustomization.fault or listing[own].mode not in _REGULAR:
             closure.unread[own] = kustomization
             raise BadInput(f"{own} {kustomization.fault or 'is no ordinary file'}")
         further: list[str] = []
         references = [*kustomization.references, *kustomization.plugins]
         for plugin in kustomization.plugins:
-            if (entry := listing.get(_target(folder, plugin))) is not None:
-                references += self._plugin_references(entry.oid, read)
+            target = _target(folder, plugin)
+            if target in listing:
+                plugin_file = self._plugin_file(listing[target].oid, read)
+                references += plugin_file.references
+                closure.rewritten[target] = plugin_file.canonical
+                closure.fault = closure.fault or (plugin_file.fault and f"{target} {plugin_file.fault}")
         for reference in references:
             target = _target(folder, reference)
-            fault = ""
-            if "://" in reference or reference.startswith(("git@", "/")) or target.split("/")[0] == "..":
-                fault = f'names "{reference}": only files of this repo are built, nothing is fetched'
-            elif target in listing and listing[target].mode in _REGULAR:
-                closure.paths.add(target)
+            fault = path_fault(reference) or _place_fault(
+                reference, target, listing, reference in kustomization.plugins
+            )
+            if fault:
+                closure.fault = closure.fault or f"{own} {fault}"
             elif target in listing:
-                fault = f"names {target}, which is no ordinary file"
-            elif reference in kustomization.plugins:
-                fault = f"names {target} as a plug-in's configuration, which must be a file of this repo"
-            elif any(posixpath.join(target, name) in listing for name in NAMES):
-                further.append(target)
+                closure.paths.add(target)
             else:
-                fault = f"names {target}, which is not in the repo"
-            closure.fault = closure.fault or (fault and f"{own} {fault}")
+                further.append(target)
         return further
 
-    def _plugin_references(self, oid: str, read: ReadBlobs) -> tuple[str, ...]:
+    def _plugin_file(self, oid: str, read: ReadBlobs) -> PluginFile:
         if oid not in self._plugins:
             self._plugins = {} if len(self._plugins) > _MOST_PLUGINS else self._plugins
-            self._plugins[oid] = plugin_references(read([oid]).get(oid, b""))
+            content = read([oid]).get(oid)
+            too_large = PluginFile(fault="is too large to be read")
+            self._plugins[oid] = too_large if content is None else read_plugin_file(content)
         return self._plugins[oid]
 
     def _build(
@@ -140,7 +149,7 @@ class Kustomizer:
                 left_out = sorted(closure.paths - files.keys())
                 if left_out:
                     raise BadInput(f"{left_out[0]} is too large to be read")
-                output = _output(self.builder.build(folder, files))
+                output = _output(self.builder.build(folder, files | closure.rewritten))
             except RetryLater as error:
                 self.unfinished = True
                 return desired.SourceFile(blob="", why=str(error))
@@ -152,10 +161,11 @@ class Kustomizer:
 
 @dataclass(slots=True)
 class _Closure:
-    """The files that a build may read, the folders it goes through, and the kustomizations on the way that do not say
-    what they read."""
+    """The files that a build may read, those of them that are given to kustomize in other words, the folders it goes
+    through, and the kustomizations on the way that do not say what they read."""
 
     paths: set[str] = field(default_factory=set)
+    rewritten: dict[str, bytes] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     unread: dict[str, Kustomization] = field(default_factory=dict)
     fault: str = ""
@@ -163,6 +173,19 @@ class _Closure:
 
 def _target(folder: str, reference: str) -> str:
     return posixpath.normpath(posixpath.join(folder, reference))
+
+
+def _place_fault(reference: str, target: str, listing: Listing, is_plugin: bool) -> str:
+    """Why the file or folder that a path leads to is not used; "" when it is one of the repo."""
+    if target.split("/")[0] == "..":
+        return f'names "{reference}": only files of this repo are built, nothing is fetched'
+    if target in listing:
+        return "" if listing[target].mode in _REGULAR else f"names {target}, which is no ordinary file"
+    if is_plugin:
+        return f"names {target} as a plug-in's configuration, which must be a file of this repo"
+    if any(posixpath.join(target, name) in listing for name in NAMES):
+        return ""
+    return f"names {target}, which is not in the repo"
 
 
 def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:

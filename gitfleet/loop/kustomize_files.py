@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gitfleet import desired
+from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.loop.kustomize_rules import PATH_LISTS, PLUGIN_LISTS, fault_of, is_inline, listed, plugin_fault
 
-_PATH_LISTS: Final = ("resources", "bases", "components", "crds", "configurations")
-_PLUGIN_LISTS: Final = ("transformers", "generators", "validators")
 _SHORTEST_SECRET: Final = 3
 _SHOWN_OF_A_VALUE: Final = 7
 """kustomize's YAML reader shows so many characters of a value at most."""
@@ -20,16 +20,29 @@ _WORDS: Final = re.compile(rb"[^\s\"'`,:=\[\]{}]+")
 @dataclass(frozen=True, slots=True)
 class Kustomization:
     """The paths that it names, those of plug-in configurations apart, since these may name further ones; or why it does
-    not say: then `text` is all there is to guess from (None: not read)."""
+    not say: then `text` is all there is to guess from (None: not read).
+
+    `canonical` is what kustomize is given: the values that were checked, so that no text can mean something else to it.
+    """
 
     references: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     fault: str = ""
     text: bytes | None = None
+    canonical: bytes = b""
 
     def may_name(self, name: bytes) -> bool:
         """Whether a kustomization that cannot be read may name a folder whose last part is `name`."""
         return self.text is None or name in self.text or b"\\" in self.text
+
+
+@dataclass(frozen=True, slots=True)
+class PluginFile:
+    """The configuration of generators, transformers or validators: the paths that it names, or why it is not used."""
+
+    references: tuple[str, ...] = ()
+    fault: str = ""
+    canonical: bytes = b""
 
 
 def read_kustomization(content: bytes | None) -> Kustomization:
@@ -43,23 +56,31 @@ def read_kustomization(content: bytes | None) -> Kustomization:
     if len(parsed.documents) != 1 or not isinstance(parsed.documents[0].value, dict):
         return Kustomization(fault="is not one YAML object", text=content)
     value = parsed.documents[0].value
-    plugins = [str(entry) for key in _PLUGIN_LISTS for entry in _list(value, key)]
-    inline = [reference for entry in plugins if "\n" in entry for reference in plugin_references(entry.encode())]
-    return Kustomization(
-        references=(*_references(value), *inline), plugins=tuple(entry for entry in plugins if "\n" not in entry)
-    )
+    fault = fault_of(value)
+    if fault:
+        return Kustomization(fault=fault, text=content)
+    plugins = tuple(str(entry) for key in PLUGIN_LISTS for entry in listed(value, key))
+    return Kustomization(references=tuple(_references(value)), plugins=plugins, canonical=canonical_json(value))
 
 
-def plugin_references(content: bytes) -> tuple[str, ...]:
-    """The paths that the configuration of a generator, transformer or validator names (kustomize's built-in ones)."""
+def read_plugin_file(content: bytes) -> PluginFile:
+    """Read the configuration of generators, transformers or validators (kustomize's own ones)."""
+    parsed = desired.parse_file("kustomization.yaml", content)
+    if parsed.faults:
+        line, message = parsed.faults[0]
+        return PluginFile(fault=f"cannot be read: line {line}: {message}")
     found: list[str] = []
-    for document in desired.parse_file("kustomization.yaml", content).documents:
-        if isinstance(document.value, dict):
-            found += _files_of(document.value)
-            found += [str(path) for path in (document.value.get("path"), *_list(document.value, "paths")) if path]
-            replacements = [entry for entry in _list(document.value, "replacements") if isinstance(entry, dict)]
-            found += [str(entry["path"]) for entry in replacements if entry.get("path")]
-    return tuple(reference for reference in found if "\n" not in reference)
+    for document in parsed.documents:
+        fault = plugin_fault(document.value)
+        if fault or not isinstance(document.value, dict):
+            return PluginFile(fault=fault)
+        found += _files_of(document.value)
+        found += [str(document.value["path"])] if document.value.get("path") else []
+        found += [str(path) for path in listed(document.value, "paths") if not is_inline(str(path))]
+        replacements = [entry for entry in listed(document.value, "replacements") if isinstance(entry, dict)]
+        found += [str(entry["path"]) for entry in replacements if entry.get("path")]
+    canonical = b"\n---\n".join(canonical_json(document.value) for document in parsed.documents)
+    return PluginFile(references=tuple(found), canonical=canonical)
 
 
 def without_secrets(message: str, folder: str, files: Mapping[str, bytes]) -> str:
@@ -75,16 +96,14 @@ def without_secrets(message: str, folder: str, files: Mapping[str, bytes]) -> st
 
 def _references(kustomization: Mapping[str, Any]) -> Iterator[str]:
     """Every path that a kustomization names; inline YAML is no path."""
-    for key in _PATH_LISTS:
-        yield from (entry for entry in _list(kustomization, key) if isinstance(entry, str) and "\n" not in entry)
-    for entry in _list(kustomization, "patchesStrategicMerge"):
-        if isinstance(entry, str) and "\n" not in entry and "{" not in entry:
-            yield entry
+    for key in PATH_LISTS:
+        yield from (str(entry) for entry in listed(kustomization, key))
+    yield from (str(entry) for entry in listed(kustomization, "patchesStrategicMerge") if not is_inline(str(entry)))
     for key in ("patches", "patchesJson6902", "replacements"):
-        entries = (entry for entry in _list(kustomization, key) if isinstance(entry, dict))
+        entries = (entry for entry in listed(kustomization, key) if isinstance(entry, dict))
         yield from (str(entry["path"]) for entry in entries if entry.get("path"))
     for key in ("configMapGenerator", "secretGenerator"):
-        for entry in _list(kustomization, key):
+        for entry in listed(kustomization, key):
             yield from _files_of(entry)
     openapi = kustomization.get("openapi")
     if isinstance(openapi, dict) and openapi.get("path"):
@@ -93,7 +112,7 @@ def _references(kustomization: Mapping[str, Any]) -> Iterator[str]:
 
 def _files_of(generator: Any) -> Iterator[str]:
     for name in ("files", "envs"):
-        yield from (str(file).rpartition("=")[2] for file in _list(generator, name))
+        yield from (str(file).rpartition("=")[2] for file in listed(generator, name))
     if isinstance(generator, dict) and generator.get("env"):
         yield str(generator["env"])
 
@@ -111,15 +130,15 @@ def _secrets(files: Mapping[str, bytes]) -> Iterator[bytes]:
                 shown = ("apiVersion", "kind", "metadata")
                 yield from _texts({key: value for key, value in document.value.items() if key not in shown})
             yield from _texts(
-                [entry.get("valuesInline") for entry in _list(document.value, "helmCharts") if isinstance(entry, dict)]
+                [entry.get("valuesInline") for entry in listed(document.value, "helmCharts") if isinstance(entry, dict)]
             )
-            inline = [entry for key in _PLUGIN_LISTS for entry in _list(document.value, key)]
+            inline = [entry for key in PLUGIN_LISTS for entry in listed(document.value, key)]
             yield from _texts([entry for entry in inline if "Secret" in str(entry)])
             folder = path.rpartition("/")[0]
-            for generator in _list(document.value, "secretGenerator"):
+            for generator in listed(document.value, "secretGenerator"):
                 named = {f"{folder}/{name}".lstrip("/") for name in _files_of(generator)}
                 lines = [line for name in named for line in files.get(name, b"").splitlines()]
-                lines += [str(literal).encode() for literal in _list(generator, "literals")]
+                lines += [str(literal).encode() for literal in listed(generator, "literals")]
                 yield from (word for line in lines for word in _WORDS.findall(line.partition(b"=")[2] or line))
 
 
@@ -132,8 +151,3 @@ def _texts(value: Any) -> Iterator[bytes]:
         whole = str(value).encode()
         yield whole
         yield from _WORDS.findall(whole)
-
-
-def _list(mapping: Any, key: str) -> list[Any]:
-    value = mapping.get(key) if isinstance(mapping, dict) else None
-    return value if isinstance(value, list) else []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
 
 from gitfleet.errors import BadInput, MissingPart, RetryLater
@@ -24,7 +22,7 @@ bases: [../../bases/two]
 components: [../../components/c]
 crds: [crd.yaml]
 configurations: [conf.yaml]
-transformers: [t.yaml, "apiVersion: builtin\\nkind: X\\n"]
+transformers: [t.yaml]
 generators: [g.yaml]
 validators: [v.yaml]
 patches: [{path: p.yaml}, {patch: "- op: remove"}, {target: {kind: X}, path: p2.yaml}]
@@ -66,6 +64,8 @@ def alone() -> tuple[MemoryRepo, RecordingBuilder, DesiredTrees]:
 
 def test_every_path_that_a_kustomization_names_is_given_to_the_build_and_nothing_else() -> None:
     files = {f"{APP}/{name}": "x: 1\n" for name in NAMED.split()}
+    plugin = "apiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: x}\n"
+    files |= {f"{APP}/{name}": plugin for name in ("t.yaml", "g.yaml", "v.yaml")}
     files |= {
         f"{APP}/kustomization.yaml": EVERY_REFERENCE,
         f"{APP}/more/kustomization.yaml": "resources: [m.yaml]\n",
@@ -98,7 +98,7 @@ def test_every_path_that_a_kustomization_names_is_given_to_the_build_and_nothing
         ("https://example.com/x.yaml", 'names "https://example.com/x.yaml": only files of this repo are built'),
         ("git@example.com:o/r", 'names "git@example.com:o/r": only files of this repo are built, nothing is fetched'),
         ("ssh://git@example.com/o/r", 'names "ssh://git@example.com/o/r": only files of this repo are built'),
-        ("github.com/o/r//base?ref=v1", "which is not in the repo"),
+        ("github.com/o/r//base?ref=v1", "only files of this repo are built, nothing is fetched"),
         ("absent.yaml", f"names {APP}/absent.yaml, which is not in the repo"),
         ("../plain", "names resources/plain, which is not in the repo"),
         ("link.yaml", f"names {APP}/link.yaml, which is no ordinary file"),
@@ -129,8 +129,7 @@ def test_what_lies_outside_is_refused_with_its_path(reference: str, fault: str) 
         "kind: ReplacementTransformer\nreplacements: [{{path: {}}}]\n",
     ],
 )
-@pytest.mark.parametrize("inline", [True, False])
-def test_the_configuration_of_a_plug_in_reads_nothing_else_either(plugin: str, inline: bool) -> None:
+def test_the_configuration_of_a_plug_in_reads_nothing_else_either(plugin: str) -> None:
     repo, builder, trees = alone()
     for reference, fault in (
         ("https://example.com/x", 'names "https://example.com/x": only files'),
@@ -138,8 +137,11 @@ def test_the_configuration_of_a_plug_in_reads_nothing_else_either(plugin: str, i
         ("there.txt", ""),
     ):
         text = "apiVersion: builtin\n" + plugin.format(reference)
-        entry = f"- |\n{textwrap.indent(text, '  ')}" if inline else "- t.yaml\n"
-        files = {f"{APP}/kustomization.yaml": f"transformers:\n{entry}", f"{APP}/t.yaml": text, f"{APP}/there.txt": ""}
+        files = {
+            f"{APP}/kustomization.yaml": "transformers: [t.yaml]\n",
+            f"{APP}/t.yaml": text,
+            f"{APP}/there.txt": "",
+        }
         desired = trees.at(repo.commit_files("main", files, MOMENT), Fleet().state)
         assert [fault in one.message for one in desired.faults] == ([True] if fault else [])
     ((_, given),) = builder.builds

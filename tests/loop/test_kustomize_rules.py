@@ -1,0 +1,164 @@
+"""What a kustomization may not say is refused with a sentence, and kustomize does not run."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from gitfleet.loop.kustomize import Kustomizer
+from gitfleet.loop.kustomize_files import read_kustomization, read_plugin_file
+from gitfleet.loop.trees import DesiredTrees
+from gitfleet.settings import Limits
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.simulation.memory_repo import MemoryRepo
+from tests.loop.commits import MOMENT, config_map
+from tests.loop.test_kustomize import APP, Fleet
+
+URL = "http://127.0.0.1:8080/x"
+FETCHED = "only files of this repo are built, nothing is fetched"
+INLINE = "which are not used; put each into a file of the repo and name that"
+PLUGIN = "apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: x}\\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (f"Resources: ['{URL}']", 'has the field "Resources"; write resources'),
+        (f"RESOURCES: ['{URL}']", 'has the field "RESOURCES"; write resources'),
+        (f"\"re\\u017fource\\u017f\": ['{URL}']", "write resources"),
+        (f"patches: [{{Path: '{URL}'}}]", 'has the field "Path"; write path'),
+        (f"configMapGenerator: [{{name: x, FILES: ['{URL}']}}]", 'has the field "FILES"; write files'),
+        (f"replacements: [{{pAth: '{URL}'}}]", 'has the field "pAth"; write path'),
+        (f"OpenAPI: {{path: '{URL}'}}", 'has the field "OpenAPI"; write openapi'),
+        (f"openapi: {{Path: '{URL}'}}", "openapi may have a path and nothing else"),
+        (f"remotes: ['{URL}']", 'has the field "remotes", which kustomize does not know; remove it'),
+        ("secretGenerator: [{name: x, url: y}]", 'has the field "url" in secretGenerator'),
+        (f"resources: ['{URL}']", FETCHED),
+        ("resources: ['http:/127.0.0.1:8080/x']", FETCHED),
+        ("resources: ['HTTP:x']", FETCHED),
+        ("resources: ['git::a/b']", FETCHED),
+        ("resources: ['gh:o/r']", FETCHED),
+        ("resources: ['github.com/o/r']", FETCHED),
+        ("resources: ['GitHub.com/o/r']", FETCHED),
+        ("resources: ['git@127.0.0.1:o/r']", FETCHED),
+        ("resources: ['me@127.0.0.1/o/r']", FETCHED),
+        ("resources: ['a//b']", FETCHED),
+        ("resources: ['a?ref=v1']", FETCHED),
+        ("resources: ['a\\b']", FETCHED),
+        ('resources: ["a\\nb"]', FETCHED),
+        ("bases: ['github.com/o/r']", FETCHED),
+        ("components: ['github.com/o/r']", FETCHED),
+        (f"crds: ['{URL}']", FETCHED),
+        (f"configurations: ['{URL}']", FETCHED),
+        (f"openapi: {{path: '{URL}'}}", FETCHED),
+        (f"transformers: ['{URL}']", FETCHED),
+        (f"patches: [{{path: '{URL}'}}]", FETCHED),
+        (f"patchesJson6902: [{{path: '{URL}'}}]", FETCHED),
+        (f"patchesStrategicMerge: ['{URL}']", FETCHED),
+        (f"replacements: [{{path: '{URL}'}}]", FETCHED),
+        (f"configMapGenerator: [{{name: x, files: ['key={URL}']}}]", FETCHED),
+        (f"secretGenerator: [{{name: x, envs: ['{URL}']}}]", FETCHED),
+        (f"secretGenerator: [{{name: x, env: '{URL}'}}]", FETCHED),
+        (f"resources: [!!binary {base64.b64encode(URL.encode()).decode()}]", FETCHED),
+        (f"patchesStrategicMerge: ['{URL}/{{x}}']", "a path has no braces"),
+        ("resources: ['a/{x}.yaml']", "a path has no braces"),
+        ("patchesStrategicMerge: ['{a: [}']", "a path has no braces"),
+        ('patchesStrategicMerge: ["x\\ny"]', FETCHED),
+        (f'transformers: ["{PLUGIN}"]', f"has inline transformers, {INLINE}"),
+        ("generators: ['{apiVersion: builtin, kind: X}']", f"has inline generators, {INLINE}"),
+        (f'validators: ["{PLUGIN}"]', f"has inline validators, {INLINE}"),
+        ("helmCharts: [{name: x}]", "has helmCharts, and no helm charts are rendered here"),
+        ("helmGlobals: {chartHome: x}", "no helm charts are rendered here"),
+        ("helmChartInflationGenerator: [{chartName: x}]", "no helm charts are rendered here"),
+        ("resources: [{a: b}]", "resources must be a list of strings"),
+        ("resources: here", "resources must be a list"),
+        ("patches: here", "patches must be a list"),
+        ("patches: [here]", "patches must be a list of mappings"),
+        ("openapi: here", "openapi may have a path and nothing else"),
+    ],
+)
+def test_refused_before_kustomize_runs(text: str, sentence: str) -> None:
+    fleet = Fleet()
+    found = fleet.push({f"{APP}/kustomization.yaml": text, f"{APP}/c.yaml": config_map("c")}).faults
+    assert [(fault.path, sentence in fault.message) for fault in found] == [(f"{APP}/kustomization.yaml", True)], found
+    assert fleet.builder.builds == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (f"kind: PatchTransformer\nPath: {URL}\n", 'has the field "Path"; write path'),
+        (f"kind: ConfigMapGenerator\nFiles: ['{URL}']\n", 'has the field "Files"; write files'),
+        (f"kind: ReplacementTransformer\nreplacements: [{{PATH: '{URL}'}}]\n", 'has the field "PATH"; write path'),
+        (f"kind: PatchStrategicMergeTransformer\npaths: ['{URL}/{{x}}']\n", "a path has no braces"),
+        ("kind: HelmChartInflationGenerator\nname: x\n", "is of a kind that is not used here"),
+        ("kind: X\nMetaData: {annotations: {config.kubernetes.io/function: x}}\n", "is of a kind that is not used"),
+        ("kind: LabelTransformer\nMetaData: {annotations: {a: x}}\n", 'has the field "MetaData"; write metadata'),
+        (
+            "kind: LabelTransformer\nmetadata: {annotations: {config.kubernetes.io/function: x}}\n",
+            "asks for a function",
+        ),
+        (f"kind: LabelTransformer\n---\napiVersion: builtin\nkind: PatchTransformer\nPath: {URL}\n", "write path"),
+    ],
+)
+@pytest.mark.parametrize("where", ["transformers", "generators", "validators"])
+def test_plug_in_files_that_are_refused(text: str, sentence: str, where: str) -> None:
+    fleet = Fleet()
+    files: dict[str, str | None] = {
+        f"{APP}/kustomization.yaml": f"{where}: [t.yaml]\n",
+        f"{APP}/t.yaml": f"apiVersion: builtin\n{text}",
+    }
+    assert [sentence in fault.message for fault in fleet.push(files).faults] == [True]
+    assert fleet.builder.builds == []
+
+
+@pytest.mark.parametrize(
+    "text", ["apiVersion: v1\nkind: List\nitems: []\n", "[]", "a: [", "apiVersion: x/v1\nkind: X\n"]
+)
+def test_a_file_that_is_no_configuration_of_a_built_in_plug_in(text: str) -> None:
+    assert read_plugin_file(text.encode()).fault
+
+
+def test_kustomize_is_given_the_values_that_were_checked() -> None:
+    class Keeping:
+        given: Mapping[str, bytes] = {}
+
+        def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
+            self.given = files
+            return b""
+
+    builder, repo = Keeping(), MemoryRepo()
+    plugin = "kind: &k LabelTransformer\napiVersion: builtin\nlabels: {k: *k}\n"
+    files = {
+        f"{APP}/kustomization.yaml": "# text\nresources: [&x c.yaml]\ntransformers: [t.yaml]\nimages: [{name: *x}]\n",
+        f"{APP}/t.yaml": plugin,
+        f"{APP}/c.yaml": "# as it is\n" + config_map("c"),
+    }
+    trees = DesiredTrees(repo, MemoryCache(), Limits(), kustomizer=Kustomizer(builder))
+    assert trees.at(repo.commit_files("main", files, MOMENT), Fleet().state).faults == ()
+    assert json.loads(builder.given[f"{APP}/kustomization.yaml"]) == {
+        "resources": ["c.yaml"], "transformers": ["t.yaml"], "images": [{"name": "c.yaml"}],
+    }  # fmt: skip
+    expected = {"apiVersion": "builtin", "kind": "LabelTransformer", "labels": {"k": "LabelTransformer"}}
+    assert json.loads(builder.given[f"{APP}/t.yaml"]) == expected
+    assert builder.given[f"{APP}/c.yaml"].startswith(b"# as it is\n")
+
+
+def test_every_field_of_a_kustomization_may_be_used() -> None:
+    """The fields of kubernetes-sigs/kustomize api/types/kustomization.go, but for helm's."""
+    lists = (
+        "labels patchesStrategicMerge patchesJson6902 patches images imageTags replacements replicas vars resources "
+        "components crds bases configMapGenerator secretGenerator configurations generators transformers validators "
+        "buildMetadata"
+    )
+    texts = "apiVersion kind namePrefix nameSuffix namespace"
+    mappings = "metadata openapi commonLabels commonAnnotations sortOptions generatorOptions"
+    body = {
+        **{key: [] for key in lists.split()},
+        **dict.fromkeys(texts.split(), "x"),
+        **{key: {} for key in mappings.split()},
+    }
+    assert read_kustomization(json.dumps(body).encode()).fault == ""
