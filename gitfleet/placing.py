@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfleet import observe, rollout, schedule, snapshots, status, works
+from gitfleet import observe, removals, rollout, schedule, snapshots, status, works
+from gitfleet.api.bindings import is_active
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.failures import Failures, Subject, attempt
@@ -27,11 +28,14 @@ class Decided:
     """A placement's next record, and the plan of its rolling update where there is one.
 
     `lasting` when the record stayed as it was and will stay so at any later time, as long as nothing else changes.
+    `objects` and `clusters` are what the record has only because its removal is held.
     """
 
     record: PlacementRecord
     plan: RolloutPlan | None = None
     lasting: bool = False
+    objects: frozenset[snapshots.Identity] = frozenset()
+    clusters: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,12 @@ class PlacementsMemo:
         """The plan of each rolling update."""
         return {key: one.plan for key, one in self.decided.items() if one.plan is not None}
 
+    def kept(self, wanted: removals.Kept) -> removals.Kept:
+        """What had to be kept of what was to be kept: the rest is wanted again."""
+        objects = {key: one.objects for key, one in self.decided.items() if one.objects}
+        bindings = {key: one.clusters for key, one in self.decided.items() if one.clusters}
+        return replace(wanted, objects=objects, bindings=bindings)
+
     def lasting(self, old: PlacementRecord, placement: Placement) -> Decided | None:
         """The decision that led to this record of this placement, if it lasts."""
         known = self.decided.get(placement.key)
@@ -56,7 +66,10 @@ class PlacementsMemo:
         """Whether the same was seen of a placement, and selecting and scheduling it again changes nothing."""
         if self.seen is None or not seen.equals_for(record, self.seen):
             return False
-        return record.placement.deleting is not None or _schedule(record, shared) == (record, None)
+        known = self.decided[record.placement.key]
+        if record.placement.deleting is not None or record.placement.key in shared.kept.placements:
+            return True
+        return _schedule(record, shared) == _Scheduled(record, None, known.objects, known.clusters)
 
 
 def decide_placements(
@@ -79,7 +92,11 @@ def _decide_one(
     """The placement's next record, and its plan; the record that it has when anything about it failed."""
     before = shared.inputs.before.placements.get(placement.key)
     subject, old = Subject.of_placement(placement.key), before or PlacementRecord(placement=placement)
-    kept = Decided(old)
+    kept = Decided(
+        old,
+        objects=shared.kept.objects.get(placement.key, frozenset()),
+        clusters=shared.kept.bindings.get(placement.key, frozenset()),
+    )
     if subject in failures:
         return kept
     known = memo.lasting(old, placement)
@@ -90,38 +107,71 @@ def _decide_one(
     failures.note_all(mine)
     moving = after.plan is not None and after.plan.need_roll
     same = keep(old, after.record)
-    return Decided(same, after.plan, lasting=same is old and not moving and not mine.found)
+    return replace(after, record=same, lasting=same is old and not moving and not mine.found)
 
 
 def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared, failures: Failures) -> Decided:
     """The record with what was seen, selected, scheduled and rolled out;
     GiveUp when it names an override that cannot be read."""
-    now, scheduled, plan = shared.inputs.now, None, None
+    now, plan = shared.inputs.now, None
     works.check_readable(record.bindings, shared.unreadable)
     record = rollout.take_back(record, shared.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
+    chosen = _Scheduled(record)
     if record.placement.deleting is None:
-        record, scheduled = _schedule(record, shared)
+        # One that no commit has any more, and whose removal is held, gets nothing new: no snapshot and no cluster.
+        chosen = chosen if record.placement.key in shared.kept.placements else _schedule(record, shared)
+        record = chosen.record
         if not record.placement.strategy.external:
             record, plan = _roll_out(rollout.give_up(record, shared.clusters, now), shared)
-    return Decided(status.with_conditions(rollout.give_up(record, shared.clusters, now), scheduled, now), plan)
+    record = status.with_conditions(rollout.give_up(record, shared.clusters, now), chosen.condition, now)
+    return Decided(record, plan, objects=chosen.objects, clusters=chosen.clusters)
 
 
-def _schedule(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, Condition | None]:
-    """The record with its snapshots and scheduling; the Scheduled condition where something was decided."""
+@dataclass(frozen=True, slots=True)
+class _Scheduled:
+    """A record with its snapshots and scheduling; the Scheduled condition where something was decided; and what it has
+    only because its removal is held."""
+
+    record: PlacementRecord
+    condition: Condition | None = None
+    objects: frozenset[snapshots.Identity] = frozenset()
+    clusters: frozenset[str] = frozenset()
+
+
+def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
     now, index, profile, digests = shared.inputs.now, shared.index, shared.profile, shared.digests
-    taken = snapshots.take_snapshots(
-        record.placement, shared.payload, record, commit=shared.inputs.desired.commit, now=now
-    )
+    held = shared.kept.objects.get(record.placement.key, frozenset())
+    commit, retain = shared.inputs.desired.commit, snapshots.Retained(objects=held)
+    taken = snapshots.take_snapshots(record.placement, shared.payload, record, commit=commit, now=now, retain=retain)
+    objects = taken.retained
     record = replace(record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots)
     if (error := taken.user_error) is not None:
-        return record, status.scheduled_condition(record, False, error.reason, error.message, now)
+        condition = status.scheduled_condition(record, False, error.reason, error.message, now)
+        return _Scheduled(record, condition, objects, shared.kept.bindings.get(record.placement.key, frozenset()))
     request = schedule.request_for(record, now)
     if schedule.settled_key(request, index, profile, digests) == record.schedule_key:
-        return record, None
+        return _Scheduled(record, None, objects)
     result = schedule.schedule(request, index, profile=profile)
     key = schedule.settled_key(replace(request, bindings=result.bindings), index, profile, digests)
-    return status.with_schedule(record, result, key, now)
+    return _with_kept_bindings(record, _Scheduled(*status.with_schedule(record, result, key, now), objects), shared)
+
+
+def _with_kept_bindings(before: PlacementRecord, scheduled: _Scheduled, shared: Shared) -> _Scheduled:
+    """What was scheduled, with the bindings as they were `before` that are unpicked now and whose removal is held.
+
+    Such a record is scheduled again in every pass: only that shows whether the removal is still asked for.
+    """
+    held = shared.kept.bindings.get(before.placement.key, frozenset())
+    active = {b.cluster: b for b in before.bindings if b.cluster in held and is_active(b)}
+    stay = {b.cluster for b in scheduled.record.bindings if is_active(b)}
+    back = {cluster: binding for cluster, binding in active.items() if cluster not in stay}
+    if not back:
+        return scheduled
+    others = [b for b in scheduled.record.bindings if b.cluster not in back]
+    bindings = tuple(sorted([*others, *back.values()], key=lambda binding: binding.cluster))
+    record = replace(scheduled.record, bindings=bindings, schedule_key="")
+    return replace(scheduled, record=record, clusters=frozenset(back))
 
 
 def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan]:

@@ -1,6 +1,6 @@
 """Deciding: the one place that leads through every package, and the newcomer's table of contents.
 
-    decide            accept -> observe -> snapshots -> schedule -> rollout -> works
+    decide            accept -> observe -> snapshots -> schedule -> rollout -> works, and holds on removals
     plan_operations   apply, once the objects of new works were observed
     withhold          nothing is done for what could not be published
     settle            what came of it -> observe -> status
@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
-from gitfleet import apply, desired, observe, placing, rollout, schedule, status, works
+from gitfleet import apply, desired, observe, placing, removals, rollout, schedule, status, works
 from gitfleet.api.placements import PlacementKey
+from gitfleet.holding import decide_with_holds
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
@@ -42,10 +43,17 @@ class Memo:
 
 
 def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> tuple[Decision, Memo]:
-    """Which clusters get what from now on: the state to publish (inventory still to be recorded) and its works."""
+    """Which clusters get what from now on: the state to publish (inventory still to be recorded) and its works. What
+    may be removed by accident is kept and waits for a person's word."""
+    return decide_with_holds(inputs, lambda kept: _decide(inputs, memo, plugins, kept))
+
+
+def _decide(inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept) -> tuple[Decision, Memo, removals.Kept]:
+    """The decision under which nothing of `kept` goes; and what of it had to be kept, as the commit has it no more."""
     wanted, before, now = inputs.desired, inputs.before, inputs.now
     failures = Failures()
-    accepted = desired.accept(wanted, before, now, failures)
+    still_wanted, kept = removals.still_wanted(wanted, before, kept)
+    accepted = desired.accept(still_wanted, before, now, failures)
     clusters = observe.observe_clusters(accepted.clusters, before.clusters, inputs.observations, now, failures)
     known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset())
     seen_works, rendered = works.render_fleet(known, memo.works, failures)
@@ -54,6 +62,7 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations)
     profile, faults = schedule.profile_for(wanted.config, plugins)
     shared = prepare(inputs, clusters, profile, apply.disturbed_by(operations), memo.shared, failures)
+    shared = replace(shared, kept=kept)
     placements = placing.decide_placements(accepted.placements, seen, shared, memo.placements, failures)
     after = replace(
         known,
@@ -75,7 +84,8 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
         wake_at=_wake_at(shared, plans),
         failures=failures.found,
     )
-    return decision, Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements)
+    memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements)
+    return decision, memo, placements.kept(kept)
 
 
 def _wake_at(shared: Shared, plans: Mapping[PlacementKey, RolloutPlan]) -> datetime | None:

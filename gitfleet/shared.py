@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gitfleet import schedule, snapshots, works
+from gitfleet import removals, schedule, snapshots, works
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
@@ -28,7 +28,8 @@ class SharedMemo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What all placements of one pass share; `overrides` are the latest snapshots of those that can be read."""
+    """What all placements of one pass share; `overrides` are the latest snapshots of those that can be read, `kept` is
+    what stays although no commit asks for it any more, because its removal is held."""
 
     inputs: Inputs
     clusters: Mapping[str, MemberCluster]
@@ -41,6 +42,7 @@ class Shared:
     unreadable: frozenset[str]
     disturbed: Mapping[PlacementKey, frozenset[str]]
     digests: schedule.BindingDigests
+    kept: removals.Kept = removals.Kept()
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""

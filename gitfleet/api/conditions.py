@@ -33,6 +33,8 @@ class ConditionType(StrEnum):
     APPLIED = "Applied"
     AVAILABLE = "Available"
     DIFF_REPORTED = "DiffReported"
+    REMOVALS_HELD = "RemovalsHeld"
+    """Of a placement alone: removals of it wait for a person's word (decisions D25 and D31)."""
 
 
 class MemberConditionType(StrEnum):
@@ -45,7 +47,8 @@ class MemberConditionType(StrEnum):
 
 class Reason(StrEnum):
     """Every reason that gitfleet gives in a condition: KubeFleet's own (kubefleet.md §9) and, for what KubeFleet does
-    not have, `SCHEDULING_FAILED`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is read may have others."""
+    not have, `SCHEDULING_FAILED`, `APPROVAL_PENDING`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is
+    read may have others."""
 
     SCHEDULING_POLICY_FULFILLED = "SchedulingPolicyFulfilled"
     SCHEDULING_POLICY_UNFULFILLED = "SchedulingPolicyUnfulfilled"
@@ -91,6 +94,7 @@ class Reason(StrEnum):
     AGENT_HEALTHY = "AgentHealthy"
     AGENT_UNHEALTHY = "AgentUnhealthy"
     CLUSTER_UNREACHABLE = "ClusterUnreachable"
+    APPROVAL_PENDING = "ApprovalPending"
     INTERNAL_ERROR = "InternalError"
 
 

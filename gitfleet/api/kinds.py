@@ -12,6 +12,7 @@ from typing import Any, Final
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
 from gitfleet.api.fleet import GITFLEET_GROUP, FleetConfig
+from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import ClusterResourceOverride, ResourceOverride
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement
 from gitfleet.api.scenarios import ScenarioFile
@@ -207,6 +208,15 @@ _KINDS: Final = (
         folder="budgets",
     ),
     *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
+    Kind(
+        group=GITFLEET_GROUP,
+        name="Hold",
+        declaration=Hold,
+        short_names=("hold",),
+        versions=("v1alpha1",),
+        folder="holds",
+        place=Place.STATE_BRANCH,
+    ),
     Kind(
         group=GITFLEET_GROUP,
         name="Scenario",

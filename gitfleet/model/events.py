@@ -27,6 +27,7 @@ class EventType(StrEnum):
     UNSCHEDULED = "unscheduled"
     REMOVED = "removed"
     RELEASED = "released"
+    HELD = "held"
     FAILED = "failed"
     AVAILABLE = "available"
     APPLIED = "applied"

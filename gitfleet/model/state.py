@@ -11,6 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, Conditions, ConditionType, find_condition, type_of
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin
+from gitfleet.api.holds import Hold
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.overrides import OverrideKey
@@ -79,6 +80,8 @@ class FleetState:
     inventory: Mapping[str, Inventory] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
+    holds: Mapping[str, Hold] = field(default_factory=dict)
+    """Removals that wait for a person's word, by name."""
     misplaced: frozenset[str] = field(default=frozenset(), compare=False)
     """Folders of the branch whose files were read and are not those that would be written now: an older split, an edit
     by hand. The next change rewrites them."""

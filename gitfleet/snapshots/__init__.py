@@ -2,7 +2,7 @@
 
     index_payload(payload, namespaced) -> PayloadIndex        built once a commit, shared by all placements
     index_of(desired, memo, failures) -> PayloadIndex, memo   the same, kept while the commit stays
-    take_snapshots(placement, index, record, *, commit, now, in_use) -> SnapshotResult
+    take_snapshots(placement, index, record, *, commit, now, retain) -> SnapshotResult
     selection_key(placement, index) -> str                    equal keys: the same selection, nothing to take
     select(placement, index) -> Selection                     what a placement selects, in snapshot order
     restore_snapshot(snapshot, documents) -> ResourceSnapshot the manifests of one that was read back
@@ -23,11 +23,13 @@ from gitfleet.snapshots.override_snapshots import current_overrides, references_
 from gitfleet.snapshots.propagation import is_propagated
 from gitfleet.snapshots.selection import Selection, UserError, select, selection_key
 from gitfleet.snapshots.strip import strip
-from gitfleet.snapshots.take import SnapshotResult, restore_snapshot, split_by_size, take_snapshots
+from gitfleet.snapshots.take import Identity, Retained, SnapshotResult, restore_snapshot, split_by_size, take_snapshots
 
 __all__ = [
+    "Identity",
     "PayloadIndex",
     "PayloadMemo",
+    "Retained",
     "Selection",
     "SnapshotResult",
     "UserError",

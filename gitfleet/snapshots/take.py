@@ -15,6 +15,7 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import PlacementRecord
 from gitfleet.snapshots.index import PayloadIndex, index_payload
+from gitfleet.snapshots.order import order_of
 from gitfleet.snapshots.selection import Selection, UserError, select
 from gitfleet.snapshots.strip import strip
 
@@ -25,15 +26,30 @@ class _Named(Protocol):
 
 
 _Snapshot = TypeVar("_Snapshot", bound=_Named)
+Identity = tuple[str, str, str, str]
+"""(group, kind, namespace, name) of an object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retained:
+    """What must not go: `snapshots` that an unfinished run needs, by name, and `objects` of the latest snapshot, by
+    identity, whose removal is held."""
+
+    snapshots: Collection[str] = ()
+    objects: Collection[Identity] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotResult:
-    """All snapshots that are kept, oldest first. With a `user_error` they are the ones that were there before."""
+    """All snapshots that are kept, oldest first. With a `user_error` they are the ones that were there before.
+
+    `retained` are the objects that the latest one has only because their removal is held.
+    """
 
     resource_snapshots: tuple[ResourceSnapshot, ...]
     policy_snapshots: tuple[PolicySnapshot, ...]
     user_error: UserError | None = None
+    retained: frozenset[Identity] = frozenset()
 
 
 def take_snapshots(
@@ -43,26 +59,51 @@ def take_snapshots(
     *,
     commit: str,
     now: datetime,
-    in_use: Collection[str] = (),
+    retain: Retained | None = None,
 ) -> SnapshotResult:
     """The placement's snapshots after a commit, External ones included (decision D26).
 
-    `record` holds what was there before (None: nothing), its latest resource snapshot with its manifests. `in_use`
-    names snapshots that an unfinished run needs; those that bindings name are kept anyway (decision D17). Never raises
-    for what people wrote.
+    `record` holds what was there before (None: nothing), its latest resource snapshot with its manifests. Snapshots
+    that bindings name are kept anyway (decision D17). Never raises for what people wrote.
     """
+    keep = retain or Retained()
     resources = record.resource_snapshots if record else ()
     policies = record.policy_snapshots if record else ()
     selection = _select(placement, index, record)
     if selection is not None and selection.error is not None:
-        return SnapshotResult(resource_snapshots=resources, policy_snapshots=policies, user_error=selection.error)
-    fresh = _resource_snapshot(placement, selection.manifests, resources, commit, now) if selection else None
-    used = {*in_use, *_used(record)}
+        return SnapshotResult(
+            resource_snapshots=resources,
+            policy_snapshots=policies,
+            user_error=selection.error,
+            retained=frozenset(keep.objects),
+        )
+    selected, retained = _with_retained(selection.manifests if selection else None, keep.objects, record)
+    fresh = _resource_snapshot(placement, selected, resources, commit, now) if selected is not None else None
+    used = {*keep.snapshots, *_used(record)}
     limit = placement.revision_history_limit
     return SnapshotResult(
         resource_snapshots=_trim((*resources, fresh) if fresh else resources, limit, used),
         policy_snapshots=_trim(_policy_snapshots(placement, policies), limit, used),
+        retained=retained,
     )
+
+
+def _with_retained(
+    selected: Sequence[Manifest] | None, wanted: Collection[Identity], record: PlacementRecord | None
+) -> tuple[Sequence[Manifest] | None, frozenset[Identity]]:
+    """The selection with the objects of the latest snapshot whose removal is held, and which these are. None for a
+    selection: the latest snapshot must stay as it is, because its objects cannot be carried over."""
+    latest = record.latest_resources if record and wanted else None
+    if latest is None:
+        return selected, frozenset()
+    chosen = {m.key.identity for m in selected or ()}
+    missing = frozenset(d.key.identity for d in latest.documents if d.key.identity in wanted) - chosen
+    if selected is None or not missing:
+        return selected, missing
+    if latest.manifests is None:
+        return None, missing
+    kept = [m for m in latest.manifests if m.key.identity in missing]
+    return sorted([*selected, *kept], key=order_of), missing
 
 
 def restore_snapshot(snapshot: ResourceSnapshot, documents: Mapping[tuple[str, int], Manifest]) -> ResourceSnapshot:

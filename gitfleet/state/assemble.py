@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.holds import Hold
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.overrides import OverrideKey
@@ -47,6 +48,7 @@ class _Parts:
     faults: tuple[Fault, ...] = ()
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     clusters: dict[str, MemberCluster] = field(default_factory=dict)
+    holds: dict[str, Hold] = field(default_factory=dict)
     placements: dict[PlacementKey, PlacementFile] = field(default_factory=dict)
     resources: dict[PlacementKey, list[ResourceSnapshot]] = field(default_factory=dict)
     policies: dict[PlacementKey, list[PolicyFile]] = field(default_factory=dict)
@@ -84,6 +86,7 @@ def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateF
         misplaced=frozenset(parts.misplaced),
         faults=parts.faults,
         last_good=parts.last_good,
+        holds=parts.holds,
     )
 
 
@@ -118,6 +121,8 @@ def _file(parts: _Parts, path: str, file: ParsedStateFile) -> None:
             parts.faults, parts.last_good = file.faults, file.last_good
         case MemberCluster():
             parts.clusters[file.name] = file
+        case Hold():
+            parts.holds[file.name] = file
         case PlacementFile():
             parts.placements[file.placement.key] = file
         case ResourceSnapshot():

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from gitfleet import __version__
 from gitfleet.api import write
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
@@ -22,14 +23,14 @@ from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
 from gitfleet.state import paths
+from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
 from gitfleet.state.shapes.bindings import binding_line, bindings_bytes
 from gitfleet.state.shapes.ledgers import FleetHead, faults_object, inventory_bytes, inventory_line
 from gitfleet.state.shapes.overrides import override_object
 from gitfleet.state.shapes.placements import placement_file_object
 from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapshot_object, resource_snapshot_object
-from gitfleet.state.shards import cluster_address, inventory_address, shards
+from gitfleet.state.shards import cluster_address, inventory_address
 
-Entry = TypeVar("Entry")
 P = ParamSpec("P")
 K = TypeVar("K", bound=object)
 V = TypeVar("V")
@@ -52,29 +53,6 @@ class StateChange:
         return not (self.write or self.link or self.remove)
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
-    misplaced: frozenset[str] = frozenset()
-    write: dict[str, bytes] = field(default_factory=dict)
-    link: dict[str, str] = field(default_factory=dict)
-    remove: list[str] = field(default_factory=list)
-
-    def put(self, path: str, old: JsonObject | None, new: JsonObject) -> None:
-        """Write an object's file unless it says this already."""
-        if old != new:
-            self.write[path] = write_documents([new])
-
-    @property
-    def any(self) -> bool:
-        return bool(self.write or self.link or self.remove)
-
-    def add(self, more: _Files) -> None:
-        """Do what the other ones do, too."""
-        self.write.update(more.write)
-        self.link.update(more.link)
-        self.remove.extend(more.remove)
-
-
 def compose_state(
     before: FleetState,
     after: FleetState,
@@ -93,7 +71,7 @@ def compose_state(
     """
     if before is after and not before.misplaced:
         return StateChange(state=after)
-    files, noted = _Files(misplaced=before.misplaced), Failures()
+    files, noted = ChangedFiles(misplaced=before.misplaced), Failures()
     written = _Change(files, before, after, noted).write_all()
     if failures is None and noted.found:
         raise noted.found[0].cause or GiveUp(noted.found[0].sentence)
@@ -121,7 +99,7 @@ def compose_state(
 class _Change:
     """What is to be written, each placement, override and cluster by itself."""
 
-    files: _Files
+    files: ChangedFiles
     before: FleetState
     after: FleetState
     failures: Failures
@@ -129,10 +107,13 @@ class _Change:
     def write_all(self) -> FleetState:
         """Write what changed; the state that the branch holds then: `after`, but for what could not be written."""
         before, after, misplaced = self.before, self.after, self.before.misplaced
-        clusters = changed(before.clusters, after.clusters)
+        clusters, holds = changed(before.clusters, after.clusters), changed(before.holds, after.holds)
         written = replace(
             after,
-            clusters=self._written(before.clusters, after.clusters, _of_cluster, clusters, _cluster),
+            clusters=self._written(
+                before.clusters, after.clusters, _of_cluster, clusters, partial(_alone, paths.cluster_path)
+            ),
+            holds=self._written(before.holds, after.holds, _of_hold, holds, partial(_alone, paths.hold_path)),
             overrides=self._written(
                 before.overrides, after.overrides, _of_override, changed(before.overrides, after.overrides), _overrides
             ),
@@ -161,7 +142,7 @@ class _Change:
         after: Mapping[K, V],
         subject_of: Callable[[K], Subject],
         changes: Iterable[tuple[K, V | None, V | None]],
-        write: Callable[[_Files, K, V | None, V | None], None],
+        write: Callable[[ChangedFiles, K, V | None, V | None], None],
     ) -> Mapping[K, V]:
         """Write what changed; `after`, in which what could not be written is as `before`."""
         failed = {key for key, old, new in changes if not self._contained(subject_of(key), write, key, old, new)}
@@ -171,10 +152,10 @@ class _Change:
         return {**{key: value for key, value in after.items() if key not in failed}, **kept}
 
     def _contained(
-        self, subject: Subject, write: Callable[Concatenate[_Files, P], None], *args: P.args, **named: P.kwargs
+        self, subject: Subject, write: Callable[Concatenate[ChangedFiles, P], None], *args: P.args, **named: P.kwargs
     ) -> bool:
         """Whether it could be written; nothing of it is written where it could not."""
-        part = _Files(misplaced=self.files.misplaced)
+        part = ChangedFiles(misplaced=self.files.misplaced)
         if self.failures.contain(subject, "failed", write, part, *args, **named) is not None:
             return False
         self.files.add(part)
@@ -183,6 +164,10 @@ class _Change:
 
 def _of_cluster(name: str) -> Subject:
     return Subject("MemberCluster", name)
+
+
+def _of_hold(name: str) -> Subject:
+    return Subject("Hold", name)
 
 
 def _of_override(key: OverrideKey) -> Subject:
@@ -205,16 +190,22 @@ def _changed(
             yield key, before.get(key), after.get(key)
 
 
-def _cluster(files: _Files, name: str, old: MemberCluster | None, new: MemberCluster | None) -> None:
-    path = paths.cluster_path(name)
+def _alone(
+    path_of: Callable[[str], str],
+    files: ChangedFiles,
+    name: str,
+    old: MemberCluster | Hold | None,
+    new: MemberCluster | Hold | None,
+) -> None:
+    """What has a file of its own."""
     if new is None:
-        files.remove.append(path)
+        files.remove.append(path_of(name))
     elif new != old:
-        files.put(path, write(old) if old else None, write(new))
+        files.put(path_of(name), write(old) if old else None, write(new))
 
 
 def _placement(
-    files: _Files,
+    files: ChangedFiles,
     key: PlacementKey,
     old: PlacementRecord | None,
     new: PlacementRecord | None,
@@ -238,16 +229,16 @@ def _placement(
     was, now = (record.bindings if record else () for record in (old, new))
     folder = paths.bindings_folder(key)
     if was is not now or folder in files.misplaced:
-        kind: _Shards[Binding] = _Shards(
+        kind: EntryFolder[Binding] = EntryFolder(
             folder=folder,
             address=lambda binding: cluster_address(binding.cluster),
             order=lambda binding: binding.cluster,
             render=lambda bindings: bindings_bytes(key, map(binding_line, bindings)),
         )
-        _rewrite(files, kind, was, now)
+        rewrite_entries(files, kind, was, now)
 
 
-def _drop_placement(files: _Files, key: PlacementKey, old: PlacementRecord) -> None:
+def _drop_placement(files: ChangedFiles, key: PlacementKey, old: PlacementRecord) -> None:
     files.remove.append(paths.placement_path(key))
     for folder, content in (
         (paths.resources_folder(key), old.resource_snapshots),
@@ -258,37 +249,8 @@ def _drop_placement(files: _Files, key: PlacementKey, old: PlacementRecord) -> N
             files.remove.append(folder)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shards(Generic[Entry]):
-    """A folder of many entries: how they are spread over its files, their order inside one, and the file's bytes."""
-
-    folder: str
-    address: Callable[[Entry], int]
-    order: Callable[[Entry], Any]
-    render: Callable[[Sequence[Entry]], bytes]
-
-    def files(self, entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-        return shards(self.folder, entries, self.address)
-
-
-def _rewrite(files: _Files, kind: _Shards[Entry], before: Iterable[Entry], after: Iterable[Entry]) -> None:
-    """Rewrite the files whose entries differ. Sorting is for those alone: entries that did not change stand as they
-    did."""
-    was, now = kind.files(before), kind.files(after)
-    if kind.folder in files.misplaced:
-        files.remove.append(kind.folder)
-        was = {}
-    files.remove.extend(path for path in was if path not in now)
-    for path, entries in now.items():
-        old = was.get(path)
-        if entries != old:
-            ordered = sorted(entries, key=kind.order)
-            if old is None or sorted(old, key=kind.order) != ordered:
-                files.write[path] = kind.render(ordered)
-
-
 def _resource_snapshots(
-    files: _Files, key: PlacementKey, olds: tuple[ResourceSnapshot, ...], news: tuple[ResourceSnapshot, ...]
+    files: ChangedFiles, key: PlacementKey, olds: tuple[ResourceSnapshot, ...], news: tuple[ResourceSnapshot, ...]
 ) -> None:
     if olds is news:
         return
@@ -311,7 +273,7 @@ def _snapshot_object(snapshot: ResourceSnapshot, every: tuple[ResourceSnapshot, 
     return resource_snapshot_object(snapshot, latest=snapshot is every[-1])
 
 
-def _documents(files: _Files, snapshot: ResourceSnapshot) -> None:
+def _documents(files: ChangedFiles, snapshot: ResourceSnapshot) -> None:
     """The selected manifests: by blob where they have one, written out where they were rendered."""
     bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
     for ref, path in zip(snapshot.documents, paths.document_paths(snapshot), strict=True):
@@ -323,7 +285,9 @@ def _documents(files: _Files, snapshot: ResourceSnapshot) -> None:
             raise ValueError(f"{snapshot.name} was given without the manifest of {ref.key}, which has no blob")
 
 
-def _policy_snapshots(files: _Files, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord) -> None:
+def _policy_snapshots(
+    files: ChangedFiles, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord
+) -> None:
     if (
         old is not None
         and old.policy_snapshots is new.policy_snapshots
@@ -351,7 +315,7 @@ def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonO
 
 
 def _overrides(
-    files: _Files,
+    files: ChangedFiles,
     key: OverrideKey,
     olds: tuple[OverrideSnapshot, ...] | None,
     news: tuple[OverrideSnapshot, ...] | None,
@@ -369,17 +333,17 @@ def _overrides(
             files.write[path] = write_documents([wanted])
 
 
-def _inventory(files: _Files, cluster: str, old: Inventory | None, new: Inventory | None) -> None:
-    kind = _Shards(
+def _inventory(files: ChangedFiles, cluster: str, old: Inventory | None, new: Inventory | None) -> None:
+    kind = EntryFolder(
         folder=paths.inventory_folder(cluster),
         address=inventory_address,
         order=lambda entry: (entry.placement.namespace, entry.placement.name, entry.key.order),
         render=lambda entries: inventory_bytes(cluster, map(inventory_line, entries)),
     )
-    _rewrite(files, kind, (old or {}).values(), (new or {}).values())
+    rewrite_entries(files, kind, (old or {}).values(), (new or {}).values())
 
 
-def _faults(files: _Files, before: FleetState, after: FleetState) -> None:
+def _faults(files: ChangedFiles, before: FleetState, after: FleetState) -> None:
     if (before.faults, before.last_good) == (after.faults, after.last_good):
         return
     if after.faults or after.last_good:

@@ -72,6 +72,11 @@ def cluster_path(name: str) -> str:
     return f"clusters/{safe_name(name)}.yaml"
 
 
+def hold_path(name: str) -> str:
+    """holds/<name>.yaml"""
+    return f"holds/{safe_name(name)}.yaml"
+
+
 def resources_folder(key: PlacementKey) -> str:
     """snapshots/resources/<placement>"""
     return f"snapshots/resources/{folder_of(key)}"

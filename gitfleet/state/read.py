@@ -16,6 +16,7 @@ from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.holds import Hold
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import Placement, PlacementKey
@@ -91,6 +92,7 @@ ParsedStateFile: TypeAlias = (
     | BindingsFile
     | InventoryFile
     | FaultsFile
+    | Hold
 )
 """What one file of the state branch says."""
 
@@ -99,6 +101,7 @@ _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "faults": re.compile(r"faults\.yaml"),
     "placements": re.compile(r"placements/(?:[^/]+/)?[^/]+\.yaml"),
     "clusters": re.compile(r"clusters/[^/]+\.yaml"),
+    "holds": re.compile(r"holds/[^/]+\.yaml"),
     "resources": re.compile(r"snapshots/resources/[^/]+/[0-9]+/snapshot\.yaml"),
     "policies": re.compile(r"snapshots/policies/[^/]+/[0-9]+\.yaml"),
     "overrides": re.compile(r"snapshots/overrides/[^/]+/[0-9]+\.yaml"),
@@ -184,6 +187,8 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
             return PlacementFile(*read_placement(_only(content)))
         case "clusters":
             return read_state(MemberCluster, _only(content))
+        case "holds":
+            return read_state(Hold, _only(content))
         case "resources":
             return read_resource_snapshot(_only(content))
         case "policies":
@@ -221,6 +226,8 @@ def _expected_path(parsed: ParsedStateFile, path: str) -> str | None:
             return paths.placement_path(parsed.placement.key)
         case MemberCluster():
             return paths.cluster_path(parsed.name)
+        case Hold():
+            return paths.hold_path(parsed.name)
         case ResourceSnapshot():
             return f"{paths.resource_snapshot_folder(parsed.placement, parsed.index)}/{paths.SNAPSHOT_FILE}"
         case PolicyFile():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.state import paths
@@ -74,6 +75,11 @@ class StateReader:
         """Every member cluster with its status, or the one of a name, by name."""
         found = self._files("clusters/", _named(name)).values()
         return tuple(sorted((file for file in found if isinstance(file, MemberCluster)), key=lambda file: file.name))
+
+    def holds(self, name: str | None = None) -> tuple[Hold, ...]:
+        """Every hold, or the one of a name, by name."""
+        found = self._files("holds/", _named(name)).values()
+        return tuple(sorted((file for file in found if isinstance(file, Hold)), key=lambda file: file.name))
 
     def inventory(self, cluster: str) -> Inventory:
         """What gitfleet owns on a cluster."""

@@ -4,6 +4,7 @@
     placement_conditions(record, scheduled, now) -> PlacementRecord     a placement's status from its bindings
     emit_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
     with_failures, with_unsettled, faults_of                what could not be decided or settled says so
+    with_holds                                              a placement with held removals says so
     commit_message(events) -> (subject, body)                           the same as sentences
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     cluster_state, joined_condition, health_condition                   what is said of a cluster
@@ -24,6 +25,7 @@ from gitfleet.status.conditions import (
 )
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
 from gitfleet.status.failures import faults_of, with_failures, with_unsettled
+from gitfleet.status.holds import with_holds
 from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
 from gitfleet.status.vocabulary import SCHEDULED
 
@@ -48,6 +50,7 @@ __all__ = [
     "unmet_count",
     "with_conditions",
     "with_failures",
+    "with_holds",
     "with_schedule",
     "with_unsettled",
 ]

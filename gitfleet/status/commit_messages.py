@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
@@ -13,6 +13,7 @@ MOST_LINES: Final = 50
 MOST_CHARACTERS: Final = 120
 _NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]+")
 _ORDER: Final = (
+    EventType.HELD,
     EventType.FAULT,
     EventType.FAILED,
     EventType.REMOVED,
@@ -79,6 +80,8 @@ def sentence(event: Event) -> str:
             return f"{place}{event.cluster} no longer picked"
         case EventType.REMOVED:
             return f"{place}resources removed from {event.cluster}"
+        case EventType.HELD | EventType.RELEASED if "hold" in fields:
+            return _of_hold(event)
         case EventType.RELEASED:
             return f"{place}{event.cluster} given up, {_left_there(fields['objects'])}"
         case EventType.AVAILABLE:
@@ -87,22 +90,32 @@ def sentence(event: Event) -> str:
             return f"{place}{event.cluster} failed: {fields['reason']}: {fields['message']}"
         case EventType.SNAPSHOT:
             return f"{place}snapshot {fields['index']} taken from commit {str(fields['commit'])[:12]}"
-        case EventType.CLUSTER if fields["state"] == "left":
-            return f"{event.cluster} left the fleet, {_left_there(fields.get('objects'))}"
         case EventType.CLUSTER:
-            return f"{event.cluster}: {fields['state']}"
+            left = f" the fleet, {_left_there(fields.get('objects'))}"
+            return f"{event.cluster} left{left}" if fields["state"] == "left" else f"{event.cluster}: {fields['state']}"
         case EventType.FAULT:
             return f"{fields['severity']} at {fields['path']}:{fields['line']}: {fields['message']}"
         case EventType.FAULTS_CLEARED:
             return "no errors are left"
         case EventType.COMMIT_READ:
             return f"commit {str(fields['commit'])[:12]} read"
-        case EventType.PLACEMENT if "condition" in fields:
-            return f"{place}{fields['condition']} is {fields['status']}: {fields['message'] or fields['reason']}"
         case EventType.PLACEMENT:
-            return f"{place}{fields['state']}"
-        case EventType.COMMIT | EventType.APPLIED | EventType.CRASH | EventType.END:
+            return f"{place}{_of_placement(fields)}"
+        case EventType.COMMIT | EventType.APPLIED | EventType.CRASH | EventType.END | EventType.HELD:
             return ""
+
+
+def _of_placement(fields: Mapping[str, JsonValue]) -> str:
+    if "condition" in fields:
+        return f"{fields['condition']} is {fields['status']}: {fields['message'] or fields['reason']}"
+    return str(fields["state"])
+
+
+def _of_hold(event: Event) -> str:
+    name, fields = event.fields["hold"], event.fields
+    if event.type is EventType.RELEASED:
+        return f"{name} {'approved' if fields['approved'] else 'is gone: its removals were taken back'}"
+    return f"{name} {'rejected' if fields['rejected'] else 'waits for approval'}: {fields['message']}"
 
 
 def _left_there(count: JsonValue) -> str:

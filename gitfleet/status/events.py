@@ -2,9 +2,9 @@
 
 Beyond the contract's types: `updating` (a bound cluster is to get another snapshot), `updated` (it has it now),
 `failed` (a condition of a binding turned False), `released` (a binding is gone and so many `objects` of its resources
-stay on the cluster), `cluster` (a cluster joined, leaves, left, where so many `objects` stay, or changed its state),
-`placement` (accepted, removed, or a condition of it changed), `commitRead` (another desired commit was observed) and
-`faultsCleared`.
+stay on the cluster; with `hold`: its removals were approved, or taken back), `cluster` (a cluster joined, leaves, left,
+where so many `objects` stay, or changed its state), `placement` (accepted, removed, or a condition of it changed),
+`commitRead` (another desired commit was observed) and `faultsCleared`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Final, ParamSpec
 from gitfleet.api.bindings import Binding, BindingState, is_available
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.holds import Hold
+from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
@@ -24,6 +25,8 @@ from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
 
 P = ParamSpec("P")
+_MOST_NAMED: Final = 10
+"""So many removals of a hold are named in an event."""
 _FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, ConditionType.APPLIED)
 
 
@@ -66,6 +69,27 @@ def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
                 )
         if before.faults and not after.faults:
             yield Event(type=EventType.FAULTS_CLEARED)
+    for name, old, new in changed(before.holds, after.holds):
+        yield from _hold_events(name, old, new)
+
+
+def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Event]:
+    """A hold that is new, that was answered, or whose removals were taken back; nothing once approved removals are
+    under way."""
+    if new is not None and (old is None or (new.answer is not old.answer and new.answer is not Status.TRUE)):
+        fields: Mapping[str, JsonValue] = {
+            "hold": name,
+            "objects": new.objects,
+            "clusters": [count.cluster for count in new.clusters],
+            "removals": [str(removal) for removal in new.removals[:_MOST_NAMED]],
+            "message": str(new.reasons[0]) if new.reasons else "",
+            "rejected": new.answer is Status.FALSE,
+            "approval": f"approvals/{name}.yaml",
+        }
+        yield Event(type=EventType.HELD, fields=fields)
+    if old is not None and old.answer is not Status.TRUE and (new is None or new.answer is Status.TRUE):
+        answered = {"hold": name, "objects": old.objects, "approved": new is not None}
+        yield Event(type=EventType.RELEASED, fields=answered)
 
 
 def _cluster_events(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.holds import ALLOW_EMPTY
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.managed_fields import is_own_apply
 from gitfleet.simulation.cluster import Happening, SimulatedCrash
@@ -79,8 +80,9 @@ def prune(world: World) -> None:
 
 
 def prune_all(world: World) -> None:
-    """The whole namespace leaves the repo, and what was in it."""
-    begin(world)
+    """The whole namespace leaves the repo, and what was in it; the placement may be empty."""
+    world.commit(*members(), *payload(), {**web(), "metadata": {"name": "web", "annotations": {ALLOW_EMPTY: "true"}}})
+    world.settle()
     world.commit(remove=payload())
 
 

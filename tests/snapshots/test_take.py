@@ -11,7 +11,7 @@ from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration
 from gitfleet.api.snapshots import DocumentRef
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.errors import BadInput
-from gitfleet.snapshots import restore_snapshot
+from gitfleet.snapshots import Retained, restore_snapshot
 from tests.snapshots.builders import (
     NOW,
     config,
@@ -114,7 +114,9 @@ def test_history_is_limited_but_nothing_in_use_is_dropped() -> None:
     )
     for value in "12345":
         record = record_of(subject, answer, bindings=(bound,))
-        answer = take(subject, index(NAMESPACE, config("s", "web", value)), record, in_use={"web-2-snapshot"})
+        answer = take(
+            subject, index(NAMESPACE, config("s", "web", value)), record, retain=Retained(snapshots={"web-2-snapshot"})
+        )
     assert [s.index for s in answer.resource_snapshots] == [0, 1, 2, 4, 5]
     assert [s.index for s in take(subject, index(), record_of(subject, answer)).resource_snapshots] == [5, 6]
 

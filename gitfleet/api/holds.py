@@ -1,0 +1,150 @@
+"""Hold (gitfleet.dev/v1alpha1): removals of one commit that wait for a person's word (decisions D25 and D31).
+
+gitfleet writes one file for each on its state branch; a ClusterApprovalRequest of the same name on the watched branch
+answers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Annotated, Final, assert_never
+
+from gitfleet.api.annotations import At
+from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.fleet import GITFLEET_GROUP
+from gitfleet.api.layout import document
+from gitfleet.api.objects import GroupKind, ObjectKey
+from gitfleet.api.placements import OwnerText
+from gitfleet.api.values import Time
+
+ALLOW_EMPTY: Final = "gitfleet.dev/allow-empty"
+"""The annotation of a placement, "true", that lets its selection and its clusters become none (decision D31)."""
+APPROVED: Final = "Approved"
+
+
+class RemovalKind(StrEnum):
+    """What a commit takes away: a placement, a member cluster, an object of a placement's selection, or a cluster that
+    a placement's policy picks no more (its binding)."""
+
+    PLACEMENT = "Placement"
+    CLUSTER = "Cluster"
+    OBJECT = "Object"
+    BINDING = "Binding"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """One thing that a commit takes away; `placement`, `cluster` and `object` as its kind needs them.
+
+    The same object under another version is the same one: what names it is `id`.
+    """
+
+    kind: RemovalKind
+    placement: OwnerText | None = None
+    cluster: str = ""
+    object: ObjectKey | None = None
+
+    @property
+    def id(self) -> str:
+        """One text that no other removal of a fleet has."""
+        match self.kind:
+            case RemovalKind.PLACEMENT:
+                return f"Placement {self.placement}"
+            case RemovalKind.CLUSTER:
+                return f"Cluster {self.cluster}"
+            case RemovalKind.OBJECT:
+                key = self.object
+                group = GroupKind(key.group, key.kind) if key else ""
+                return f"Object {group} {key.namespace}/{key.name} of {self.placement}" if key else ""
+            case RemovalKind.BINDING:
+                return f"Binding of {self.placement} to {self.cluster}"
+            case other:
+                assert_never(other)
+
+    def __str__(self) -> str:
+        """For people."""
+        match self.kind:
+            case RemovalKind.PLACEMENT:
+                return f"placement {self.placement}"
+            case RemovalKind.CLUSTER:
+                return f"cluster {self.cluster}"
+            case RemovalKind.OBJECT:
+                return f"{self.object} of placement {self.placement}"
+            case RemovalKind.BINDING:
+                return f"placement {self.placement} on cluster {self.cluster}"
+            case other:
+                assert_never(other)
+
+
+class HoldRule(StrEnum):
+    """Which rule holds: a share is exceeded (D25), a selection or its clusters became none, or what is placed is
+    hidden (D31)."""
+
+    MASS_DELETION = "MassDeletion"
+    EMPTY_SELECTION = "EmptySelection"
+    LAST_CLUSTER = "LastCluster"
+    IGNORED_FILE = "IgnoredFile"
+    LIKELY_TYPO = "LikelyTypo"
+    LABELS_CHANGED = "LabelsChanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldReason:
+    """Why a hold is there, in one sentence, and where in the repo the cause stands ("" where it has no place)."""
+
+    rule: HoldRule
+    message: str
+    path: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}" if self.path else self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterCount:
+    """How many placed objects would go from a cluster."""
+
+    cluster: str
+    objects: int
+
+
+@document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "Hold"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Removals that are not carried out until a person approves them.
+
+    `commit` is the one that first asked for them, `digest` covers it and the set of removals as it was asked for: an
+    approval is for this very set. `removals` are those that the newest commit still asks for. `objects` and `clusters`
+    count what would go, as it was when the hold was made. `conditions` has Approved once a person answered.
+    """
+
+    name: Annotated[str, At("metadata", "name")]
+    commit: str
+    since: Time
+    digest: str
+    reasons: tuple[HoldReason, ...] = ()
+    removals: tuple[Removal, ...] = ()
+    objects: Annotated[int, At("status", "objects")] = 0
+    clusters: Annotated[tuple[ClusterCount, ...], At("status", "clusters")] = ()
+    conditions: Annotated[Conditions, At("status", "conditions")] = ()
+
+    @property
+    def namespace(self) -> str:
+        """Holds are cluster-scoped."""
+        return ""
+
+    @property
+    def answer(self) -> Status | None:
+        """Approved (true) or rejected (false); None while nobody has answered."""
+        found = find_condition(self.conditions, APPROVED)
+        return found.status if found is not None else None
+
+
+def removals_digest(commit: str, removals: Iterable[Removal]) -> str:
+    """SHA-256 hex of a set of removals and the commit that asks for it: the same set in a later commit needs a word of
+    its own."""
+    return sha256("\n".join([commit, *sorted(removal.id for removal in removals)]).encode()).hexdigest()

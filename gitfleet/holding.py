@@ -1,0 +1,72 @@
+"""Deciding with holds: what a commit would remove by accident is kept, the rest of the decision goes out.
+
+    decide_with_holds   decide -> what would go? -> judge -> decide again with that kept
+
+Only a commit that removes too much is decided more than once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from gitfleet import removals, status
+from gitfleet.api.conditions import Status
+from gitfleet.api.holds import Hold, Removal
+from gitfleet.errors import GiveUp
+from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.failures import Failures, Subject
+
+Memo = TypeVar("Memo")
+
+
+def decide_with_holds(
+    inputs: Inputs, decide: Callable[[removals.Kept], tuple[Decision, Memo, removals.Kept]]
+) -> tuple[Decision, Memo]:
+    """The decision in which no removal happens that must wait for a person, with the holds that say so.
+
+    `decide` gives the decision under which what it is given stays, and what of it the commit has no more. GiveUp when
+    something goes in spite of that, so that nothing is done.
+    """
+    before, wanted = inputs.before, inputs.desired
+    holds = removals.answered(before.holds, wanted.approvals)
+    approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
+    held = removals.pending(holds.values())
+    fresh: dict[str, Hold] = {}
+    while True:
+        decision, memo, kept = decide(removals.Kept.of(held))
+        new = tuple(r for r in removals.going(before, decision.after) if r.id not in approved)
+        if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
+            raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
+        request = removals.JudgeRequest(desired=wanted, before=before, after=decision.after, new=new, held=held)
+        groups = removals.judge(request) if new else ()
+        if not groups:
+            break
+        fresh |= removals.new_holds(groups, wanted.commit, inputs.now)
+        held = (*held, *(removal for group in groups for removal in group.removals))
+    left = removals.remaining(holds, before.holds, kept, _undecided(holds.values(), Failures(decision.failures)))
+    return _with_holds(decision, {**left, **fresh}), memo
+
+
+def _undecided(holds: Iterable[Hold], failures: Failures) -> Iterable[Removal]:
+    """Removals about which this pass decided nothing, because deciding on their placement or cluster failed."""
+    for hold in holds:
+        for removal in hold.removals:
+            key = removal.placement
+            subject = Subject.of_placement(key) if key is not None else Subject("MemberCluster", removal.cluster)
+            if subject in failures:
+                yield removal
+
+
+def _with_holds(decision: Decision, holds: dict[str, Hold]) -> Decision:
+    inputs, after = decision.inputs, decision.after
+    before = inputs.before
+    same = holds.keys() == before.holds.keys() and all(holds[name] is before.holds[name] for name in holds)
+    warnings = tuple(removals.wrong_approvals(holds, inputs.desired.approvals))
+    after = replace(
+        after,
+        holds=before.holds if same else dict(sorted(holds.items())),
+        faults=(*after.faults, *warnings) if warnings else after.faults,
+    )
+    return replace(decision, after=status.with_holds(after, before, inputs.now))

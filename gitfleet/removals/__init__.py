@@ -1,0 +1,35 @@
+"""removals: what one commit takes away is compared with what is placed, and held where it may be an accident.
+
+    going(before, after) -> removals                     what a decision takes away that nothing took away before
+    judge(request) -> (HeldBack, ...)                    which of these must wait for a person's word, and why
+    Kept.of(removals)                                    the same removals by what must be kept for them
+    still_wanted(desired, before, kept) -> Desired, Kept what people want, and the placements and clusters that stay
+    pending(holds, approvals)                            the removals of holds that nobody has approved
+    answered(holds, approvals), remaining(...)           the holds with their answers; those that are still asked for
+    new_holds(...), wrong_approvals(...)                 holds of this commit; approvals of another set of removals
+
+Forbidden here: selecting, scheduling, reading files. Nothing is counted as a removal that the state does not know as
+placed, so a fleet without a state holds nothing.
+
+Source: decisions D25, D31 and D33.
+"""
+
+from gitfleet.removals.answers import answered, pending, remaining, wrong_approvals
+from gitfleet.removals.going import going
+from gitfleet.removals.holds import new_holds
+from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
+from gitfleet.removals.kept import Kept, still_wanted
+
+__all__ = [
+    "HeldBack",
+    "JudgeRequest",
+    "Kept",
+    "answered",
+    "going",
+    "judge",
+    "new_holds",
+    "pending",
+    "remaining",
+    "still_wanted",
+    "wrong_approvals",
+]

@@ -1,0 +1,80 @@
+"""A person's word on a hold: an approval file of its name on the watched branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.holds import APPROVED, Hold, Removal
+from gitfleet.api.staged import Approval, NamespacedName
+from gitfleet.removals.kept import Kept
+
+_PREFIX: Final = "hold-"
+
+Holds = Mapping[str, Hold]
+Approvals = Mapping[NamespacedName, Approval]
+
+
+def answered(holds: Holds, approvals: Approvals) -> dict[str, Hold]:
+    """The holds with what people say about them now. What was approved once stays so, until its removals are under
+    way."""
+    return {name: _answered(hold, approvals.get(NamespacedName("", name))) for name, hold in holds.items()}
+
+
+def _answered(hold: Hold, approval: Approval | None) -> Hold:
+    if hold.answer is Status.TRUE:
+        return hold
+    found = find_condition(approval.conditions, APPROVED) if approval is not None else None
+    conditions = (found,) if found is not None and found.status is not Status.UNKNOWN else ()
+    return hold if conditions == hold.conditions else replace(hold, conditions=conditions)
+
+
+def pending(holds: Iterable[Hold]) -> tuple[Removal, ...]:
+    """The removals of holds that are not approved: none of them may happen."""
+    return tuple(removal for hold in holds if hold.answer is not Status.TRUE for removal in hold.removals)
+
+
+def remaining(holds: Holds, before: Holds, kept: Kept, undecided: Iterable[Removal]) -> dict[str, Hold]:
+    """The holds that go on: each with the removals that the newest commit still asks for.
+
+    One whose removals were all taken back is gone. One that is approved stays for the decision that lets its removals
+    happen, and is gone with the next one, but for removals that are `undecided`. A smaller set keeps the name and the
+    digest: whoever approves the larger one approves each part of it.
+    """
+    left: dict[str, Hold] = {}
+    late = {removal.id for removal in undecided}
+    for name, hold in holds.items():
+        if hold.answer is Status.TRUE:
+            was_approved = name in before and before[name].answer is Status.TRUE
+            removals = tuple(r for r in hold.removals if r.id in late) if was_approved else hold.removals
+        else:
+            removals = tuple(r for r in hold.removals if kept.asks_for(r))
+        if removals:
+            left[name] = hold if removals == hold.removals else replace(hold, removals=removals)
+    return left
+
+
+def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:
+    """A warning for each approval of a hold that was asked for otherwise: while another one for the same
+    subject waits, it would seem to be answered."""
+    waiting = {_without_digest(name): name for name, hold in holds.items() if hold.answer is None}
+    for key, approval in sorted(approvals.items()):
+        name = waiting.get(_without_digest(key.name))
+        if key.namespace or key.name in holds or not key.name.startswith(_PREFIX) or name is None:
+            continue
+        origin = approval.origin
+        yield Fault(
+            origin.path if origin else "",
+            origin.line if origin else 1,
+            f"ClusterApprovalRequest/{key.name}",
+            "metadata.name",
+            f"answers no hold that is there now; {name} waits for an approval of its own",
+            Severity.WARNING,
+        )
+
+
+def _without_digest(name: str) -> str:
+    return name.rpartition("-")[0]

@@ -1,0 +1,58 @@
+"""What a decision takes away that nothing took away before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitfleet.api.bindings import is_active
+from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.state import FleetState, PlacementRecord, changed
+
+
+def going(before: FleetState, after: FleetState) -> tuple[Removal, ...]:
+    """The removals that begin between two states: placements and clusters that start to leave, objects that the latest
+    snapshot has no more, clusters that a placement picks no more.
+
+    What was on its way out in `before` is not among them, and what goes together with its placement or its cluster is
+    not named by itself. Records that are the same object cost nothing.
+    """
+    return (*_clusters(before, after), *_placements(before, after))
+
+
+def _clusters(before: FleetState, after: FleetState) -> Iterator[Removal]:
+    for name, old, new in changed(before.clusters, after.clusters):
+        if old is not None and old.deleting is None and (new is None or new.deleting is not None):
+            yield Removal(kind=RemovalKind.CLUSTER, cluster=name)
+
+
+def _placements(before: FleetState, after: FleetState) -> Iterator[Removal]:
+    for key, old, new in changed(before.placements, after.placements):
+        if old is None or old.placement.deleting is not None:
+            continue
+        if new is None or new.placement.deleting is not None:
+            yield Removal(kind=RemovalKind.PLACEMENT, placement=key)
+        else:
+            yield from _objects(key, old, new)
+            yield from _bindings(key, old, new, after)
+
+
+def _objects(key: PlacementKey, old: PlacementRecord, new: PlacementRecord) -> Iterator[Removal]:
+    had, has = old.latest_resources, new.latest_resources
+    if had is None or has is None or had is has:
+        return
+    stay = {document.key.identity for document in has.documents}
+    for document in had.documents:
+        if document.key.identity not in stay:
+            yield Removal(kind=RemovalKind.OBJECT, placement=key, object=document.key)
+
+
+def _bindings(key: PlacementKey, old: PlacementRecord, new: PlacementRecord, after: FleetState) -> Iterator[Removal]:
+    if old.bindings is new.bindings:
+        return
+    stay = {binding.cluster for binding in new.bindings if is_active(binding)}
+    for binding in old.bindings:
+        cluster = after.clusters.get(binding.cluster)
+        leaves = cluster is None or cluster.deleting is not None
+        if is_active(binding) and binding.cluster not in stay and not leaves:
+            yield Removal(kind=RemovalKind.BINDING, placement=key, cluster=binding.cluster)

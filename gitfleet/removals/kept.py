@@ -1,0 +1,84 @@
+"""Removals that are held, by what must be kept for them: whoever selects, schedules or accepts asks here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState
+
+Identity = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """`placements` and `clusters` that go on although no commit has them; by placement the identities of `objects` and
+    the names of clusters (`bindings`) that it keeps although it selects or picks them no more."""
+
+    placements: frozenset[PlacementKey] = frozenset()
+    clusters: frozenset[str] = frozenset()
+    objects: Mapping[PlacementKey, frozenset[Identity]] = field(default_factory=dict)
+    bindings: Mapping[PlacementKey, frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, removals: Iterable[Removal]) -> Kept:
+        """What must be kept so that none of these happens."""
+        placements, clusters = set(), set()
+        objects: dict[PlacementKey, set[Identity]] = {}
+        bindings: dict[PlacementKey, set[str]] = {}
+        for removal in removals:
+            key = removal.placement
+            match removal.kind:
+                case RemovalKind.CLUSTER:
+                    clusters.add(removal.cluster)
+                case RemovalKind.PLACEMENT if key is not None:
+                    placements.add(key)
+                case RemovalKind.OBJECT if key is not None and removal.object is not None:
+                    objects.setdefault(key, set()).add(removal.object.identity)
+                case RemovalKind.BINDING if key is not None:
+                    bindings.setdefault(key, set()).add(removal.cluster)
+        return cls(
+            placements=frozenset(placements),
+            clusters=frozenset(clusters),
+            objects={key: frozenset(found) for key, found in objects.items()},
+            bindings={key: frozenset(found) for key, found in bindings.items()},
+        )
+
+    def asks_for(self, removal: Removal) -> bool:
+        """Whether something is kept because of this removal."""
+        key = removal.placement
+        match removal.kind:
+            case RemovalKind.CLUSTER:
+                return removal.cluster in self.clusters
+            case RemovalKind.PLACEMENT:
+                return key in self.placements
+            case RemovalKind.BINDING:
+                return key is not None and removal.cluster in self.bindings.get(key, ())
+            case RemovalKind.OBJECT:
+                found = removal.object
+                return key is not None and found is not None and found.identity in self.objects.get(key, ())
+
+
+def still_wanted(wanted: Desired, before: FleetState, kept: Kept) -> tuple[Desired, Kept]:
+    """What people want, with the placements and clusters that must be kept as they are; and which had to be added: the
+    others are wanted again."""
+    placements = {
+        key: before.placements[key].placement
+        for key in kept.placements
+        if key not in wanted.placements and key in before.placements
+    }
+    clusters = {
+        name: before.clusters[name] for name in kept.clusters if name not in wanted.clusters and name in before.clusters
+    }
+    added = replace(kept, placements=frozenset(placements), clusters=frozenset(clusters))
+    if not (placements or clusters):
+        return wanted, added
+    objects = {
+        **wanted.objects,
+        "placements": {**wanted.placements, **placements},
+        "clusters": {**wanted.clusters, **clusters},
+    }
+    return replace(wanted, objects=objects), added

@@ -1,0 +1,97 @@
+"""What is placed, by the inventory: the objects that a removal would take from clusters, and of how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gitfleet.api.bindings import is_active
+from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.state import FleetState
+
+Identity = tuple[str, str, str, str]
+Cell = tuple[str, Identity]
+"""One placed object: its cluster, and its group, kind, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Every placed object of a fleet, by cluster and by placement. An object on a cluster has one owner."""
+
+    by_cluster: dict[str, set[Cell]] = field(default_factory=dict)
+    by_placement: dict[PlacementKey, set[Cell]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: FleetState) -> Placed:
+        """What the inventory says."""
+        made = cls()
+        for cluster, owned in state.inventory.items():
+            for key, entry in owned.items():
+                cell = (cluster, key.identity)
+                made.by_cluster.setdefault(cluster, set()).add(cell)
+                made.by_placement.setdefault(entry.placement, set()).add(cell)
+        return made
+
+    @property
+    def total(self) -> int:
+        """All placed objects (object x cluster)."""
+        return sum(map(len, self.by_cluster.values()))
+
+    def clusters_of(self, placement: PlacementKey) -> frozenset[str]:
+        """The clusters on which a placement has anything."""
+        return frozenset(cluster for cluster, _ in self.by_placement.get(placement, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What removals take from clusters. An object that another placement wants on the same cluster is not lost, and
+    nothing is where a deleteStrategy or the cluster's deleteOptions say that objects stay (Abandon)."""
+
+    before: FleetState
+    after: FleetState
+    placed: Placed
+    _wanted: dict[Identity, list[PlacementKey]]
+
+    @classmethod
+    def between(cls, before: FleetState, after: FleetState) -> Losses:
+        """The losses of a decision."""
+        wanted: dict[Identity, list[PlacementKey]] = {}
+        for key, record in after.placements.items():
+            latest = record.latest_resources
+            for document in latest.documents if latest is not None and record.placement.deleting is None else ():
+                wanted.setdefault(document.key.identity, []).append(key)
+        return cls(before, after, Placed.of(before), wanted)
+
+    def of(self, removal: Removal) -> frozenset[Cell]:
+        """The placed objects that one removal takes away."""
+        return frozenset(
+            cell
+            for cell in self._owned(removal)
+            if removal.kind is RemovalKind.CLUSTER or not self._wanted_elsewhere(cell, removal.placement)
+        )
+
+    def _owned(self, removal: Removal) -> Iterator[Cell]:
+        key = removal.placement
+        if removal.kind is RemovalKind.CLUSTER:
+            cluster = self.before.clusters.get(removal.cluster)
+            if cluster is not None and not cluster.delete_propagation_policy.keeps_objects:
+                yield from self.placed.by_cluster.get(removal.cluster, ())
+            return
+        record = self.before.placements.get(key) if key is not None else None
+        if key is None or record is None:
+            return
+        stays = record.placement.strategy.delete_propagation_policy.keeps_objects
+        if stays and removal.kind is not RemovalKind.OBJECT:
+            return
+        for cell in self.placed.by_placement.get(key, ()):
+            on_it = removal.kind is not RemovalKind.BINDING or cell[0] == removal.cluster
+            named = removal.object is None or cell[1] == removal.object.identity
+            if on_it and named:
+                yield cell
+
+    def _wanted_elsewhere(self, cell: Cell, owner: PlacementKey | None) -> bool:
+        return any(key != owner and self._is_bound(key, cell[0]) for key in self._wanted.get(cell[1], ()))
+
+    def _is_bound(self, key: PlacementKey, cluster: str) -> bool:
+        return any(b.cluster == cluster and is_active(b) for b in self.after.placements[key].bindings)

@@ -1,0 +1,114 @@
+"""Mass deletion (decision D25): a commit that removes more than a share of what is placed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.state import FleetState
+from gitfleet.removals.placed import Cell, Placed
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A reason to hold removals, and which."""
+
+    reason: HoldReason
+    removals: tuple[Removal, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a commit removes: the placed objects that each removal takes away, new ones and those that are held
+    already."""
+
+    new: Mapping[Removal, frozenset[Cell]]
+    held: Mapping[Removal, frozenset[Cell]]
+
+
+def shares_exceeded(asked: Asked, before: FleetState, placed: Placed, config: FleetConfig) -> Iterator[Finding]:
+    """The scopes of which too much would go: the fleet's objects, its clusters, then each cluster's and each
+    placement's objects.
+
+    A scope counts from `massDelete.minClusters` clusters or `massDelete.minObjects` placed objects on. Of a placement
+    what is held already counts too, so that a second commit cannot remove the rest piece by piece.
+    """
+    everything = tuple(asked.new)
+    fleet = _Share(config, "the fleet", set().union(*asked.new.values()), placed.total, len(placed.by_cluster))
+    taken_out = [removal for removal in everything if removal.kind is RemovalKind.CLUSTER]
+    clusters = [name for name, cluster in before.clusters.items() if cluster.deleting is None]
+    if fleet.exceeded:
+        yield Finding(fleet.reason, everything)
+    if len(clusters) >= config.mass_delete_min_clusters and _more(len(taken_out), len(clusters), config):
+        text = f"the commit takes {len(taken_out)} of {len(clusters)} clusters out of the fleet ({_percents(config)})"
+        yield Finding(HoldReason(rule=HoldRule.MASS_DELETION, message=text), tuple(taken_out))
+    if fleet.exceeded:
+        return
+    for cluster, removals in _by_cluster(asked.new).items():
+        gone = {cell for cells in removals.values() for cell in cells if cell[0] == cluster}
+        share = _Share(config, f"cluster {cluster}", gone, len(placed.by_cluster.get(cluster, ())), 1)
+        if share.exceeded:
+            yield Finding(share.reason, tuple(removals))
+    for key, removals in _by_placement(asked.new).items():
+        gone = set().union(*removals.values(), *(c for r, c in asked.held.items() if r.placement == key))
+        total = len(placed.by_placement.get(key, ()))
+        share = _Share(config, f"placement {key}", gone, total, len(placed.clusters_of(key)))
+        if share.exceeded:
+            yield Finding(share.reason, tuple(removals))
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    config: FleetConfig
+    scope: str
+    gone: set[Cell]
+    total: int
+    clusters: int
+
+    @property
+    def exceeded(self) -> bool:
+        counts = self.clusters >= self.config.mass_delete_min_clusters
+        counts = counts or self.total >= self.config.mass_delete_min_objects
+        return counts and _more(len(self.gone), self.total, self.config)
+
+    @property
+    def reason(self) -> HoldReason:
+        names = len({cluster for cluster, _ in self.gone})
+        where = "" if self.scope.startswith("cluster ") else f", from {names} cluster{'' if names == 1 else 's'}"
+        text = (
+            f"the commit removes {len(self.gone)} of the {self.total} objects that {self.scope} has{where} "
+            f"({_percents(self.config)})"
+        )
+        return HoldReason(rule=HoldRule.MASS_DELETION, message=text)
+
+
+def _more(part: int, whole: int, config: FleetConfig) -> bool:
+    return part > 0 and part * 100 > whole * config.mass_delete_max_percent
+
+
+def _percents(config: FleetConfig) -> str:
+    return f"more than {config.mass_delete_max_percent}%"
+
+
+def _by_cluster(asked: Mapping[Removal, frozenset[Cell]]) -> dict[str, dict[Removal, frozenset[Cell]]]:
+    found: dict[str, dict[Removal, frozenset[Cell]]] = {}
+    for removal, cells in asked.items():
+        for cluster in sorted({cluster for cluster, _ in cells}):
+            found.setdefault(cluster, {})[removal] = cells
+    return dict(sorted(found.items()))
+
+
+def _by_placement(asked: Mapping[Removal, frozenset[Cell]]) -> dict[PlacementKey, dict[Removal, frozenset[Cell]]]:
+    found: dict[PlacementKey, dict[Removal, frozenset[Cell]]] = {}
+    for removal, cells in asked.items():
+        if removal.placement is not None:
+            found.setdefault(removal.placement, {})[removal] = cells
+    return dict(sorted(found.items()))
+
+
+def placements_of(removals: Iterable[Removal]) -> frozenset[PlacementKey]:
+    """The placements that removals are about."""
+    return frozenset(removal.placement for removal in removals if removal.placement is not None)

@@ -1,0 +1,73 @@
+"""The files of one change of the state branch: what is written, linked and removed, and folders of many entries, of
+which only the files that differ are rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from gitfleet.api.objects import JsonObject
+from gitfleet.formats.yaml_writer import write_documents
+from gitfleet.state.shards import shards
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFiles:
+    """Paths to write (path: bytes), to link (path: id of a blob) and to remove; `misplaced` folders are written
+    again in any case."""
+
+    misplaced: frozenset[str] = frozenset()
+    write: dict[str, bytes] = field(default_factory=dict)
+    link: dict[str, str] = field(default_factory=dict)
+    remove: list[str] = field(default_factory=list)
+
+    def put(self, path: str, old: JsonObject | None, new: JsonObject) -> None:
+        """Write an object's file unless it says this already."""
+        if old != new:
+            self.write[path] = write_documents([new])
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.write or self.link or self.remove)
+
+    def add(self, more: ChangedFiles) -> None:
+        """Do what the other ones do, too."""
+        self.write.update(more.write)
+        self.link.update(more.link)
+        self.remove.extend(more.remove)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryFolder(Generic[Entry]):
+    """A folder of many entries: how they are spread over its files, their order inside one, and the file's bytes."""
+
+    folder: str
+    address: Callable[[Entry], int]
+    order: Callable[[Entry], Any]
+    render: Callable[[Sequence[Entry]], bytes]
+
+    def files(self, entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+        """The entries by file."""
+        return shards(self.folder, entries, self.address)
+
+
+def rewrite_entries(
+    files: ChangedFiles, kind: EntryFolder[Entry], before: Iterable[Entry], after: Iterable[Entry]
+) -> None:
+    """Rewrite the files whose entries differ. Sorting is for those alone: entries that did not change stand as they
+    did."""
+    was, now = kind.files(before), kind.files(after)
+    if kind.folder in files.misplaced:
+        files.remove.append(kind.folder)
+        was = {}
+    files.remove.extend(path for path in was if path not in now)
+    for path, entries in now.items():
+        old = was.get(path)
+        if entries != old:
+            ordered = sorted(entries, key=kind.order)
+            if old is None or sorted(old, key=kind.order) != ordered:
+                files.write[path] = kind.render(ordered)

@@ -1,0 +1,57 @@
+"""What a placement says of itself while removals of it wait for a person's word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition, set_condition, type_of
+from gitfleet.api.holds import Hold
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.state import FleetState, PlacementRecord, keep
+
+
+def with_holds(state: FleetState, before: FleetState, now: datetime) -> FleetState:
+    """The decided state in which every placement with held removals says so, and no other."""
+    said = _sentences(state.holds)
+    marked = {key for key, record in before.placements.items() if _condition_of(record) is not None}
+    placements = dict(state.placements)
+    for key in sorted(marked | said.keys()):
+        record = placements.get(key)
+        if record is not None:
+            placements[key] = keep(before.placements.get(key, record), _marked(record, said.get(key), now))
+    return replace(state, placements=placements) if marked or said else state
+
+
+def _sentences(holds: Mapping[str, Hold]) -> dict[PlacementKey, str]:
+    found: dict[PlacementKey, list[str]] = {}
+    for name, hold in holds.items():
+        if hold.answer is not Status.TRUE:
+            for key in sorted({removal.placement for removal in hold.removals if removal.placement is not None}):
+                found.setdefault(key, []).append(name)
+    return {
+        key: f"removals wait for an approval of {' and '.join(names)}; all other changes go out"
+        for key, names in found.items()
+    }
+
+
+def _condition_of(record: PlacementRecord) -> Condition | None:
+    return find_condition(record.conditions, type_of(record.placement.key.kind, ConditionType.REMOVALS_HELD))
+
+
+def _marked(record: PlacementRecord, sentence: str | None, now: datetime) -> PlacementRecord:
+    known = _condition_of(record)
+    if sentence is None:
+        kept = tuple(c for c in record.conditions if c is not known)
+        return record if known is None else replace(record, conditions=kept)
+    condition = Condition(
+        type=type_of(record.placement.key.kind, ConditionType.REMOVALS_HELD),
+        status=Status.TRUE,
+        reason=Reason.APPROVAL_PENDING.value,
+        message=sentence,
+        last_transition_time=now,
+        observed_generation=record.placement.generation,
+    )
+    conditions = set_condition(record.conditions, condition)
+    return record if conditions == record.conditions else replace(record, conditions=conditions)
