@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from gitfleet.api import Break
 from gitfleet.api.kinds import KINDS
-from gitfleet.api.objects import GroupKind, JsonObject, Manifest, Origin, key_of
+from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey, Origin, key_of
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.values import is_kind_name, is_namespace_name, is_object_name, is_reserved_namespace
+from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, is_kubernetes_group
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
 
@@ -28,12 +29,18 @@ def read_manifest(body: JsonObject, origin: Origin) -> tuple[Manifest | None, li
         breaks.append((("kind",), "lists are not read; write the items as documents of their own"))
     if breaks:
         return None, breaks
-    if breaks := _shape_breaks(body):
-        return None, breaks
     key = key_of(body)
+    if breaks := [*kind_breaks(key), *_shape_breaks(body)]:
+        return None, breaks
     if sentence := scope_break(known_scope(key.group_kind, {}), key.kind, key.namespace):
         return None, [(("metadata", "namespace"), sentence)]
     return Manifest(key=key, body=body, digest=digest_of(body), origin=origin), []
+
+
+def kind_breaks(key: ObjectKey) -> list[Break]:
+    """What a server would say of an object's kind and version, as far as Kubernetes itself defines its group (D29)."""
+    misnamed = BUILT_IN.misnamed(key.group, key.version, key.kind) if is_kubernetes_group(key.group) else None
+    return [(API_FIELDS[misnamed.field], misnamed.sentence)] if misnamed is not None else []
 
 
 def scope_break(namespaced: bool | None, kind: str, namespace: str) -> str | None:
@@ -103,6 +110,8 @@ def _inner_breaks(inner: Any) -> list[Break]:
     if breaks:
         return breaks
     key = key_of(inner)
+    if breaks := kind_breaks(key):
+        return breaks
     if sentence := scope_break(known_scope(key.group_kind, {}), key.kind, key.namespace):
         return [(("metadata", "namespace"), sentence)]
     if key.group_kind == GroupKind("", "Namespace") and is_reserved_namespace(key.name):

@@ -41,6 +41,11 @@ class Recovery:
         reading = self._reading(path)
         return frozenset(identity for identity, _ in reading.faulty) if reading is not None else frozenset()
 
+    def was_refused(self, path: str, label: str) -> bool:
+        """Whether an object of a file was refused at the observed commit already, for what stands beside it."""
+        faults = self._request.accepted.faults
+        return any(f.path == path and f.object == label and f.severity is Severity.ERROR for f in faults)
+
     def of_path(self, path: str, below: str) -> list[ReadObject]:
         """Every object that was in force because of the file at a path, or was in a file at or below `below`."""
         found = {item.identity: item for item in self.held_for(path)}

@@ -23,6 +23,16 @@ from gitfleet.desired.crosschecks import (
     update_refusals,
 )
 from gitfleet.desired.gathering import Gathered, gather
+from gitfleet.desired.kind_rules import (
+    kept_namespace_fault,
+    missing_namespace_break,
+    missing_namespaces,
+    renamed_kind_refusals,
+    selector_refusals,
+    selector_warnings,
+    undeclared_warnings,
+)
+from gitfleet.desired.known_kinds import KnownKinds, kinds_with
 from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.readings import Identity, ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
@@ -59,20 +69,48 @@ def read_desired(request: DesiredRequest) -> Desired:
     _choose(pool, gathered)
     _recover(pool, gathered)
     _refuse(pool, update_refusals(pool.chosen.values(), request.accepted, pool.recovery))
+    if not pool.holds_removals:  # what cannot be read may hold the namespaces and the definitions that are missing
+        _refuse_payload(pool, gathered)
     scopes = scopes_of(pool.chosen.values())
     # Where an object goes back to its last good version, another one may not fit beside it any more.
     for _ in range(2):
         refused = scope_refusals(pool.chosen.values(), scopes)
         refused += override_refusals(pool.chosen.values(), request.accepted.overrides)
+        if not pool.holds_removals:
+            refused += selector_refusals(pool.chosen.values(), _known_kinds(pool), request.accepted)
         refused = [(item, note) for item, note in refused if item.identity not in pool.kept]
         if not refused:
             break
         _refuse(pool, refused)
     _refuse(pool, config_refusals(pool.chosen.values()))
-    # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
-    useless = budget_warnings(pool.chosen.values())
-    pool.faults += faults_at(useless, request.contents, Severity.WARNING)
+    pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
     return _desired(pool, scopes)
+
+
+def _warnings(pool: _Pool) -> Refusals:
+    sound = [item for item in pool.chosen.values() if item.identity not in pool.kept]
+    known = _known_kinds(pool)
+    # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
+    return [*budget_warnings(sound), *selector_warnings(sound, known), *undeclared_warnings(sound, known)]
+
+
+def _known_kinds(pool: _Pool) -> KnownKinds:
+    return kinds_with(item.value for item in pool.chosen.values() if isinstance(item.value, Manifest))
+
+
+def _refuse_payload(pool: _Pool, gathered: Gathered) -> None:
+    """Payload whose kind is a misspelling of another's that is gone, and payload whose namespace nothing makes."""
+    vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen}
+    _refuse(pool, renamed_kind_refusals(pool.chosen.values(), _known_kinds(pool), vanished))
+    faulty = {identity for reading in gathered.readings.values() for identity, _ in reading.faulty}
+    for name, items in missing_namespaces(pool.chosen.values(), faulty).items():
+        kept = pool.recovery.object(("", "Namespace", "", name), items[0].origin.path)
+        if kept is not None:
+            _keep(pool, kept, items[0].origin.path)
+            pool.faults.append(kept_namespace_fault(name, items, pool.request.contents))
+        else:
+            note = missing_namespace_break(name)
+            _refuse(pool, [(item, note) for item in items if item.identity not in pool.kept])
 
 
 def _choose(pool: _Pool, gathered: Gathered) -> None:
@@ -121,19 +159,30 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
         refused = {identity for identity, _ in reading.faulty}
         unmatched = {identity for identity in sorted(refused) if not _restore(pool, identity, path)}
         fresh = unmatched - pool.recovery.was_faulty(path)
-        if reading.unreadable or fresh:
+        if reading.unreadable:
             _restore_file(pool, path, path, refused)
-            damaged[path] = None if reading.unreadable else frozenset(identity[3] for identity in fresh)
+            damaged[path] = None
         elif unmatched:
-            # One that was there already hides no more than it did then.
-            for item in pool.recovery.held_for(path):
-                _keep(pool, item, path)
+            _restore_damaged(pool, path, refused, fresh, damaged)
     for path in gathered.closed:
         _restore_file(pool, path, _below(path), set())
         damaged[path] = None
     _restore_vanished(pool, damaged)
     if pool.holds_removals:
         _restore_overrides(pool)
+
+
+def _restore_damaged(
+    pool: _Pool, path: str, refused: set[Identity], fresh: set[Identity], damaged: dict[str, frozenset[str] | None]
+) -> None:
+    """What faulty objects of a file that nobody knows may hide. One that was there already (not `fresh`) hides no more
+    than it did then; the names of the others go to `damaged`."""
+    if fresh:
+        _restore_file(pool, path, path, refused)
+        damaged[path] = frozenset(identity[3] for identity in fresh)
+    else:
+        for item in pool.recovery.held_for(path):
+            _keep(pool, item, path)
 
 
 def _restore_file(pool: _Pool, path: str, below: str, refused: set[Identity]) -> None:
@@ -227,14 +276,23 @@ def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
 def _refuse(pool: _Pool, refusals: Refusals) -> None:
     """Report each fault, and put the object's last good version in its place, or nothing where there is none.
 
-    A last good version that is refused itself, because something else changed around it, goes on nevertheless.
+    A last good version that is refused itself, because something else changed around it, goes on nevertheless. One that
+    nobody knows may be a known one whose name, namespace or kind was damaged: what was in its file stays.
     """
     pool.faults += faults_at(refusals, pool.request.contents)
-    for identity in {item.identity: None for item, _ in refusals}:
-        refused = pool.chosen.pop(identity, None)
-        kept = pool.recovery.object(identity, refused.origin.path) if refused is not None else None
-        if refused is not None and kept is not None and not isinstance(kept.value, FleetConfig):
-            _keep(pool, kept, refused.origin.path)
+    unmatched: dict[str, dict[Identity, str]] = {}
+    for item in {item.identity: item for item, _ in refusals}.values():
+        refused = pool.chosen.pop(item.identity, None)
+        kept = pool.recovery.object(item.identity, item.origin.path) if refused is not None else None
+        if kept is not None and not isinstance(kept.value, FleetConfig):
+            _keep(pool, kept, item.origin.path)
+        elif kept is None:
+            unmatched.setdefault(item.origin.path, {})[item.identity] = item.label
+    damaged: dict[str, frozenset[str] | None] = {}
+    for path, labels in unmatched.items():
+        fresh = {identity for identity, label in labels.items() if not pool.recovery.was_refused(path, label)}
+        _restore_damaged(pool, path, set(labels), fresh, damaged)
+    _restore_vanished(pool, damaged)
 
 
 def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:

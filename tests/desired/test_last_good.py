@@ -14,7 +14,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from tests.desired.commits import blob_of, read, request_of
 
-CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop}}\ndata: {{k: {value}}}\n"
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: default}}\ndata: {{k: {value}}}\n"
 PLACEMENT = """\
 apiVersion: placement.kubernetes-fleet.io/v1
 kind: ClusterResourcePlacement
@@ -57,7 +57,7 @@ def test_a_broken_document_holds_its_own_object_only() -> None:
 
 def test_a_faulty_object_holds_its_last_good_version() -> None:
     before = {"resources/a.yaml": config_map("a", "old") + "---\n" + config_map("b", "old")}
-    faulty = config_map("b", "new").replace("shop}", "shop, labels: {x: 1}}")
+    faulty = config_map("b", "new").replace("default}", "default, labels: {x: 1}}")
     desired = read({"resources/a.yaml": config_map("a", "new") + "---\n" + faulty}, before=before)
     assert payload(desired) == {"a": "new", "b": "old"}
     assert desired.last_good == {"resources/a.yaml": (LastGood(blob_of(before["resources/a.yaml"]), (1,)),)}

@@ -47,4 +47,5 @@ def test_the_text_as_it_stands(example: dict[str, Any]) -> None:
 
 @by_file
 def test_the_completed_object(example: dict[str, Any]) -> None:
-    assert faults_of({example["path"]: completed(example).encode()}) == example["faults"]
+    beside = {"resources/namespace.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: application-1}}"}
+    assert faults_of({**beside, example["path"]: completed(example).encode()}) == example["faults"]

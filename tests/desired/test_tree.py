@@ -29,7 +29,7 @@ metadata: {name: web}
 spec:
   resourceSelectors: [{group: "", version: v1, kind: Namespace, name: web}]
 """
-CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n"
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\n"
 
 
 def override(name: str, target: str = "web") -> str:
@@ -40,7 +40,7 @@ def test_an_object_exists_once() -> None:
     desired = read({"resources/b.yaml": CONFIG_MAP, "resources/a.yaml": CONFIG_MAP})
     assert [str(fault) for fault in desired.faults] == [
         (
-            "resources/b.yaml:1: ConfigMap/shop/a: is defined a second time; resources/a.yaml:1 already has it, "
+            "resources/b.yaml:1: ConfigMap/default/a: is defined a second time; resources/a.yaml:1 already has it, "
             "remove one of the two"
         )
     ]
@@ -111,6 +111,7 @@ def test_there_are_at_most_a_hundred_overrides() -> None:
 def test_scopes_come_from_the_table_from_crds_and_from_what_is_written() -> None:
     desired = read(
         {
+            "resources/wood.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: wood}}",
             "resources/a.yaml": """\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -136,7 +137,7 @@ metadata: {name: deep}
 apiVersion: v1
 kind: Secret
 metadata: {name: s}
-"""
+""",
         }
     )
     assert [str(fault) for fault in desired.faults] == [
@@ -144,10 +145,19 @@ metadata: {name: s}
             "resources/a.yaml:8: Tree/wood/oak: metadata.namespace: does not go with Tree, which is a "
             "cluster-scoped kind; remove it"
         ),
+        (
+            "resources/a.yaml:11: Leaf/wood/green: kind: is of no CustomResourceDefinition in this repo; clusters that "
+            "do not have it refuse its objects"
+        ),
         "resources/a.yaml:16: Leaf/brown: metadata.namespace: is required, since Leaf is a namespaced kind; add it",
+        (
+            "resources/a.yaml:19: Root/deep: kind: is of no CustomResourceDefinition in this repo; clusters that do "
+            "not have it refuse its objects"
+        ),
         "resources/a.yaml:24: Secret/s: metadata.namespace: is required, since Secret is a namespaced kind; add it",
     ]
     assert desired.namespaced == {
+        GroupKind("", "Namespace"): False,
         GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): False,
         GroupKind("example.com", "Tree"): False,
         GroupKind("example.org", "Leaf"): True,
@@ -220,7 +230,7 @@ def test_a_kind_that_no_kind_can_have_is_a_fault(kind: str) -> None:
 @pytest.mark.parametrize("name", ["/../../evil", "..", ".", "a/b", "a%2f", "a\\0b", "a\\nb", "\\ud800", "x" * 254])
 @pytest.mark.parametrize("field", ["name", "namespace"])
 def test_a_name_that_no_object_can_have_is_a_fault(field: str, name: str) -> None:
-    metadata = {"name": "a", "namespace": "shop"} | {field: name}
+    metadata = {"name": "a", "namespace": "default"} | {field: name}
     quoted = ", ".join(f'{key}: "{value}"' for key, value in metadata.items())
     desired = read({"resources/a.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{{quoted}}}\n"})
     assert desired.payload == ()
@@ -229,7 +239,7 @@ def test_a_name_that_no_object_can_have_is_a_fault(field: str, name: str) -> Non
 
 
 CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b}\n"
-SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: shop}\n"
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: default}\n"
 ENVELOPE = "apiVersion: placement.kubernetes-fleet.io/v1\nkind: ClusterResourceEnvelope\nmetadata: {name: e}\n"
 ROLE = "apiVersion: rbac.authorization.k8s.io/v1, kind: Role"
 
@@ -262,13 +272,13 @@ def test_what_gitfleet_looks_into_has_a_shape_that_it_can_read(text: str, field:
 def test_what_a_crd_says_of_its_kind_holds_inside_envelopes() -> None:
     text = (
         f"{CRD}spec: {{group: b, scope: Cluster, names: {{kind: A}}}}\n---\n"
-        f"{ENVELOPE.replace('Cluster', '').replace('name: e', 'name: e, namespace: shop')}"
-        "data: {x: {apiVersion: b/v1, kind: A, metadata: {name: a, namespace: shop}}}\n"
+        f"{ENVELOPE.replace('Cluster', '').replace('name: e', 'name: e, namespace: default')}"
+        "data: {x: {apiVersion: b/v1, kind: A, metadata: {name: a, namespace: default}}}\n"
     )
     desired = read({"resources/a.yaml": text})
     assert [str(fault) for fault in desired.faults] == [
         (
-            "resources/a.yaml:9: ResourceEnvelope/shop/e: data.x.metadata.namespace: does not go with A, which is a "
+            "resources/a.yaml:9: ResourceEnvelope/default/e: data.x.metadata.namespace: does not go with A, which is a "
             "cluster-scoped kind; remove it"
         )
     ]
@@ -368,7 +378,7 @@ def test_a_file_read_before_is_not_read_again() -> None:
 SECRET = """\
 apiVersion: v1
 kind: Secret
-metadata: {name: s, namespace: shop, labels: {a: 5551234}, annotations: {b: [hunter2]}}
+metadata: {name: s, namespace: default, labels: {a: 5551234}, annotations: {b: [hunter2]}}
 stringData: {password: hunter2}
 ---
 apiVersion: v1

@@ -19,7 +19,7 @@ from tests.state.builders import put
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def config_map(name: str, value: str = "v", namespace: str = "shop") -> str:
+def config_map(name: str, value: str = "v", namespace: str = "default") -> str:
     """A ConfigMap; with namespace "" one that is refused."""
     place = f", namespace: {namespace}" if namespace else ""
     return f'apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}{place}}}\ndata: {{k: "{value}"}}\n'
@@ -27,7 +27,7 @@ def config_map(name: str, value: str = "v", namespace: str = "shop") -> str:
 
 def faulty_map(name: str) -> str:
     """The same object with a label that is no string."""
-    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: shop, labels: {{n: 1}}}}\n"
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: default, labels: {{n: 1}}}}\n"
 
 
 def stream(*documents: str) -> str:

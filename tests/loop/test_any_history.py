@@ -26,7 +26,9 @@ def text_of(file: str | Mapping[str, str]) -> str:
     if isinstance(file, str):
         return "[ cannot be read"
     written = {
-        name: faulty_map(name) if what == FAULTY else config_map(name, what, namespace="" if what == HURT else "shop")
+        name: faulty_map(name)
+        if what == FAULTY
+        else config_map(name, what, namespace="" if what == HURT else "default")
         for name, what in file.items()
         if what != GONE
     }

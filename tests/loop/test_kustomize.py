@@ -270,7 +270,9 @@ def test_a_build_that_was_ended_early_is_tried_again_and_a_refused_one_is_not() 
     assert builder.folders == [APP, APP]
 
 
-SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: x}\nstringData: {password: hunter2hunter2}\n"
+SECRET = (
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: default}\nstringData: {password: hunter2hunter2}\n"
+)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,174 @@
+"""Kinds that nobody knows, and namespaces that no manifest of the repo makes (decisions D28, D29 and D30).
+
+Each would mean that something is not selected or not found any more, and so is removed: none of them may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from gitfleet.api import Break
+from gitfleet.api.faults import Fault
+from gitfleet.api.objects import GroupKind, Manifest, ObjectKey, key_of
+from gitfleet.api.overrides import Override
+from gitfleet.api.placements import Placement, ResourceSelector
+from gitfleet.api.values import is_reserved_namespace
+from gitfleet.desired.crosschecks import Refusals
+from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, NEAR, KnownKinds, likeness
+from gitfleet.desired.readings import Contents, Identity, ReadObject, faults_at
+from gitfleet.formats.kinds import is_envelope_kind, is_selectable
+from gitfleet.model.state import FleetState
+
+NAMESPACE: Final = GroupKind("", "Namespace")
+
+
+def selector_refusals(objects: Iterable[ReadObject], known: KnownKinds, accepted: FleetState) -> Refusals:
+    """Placements and overrides that select what nobody knows.
+
+    What a placement selected already when it was accepted last is no misspelling of this commit: it is warned of.
+    """
+    refused: Refusals = []
+    for item in objects:
+        if isinstance(item.value, Placement):
+            same = _selected_before(item.value, accepted)
+            found = _unknown(item.value, known)
+            refused += [(item, note) for index, note in found if _named(item.value.selectors[index]) not in same]
+        elif isinstance(item.value, Override):
+            refused += [(item, note) for note in _unknown_overridden(item.value, known)]
+    return refused
+
+
+def selector_warnings(objects: Iterable[ReadObject], known: KnownKinds) -> Refusals:
+    """Selectors that select nothing, though nothing is wrong with them."""
+    warned: Refusals = []
+    for item in objects:
+        if isinstance(item.value, Placement):
+            warned += [(item, note) for _, note in _unknown(item.value, known)]
+            for index, selector in enumerate(item.value.selectors):
+                if not is_selectable(selector.group, selector.kind):
+                    here = ("spec", "resourceSelectors", index, "kind")
+                    warned.append((item, (here, "is a kind that is never placed; remove the selector")))
+    return warned
+
+
+def _unknown(placement: Placement, known: KnownKinds) -> Iterator[tuple[int, Break]]:
+    for index, selector in enumerate(placement.selectors):
+        misnamed = known.misnamed(selector.group, selector.version, selector.kind)
+        if misnamed is not None:
+            yield index, (("spec", "resourceSelectors", index, misnamed.field), misnamed.sentence)
+
+
+def _unknown_overridden(override: Override, known: KnownKinds) -> Iterator[Break]:
+    field = "resourceSelectors" if override.key.namespace else "clusterResourceSelectors"
+    for index, resource in enumerate(override.resources):
+        misnamed = known.misnamed(resource.group, resource.version, resource.kind)
+        if misnamed is not None:
+            yield ("spec", field, index, misnamed.field), misnamed.sentence
+
+
+def _named(selector: ResourceSelector) -> tuple[str, str, str]:
+    return selector.group, selector.version, selector.kind
+
+
+def _selected_before(placement: Placement, accepted: FleetState) -> frozenset[tuple[str, str, str]]:
+    record = accepted.placements.get(placement.key)
+    return frozenset(map(_named, record.placement.selectors)) if record is not None else frozenset()
+
+
+def renamed_kind_refusals(
+    objects: Iterable[ReadObject], known: KnownKinds, vanished: Mapping[Identity, ReadObject]
+) -> Refusals:
+    """Objects of a kind that is not declared here, in the place of one whose kind is spelled much like it: what was
+    there would be removed for a misspelling."""
+    refused: Refusals = []
+    if not vanished:
+        return refused
+    gone: dict[tuple[str, str], list[GroupKind]] = {}
+    for item in vanished.values():
+        if isinstance(item.value, Manifest):
+            key = item.value.key
+            gone.setdefault((key.namespace, key.name), []).append(key.group_kind)
+    for item, key in _undeclared(objects, known):
+        for old in gone.get((key.namespace, key.name), ()):
+            if (field := _misspelling(key.group_kind, old)) is not None:
+                sentence = f"is not declared here, and {old} of this name is gone; did you mean {old}? If not, remove "
+                refused.append((item, (API_FIELDS[field], f"{sentence}that one in an earlier commit")))
+                break
+    return refused
+
+
+def undeclared_warnings(objects: Iterable[ReadObject], known: KnownKinds) -> Refusals:
+    """The first object of each kind whose CustomResourceDefinition is not in the repo."""
+    first: dict[GroupKind, ReadObject] = {}
+    for item, key in _undeclared(objects, known):
+        known_first = first.setdefault(key.group_kind, item)
+        if item.origin < known_first.origin:
+            first[key.group_kind] = item
+    return [(item, _undeclared_note(kind)) for kind, item in sorted(first.items())]
+
+
+def _undeclared_note(kind: GroupKind) -> Break:
+    meant = BUILT_IN.meant(kind.group, kind.kind)
+    hint = f"did you mean {meant}?" if meant is not None else "clusters that do not have it refuse its objects"
+    return ("kind",), f"is of no CustomResourceDefinition in this repo; {hint}"
+
+
+def _undeclared(objects: Iterable[ReadObject], known: KnownKinds) -> Iterator[tuple[ReadObject, ObjectKey]]:
+    for item in objects:
+        if isinstance(item.value, Manifest) and item.value.key.group_kind not in known.declared:
+            yield item, item.value.key
+
+
+def _misspelling(new: GroupKind, old: GroupKind) -> str | None:
+    """Which of the two parts is misspelt, if one kind is a misspelling of another."""
+    if new.kind == old.kind:
+        return "group"
+    return "kind" if likeness(new.kind, old.kind) >= NEAR and likeness(new.group, old.group) >= NEAR else None
+
+
+def missing_namespaces(objects: Iterable[ReadObject], faulty: Collection[Identity]) -> dict[str, list[ReadObject]]:
+    """The payload in each namespace that no manifest makes, sound or faulty, in the order in which it is written.
+
+    Those that every cluster has by itself need none.
+    """
+    made = {identity[3] for identity in faulty if identity[:2] == ("", "Namespace")}
+    inside: dict[str, list[ReadObject]] = {}
+    for item in objects:
+        if not isinstance(item.value, Manifest):
+            continue
+        key = item.value.key
+        if key.namespace:
+            inside.setdefault(key.namespace, []).append(item)
+        elif key.group_kind == NAMESPACE:
+            made.add(key.name)
+        elif is_envelope_kind(key.group, key.kind):
+            inner = map(key_of, (item.value.body.get("data") or {}).values())
+            made |= {found.name for found in inner if found.group_kind == NAMESPACE}
+    return {
+        name: sorted(items, key=lambda item: item.origin)
+        for name, items in sorted(inside.items())
+        if name not in made and not is_reserved_namespace(name)
+    }
+
+
+def missing_namespace_break(name: str) -> Break:
+    """What is wrong with an object in a namespace that no manifest makes."""
+    sentence = (
+        f"has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
+    )
+    return ("metadata", "namespace"), f"{sentence}or correct the name"
+
+
+def kept_namespace_fault(name: str, items: Sequence[ReadObject], contents: Contents) -> Fault:
+    """The same of a Namespace whose manifest is gone while payload lies in it: it stays as it was."""
+    first, others = items[0], len(items) - 1
+    more = f" and {others} other object{'s'[: others > 1]}" if others else ""
+    place, _ = missing_namespace_break(name)
+    (fault,) = faults_at([(first, (place, ""))], contents)
+    sentence = (
+        f"lost its manifest, and {first.label}{more} still lie in it, so it stays as it was; put the manifest back "
+        "(with kustomize, list it under `resources`), or remove what lies in it too"
+    )
+    return replace(fault, object=f"Namespace/{name}", message=sentence)

@@ -1,0 +1,155 @@
+"""Which kinds and versions are known, and what a name that is none of them was probably meant to be (D28, D29).
+
+Known are the built-in kinds, what the repo's CustomResourceDefinitions declare, and the kinds of the repo's own
+objects. What clusters serve beyond that is not asked: no object of such a kind is in the repo to be placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher, get_close_matches
+from typing import Any, Final
+
+from gitfleet.api import Location
+from gitfleet.api.kinds import KINDS
+from gitfleet.api.objects import GroupKind, Manifest
+from gitfleet.desired.scopes import CRD
+from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
+from gitfleet.formats.yaml_scalars import shown
+
+NEAR: Final = 0.75
+"""From which likeness on a name is taken for a misspelling of another one."""
+API_FIELDS: Final[Mapping[str, Location]] = {
+    "group": ("apiVersion",),
+    "version": ("apiVersion",),
+    "kind": ("kind",),
+}
+"""Where an object says its group, version and kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misnamed:
+    """What is wrong with a group, version and kind: which of the three it is (`field`), and the sentence about it."""
+
+    field: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKinds:
+    """Every known kind with its versions, the one to use first; `declared` are those that are built in or have a
+    CustomResourceDefinition, the others are known by their objects alone."""
+
+    versions: Mapping[GroupKind, tuple[str, ...]]
+    declared: frozenset[GroupKind]
+
+    def misnamed(self, group: str, version: str, kind: str) -> Misnamed | None:
+        """What is wrong with the name of a kind; None for one that is known in this version."""
+        versions = self.versions.get(GroupKind(group, kind))
+        if versions is None:
+            return self._unknown(group, kind)
+        if version in versions:
+            return None
+        return Misnamed("version", f"is not a version of {GroupKind(group, kind)}; did you mean {versions[0]}?")
+
+    def meant(self, group: str, kind: str) -> GroupKind | None:
+        """The known kind that a group and kind most resemble; None when they resemble none."""
+        groups: dict[str, list[str]] = {}
+        for known in self.versions:
+            groups.setdefault(known.group, []).append(known.kind)
+        if (here := _nearest_kind(kind, groups.get(group, ()))) is not None:
+            return GroupKind(group, here)
+        found = [
+            GroupKind(other, near)
+            for other, kinds in groups.items()
+            if (near := _nearest_kind(kind, kinds)) is not None
+            and (likeness(near, kind) == 1 or likeness(other, group) >= NEAR)
+        ]
+        return max(found, key=lambda known: (_near(known.group, group), _is_served(known), known), default=None)
+
+    def _unknown(self, group: str, kind: str) -> Misnamed:
+        meant = self.meant(group, kind)
+        if meant is None:
+            if is_kubernetes_group(group):
+                return Misnamed("kind", f"is not a kind of {_in_words(group)}; correct it")
+            known = (
+                f"is a kind of {_in_words(group)} that neither a CustomResourceDefinition nor an object of the repo has"
+            )
+            return Misnamed("kind", f"{known}; correct it, or add the definition")
+        version = self.versions[meant][0]
+        api_version = f"{meant.group}/{version}" if meant.group else version
+        if meant.kind == kind:
+            sentence = f"has no kind {kind}; did you mean {_in_words(meant.group)}, {api_version}?"
+            return Misnamed("group", sentence)
+        elsewhere = "" if meant.group == group else f" of {_in_words(meant.group)}, {api_version}"
+        return Misnamed("kind", f"is not a kind of {_in_words(group)}; did you mean {meant.kind}{elsewhere}?")
+
+
+def kinds_with(manifests: Iterable[Manifest]) -> KnownKinds:
+    """The built-in kinds, and those that the payload declares or has objects of."""
+    objects: dict[GroupKind, set[str]] = {}
+    declared: dict[GroupKind, list[str]] = {}
+    for manifest in manifests:
+        if manifest.key.group_kind == CRD:
+            for kind, versions in declared_versions(manifest):
+                declared.setdefault(kind, []).extend(versions)
+        elif manifest.key.group_kind not in BUILT_IN.versions:
+            objects.setdefault(manifest.key.group_kind, set()).add(manifest.key.version)
+    found = {kind: tuple(sorted(versions)) for kind, versions in objects.items()}
+    found |= {kind: tuple(dict.fromkeys(versions)) for kind, versions in declared.items() if versions}
+    return KnownKinds({**found, **BUILT_IN.versions}, BUILT_IN.declared | frozenset(declared))
+
+
+def declared_versions(definition: Manifest) -> Iterator[tuple[GroupKind, list[str]]]:
+    """The kind of a CustomResourceDefinition with its versions, the stored one first; nothing where it says none."""
+    spec: Any = definition.body.get("spec")
+    names = spec.get("names") if isinstance(spec, Mapping) else None
+    kind = names.get("kind") if isinstance(names, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(kind, str) or not isinstance(spec.get("group"), str):
+        return
+    listed = spec.get("versions")
+    rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []
+    rows.sort(key=lambda row: row.get("storage") is not True)
+    yield GroupKind(spec["group"], kind), [row["name"] for row in rows if isinstance(row.get("name"), str)]
+
+
+def is_kubernetes_group(group: str) -> bool:
+    """Whether Kubernetes itself defines all kinds of a group, so that another one of it cannot exist."""
+    return group in KUBERNETES_GROUPS
+
+
+def _built_in() -> KnownKinds:
+    versions = {GroupKind(row.group, row.kind): row.all_versions for row in BUILT_IN_KINDS.values()}
+    fleet = {GroupKind(kind.group, kind.name): kind.versions for kind in KINDS.values()}
+    return KnownKinds({**fleet, **versions}, frozenset({**fleet, **versions}))
+
+
+BUILT_IN: Final = _built_in()
+"""The kinds of Kubernetes and of the fleet itself."""
+
+
+def _nearest_kind(kind: str, known: Iterable[str]) -> str | None:
+    """The kind that a word means, in whatever case and number (`deployments`)."""
+    by_word = {word: name for name in sorted(known) for word in (f"{name.lower()}s", name.lower())}
+    near = get_close_matches(kind.lower(), by_word, n=1, cutoff=NEAR)
+    return by_word[near[0]] if near else None
+
+
+def likeness(one: str, other: str) -> float:
+    """How much two names are alike, from 0 to 1, whatever their case."""
+    return SequenceMatcher(None, one.lower(), other.lower()).ratio()
+
+
+def _near(one: str, other: str) -> float:
+    found = likeness(one, other)
+    return found if found >= NEAR else 0.0
+
+
+def _is_served(kind: GroupKind) -> bool:
+    row = BUILT_IN_KINDS.get((kind.group, kind.kind))
+    return row is None or bool(row.versions)
+
+
+def _in_words(group: str) -> str:
+    return f"group {shown(group)}" if group else "the core group"
