@@ -13,7 +13,7 @@ from annotated_types import Interval, Len
 
 from gitfleet.api.annotations import Accept, At, Break, OneOf, below
 from gitfleet.api.labels import LabelSelector
-from gitfleet.api.values import NonEmpty, QuantityText, is_qualified_name
+from gitfleet.api.values import NonEmpty, QuantityText, is_property_name
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 
 RESOURCE_PROPERTY_PREFIX: Final = "resources.kubernetes-fleet.io/"
@@ -137,8 +137,8 @@ def _satisfiable(requirements: Sequence[tuple[str, Quantity]]) -> bool:
 
 
 def _property_name_break(name: str) -> str | None:
-    if not is_qualified_name(name):
-        return "is not a valid property name; use letters, digits and -_. with an optional dns.prefix/"
+    if not is_property_name(name):
+        return "is not a valid property name; use letters, digits and -_. with parts between slashes"
     if name.startswith(RESOURCE_PROPERTY_PREFIX):
         capacity, dash, resource = name.removeprefix(RESOURCE_PROPERTY_PREFIX).partition("-")
         if not dash or not resource or capacity not in _CAPACITIES:

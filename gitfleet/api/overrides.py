@@ -32,6 +32,7 @@ class OverrideKey:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
+@document(tolerated={"selectionScope": str})  # a hub fills it in (decision D35)
 @dataclass(frozen=True, slots=True)
 class OverriddenResource:
     """The resource an override selects, by name; in a ResourceOverride it lies in the override's own namespace."""

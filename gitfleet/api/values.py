@@ -21,6 +21,7 @@ _DNS_SUBDOMAIN: Final = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
 _NAMESPACE: Final = re.compile(_DNS_LABEL)
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _NAME_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_PROPERTY_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _LABEL_VALUE: Final = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 
@@ -54,6 +55,12 @@ def is_qualified_name(text: str) -> bool:
     """Kubernetes' qualified name, such as a label key: an optional DNS prefix and slash, a name of at most 63."""
     prefix, slash, name = text.rpartition("/")
     return _NAME_PART.fullmatch(name) is not None and (not slash or is_dns_subdomain(prefix))
+
+
+def is_property_name(text: str) -> bool:
+    """What can be the name of a cluster's property: parts of qualified names with any number of slashes between them,
+    as in Azure's `kubernetes.azure.com/vm-sizes/NAME/count` (decision D36)."""
+    return len(text) <= 253 + 64 and all(_PROPERTY_PART.fullmatch(part) for part in text.split("/"))
 
 
 def is_label_value(text: str) -> bool:

@@ -26,7 +26,7 @@ def read_manifest(body: JsonObject, origin: Origin) -> tuple[Manifest | None, li
     if not is_kind_name(body["kind"]):
         breaks.append((("kind",), _NO_KIND))
     if body["kind"] == "List":
-        breaks.append((("kind",), "lists are not read; write the items as documents of their own"))
+        breaks.append((("kind",), "is read as a v1 List with a list of `items`, and not within another; correct it"))
     if breaks:
         return None, breaks
     key = key_of(body)

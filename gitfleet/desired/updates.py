@@ -35,13 +35,14 @@ def placement_update_breaks(old: Placement, new: Placement) -> list[Break]:
 
 
 def policy_update_break(old: PlacementPolicy | None, new: PlacementPolicy | None) -> str | None:
-    """What forbids going from one policy to another; none counts as PickAll, in both directions."""
+    """What forbids going from one policy to another: none may become PickAll, and a policy that is there stays there
+    (the CRD's own rule)."""
     before = old.placement_type if old else PlacementType.PICK_ALL
     after = new.placement_type if new else PlacementType.PICK_ALL
+    if old is not None and new is None:
+        return f"cannot be removed once it is set, and it was {before}; put it back, or {_RECREATE}"
     if before == after:
         return None
-    if new is None:
-        return f"cannot be removed, since it was {before}; put it back, or {_RECREATE}"
     return f"cannot change from {before} to {after}; put it back, or {_RECREATE}"
 
 

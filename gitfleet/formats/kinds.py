@@ -2,8 +2,8 @@
 depends on it. KubeFleet's other kinds are declared in `api`.
 
 namespaced   whether its objects live in a namespace
-versions     the versions that an API server serves by default; "-" for kinds that it serves only when asked to, or never
-             stores
+versions     the versions that an API server serves by default; "-" for kinds that it serves only when asked to, or
+             never stores
 further      every other version that the kind has or had: of alpha and beta APIs, and of older releases
 wave         when it is applied and deleted (KubeFleet pkg/controllers/workapplier/waves.go); "-" is the last wave
 order        its rank in a resource snapshot (KubeFleet resourceSortOrder); "-" comes after all others. These are two

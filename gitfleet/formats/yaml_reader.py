@@ -17,7 +17,8 @@ import orjson
 
 from gitfleet.formats.json_reader import read_json, starts_as_json, yaml_lines_of
 from gitfleet.formats.json_values import JsonValue
-from gitfleet.formats.yaml_streams import read_stream
+from gitfleet.formats.lists import is_list, items_of
+from gitfleet.formats.yaml_streams import MAX_DOCUMENTS, TOO_MANY, read_stream
 from gitfleet.formats.yaml_values import MAX_DEPTH, LineFault, Marks, Profile, UnreadableText
 
 __all__ = [
@@ -38,13 +39,14 @@ __all__ = [
 
 MAX_STATE_BYTES: Final = 64 * 1024 * 1024
 """Largest file of gitfleet's own."""
-PARSER_VERSION: Final = 2
+PARSER_VERSION: Final = 3
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One non-empty document: its place in the stream (empty and broken ones count), its first line, its value."""
+    """One non-empty document, or one item of a List: its place in the stream (empty and broken documents count, items
+    come behind all documents), its first line, its value."""
 
     index: int
     line: int
@@ -71,9 +73,9 @@ def parse_documents(content: bytes, *, max_bytes: int) -> ParsedFile:
         read = read_json(text)
         if read is not None:
             values, faults = read
-            found = (Document(index, line, value) for index, (line, value) in enumerate(values))
-            return ParsedFile(tuple(found), tuple(faults))
-    return _parse_yaml(text)
+            found = [Document(index, line, value) for index, (line, value) in enumerate(values)]
+            return _with_items(ParsedFile(tuple(found), tuple(faults)), content)
+    return _with_items(_parse_yaml(text), content)
 
 
 def read_documents(content: bytes, profile: Profile, *, max_bytes: int = MAX_STATE_BYTES) -> list[JsonValue]:
@@ -111,6 +113,8 @@ def lines_of(content: bytes, places: Sequence[tuple[int, Sequence[str | int]]]) 
     marks: Marks = {}
     built = read_stream(text, Profile.KUBERNETES, marks)
     found = {index: (line, value) for index, line, value in built.documents}
+    for index, of, place, item in items_of([(index, value) for index, _, value in built.documents]):
+        found[index] = (_line_below(*found[of], ("items", place), marks), item)
     return [_line_below(*found.get(index, (1, None)), location, marks) for index, location in places]
 
 
@@ -143,6 +147,19 @@ def _parse_yaml(text: str) -> ParsedFile:
     built = read_stream(text, Profile.KUBERNETES)
     documents = tuple(Document(index, line, value) for index, line, value in built.documents)
     return ParsedFile(documents, tuple(sorted(set(built.faults))))
+
+
+def _with_items(parsed: ParsedFile, content: bytes) -> ParsedFile:
+    """The file with the items of its lists in the lists' place."""
+    if not any(is_list(document.value) for document in parsed.documents):
+        return parsed
+    items = list(items_of([(document.index, document.value) for document in parsed.documents]))
+    if len(items) > MAX_DOCUMENTS:
+        return _refused(1, TOO_MANY)
+    lines = lines_of(content, [(index, ()) for index, _, _, _ in items])
+    plain = [document for document in parsed.documents if not is_list(document.value)]
+    found = [Document(index, line, item) for line, (index, _, _, item) in zip(lines, items, strict=True)]
+    return ParsedFile((*plain, *found), parsed.faults)
 
 
 def _decode(content: bytes) -> str:

@@ -15,6 +15,7 @@ from gitfleet.formats.yaml_values import Built, LineFault, Marks, Profile, Unrea
 
 MAX_DOCUMENTS: Final = 10_000
 """Most documents in one file."""
+TOO_MANY: Final = f"holds more than {MAX_DOCUMENTS} documents; split the file"
 
 _MARKER: Final = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^%", re.MULTILINE)
@@ -54,7 +55,7 @@ def read_stream(text: str, profile: Profile, marks: Marks | None = None) -> Buil
 
 
 def _too_many() -> Built:
-    return Built(faults=[(1, f"holds more than {MAX_DOCUMENTS} documents; split the file")])
+    return Built(faults=[(1, TOO_MANY)])
 
 
 def _read_piece(text: str, profile: Profile, offset: int, into: Built, marks: Marks | None) -> bool:

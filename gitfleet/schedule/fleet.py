@@ -195,23 +195,23 @@ def reader(fact: Fact) -> Callable[[MemberCluster], str | None]:
 def property_text(cluster: MemberCluster, name: str) -> str | None:
     """The text of a property, None when the cluster does not have it.
 
-    `resources.kubernetes-fleet.io/<total|allocatable|available>-<resource>` is read from the resource usage. ValueError
-    for another name with that prefix: KubeFleet splits at hyphens and takes exactly two parts (kubefleet.md §2).
+    `resources.kubernetes-fleet.io/<total|allocatable|available>-<resource>` is read from the resource usage; the
+    resource may have hyphens and slashes of its own (decision D36). ValueError for another name with that prefix.
     """
     if not name.startswith(RESOURCE_PREFIX):
         value = cluster.status.properties.get(name)
         return None if value is None else value.value
     usage = cluster.status.resource_usage
-    parts = name.removeprefix(RESOURCE_PREFIX).split("-")
-    if len(parts) != 2 or not all(parts):
+    capacity, _, resource = name.removeprefix(RESOURCE_PREFIX).partition("-")
+    if not resource:
         raise ValueError(f'"{name}" is not the name of a resource property')
-    match parts[0]:
+    match capacity:
         case "total":
-            return usage.capacity.get(parts[1])
+            return usage.capacity.get(resource)
         case "allocatable":
-            return usage.allocatable.get(parts[1])
+            return usage.allocatable.get(resource)
         case "available":
-            return usage.available.get(parts[1])
+            return usage.available.get(resource)
         case _:
             raise ValueError(f'"{name}" names no capacity: it must be total, allocatable or available')
 

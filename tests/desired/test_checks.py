@@ -208,8 +208,9 @@ def test_tolerations_may_only_be_added() -> None:
 
 def test_a_policy_type_does_not_change() -> None:
     assert check_policy_update(None, {"placementType": "PickAll"}) == []
-    assert check_policy_update({"placementType": "PickAll"}, None) == []
+    (sentence,) = check_policy_update({"placementType": "PickAll"}, None)
+    assert sentence.startswith("spec.policy: cannot be removed once it is set, and it was PickAll; put it back")
     (sentence,) = check_policy_update({"placementType": "PickN", "numberOfClusters": 1}, None)
-    assert sentence.startswith("spec.policy: cannot be removed, since it was PickN")
+    assert sentence.startswith("spec.policy: cannot be removed once it is set, and it was PickN; put it back")
     (sentence,) = check_policy_update(None, {"placementType": "PickFixed"})
     assert sentence.startswith("spec.policy.placementType: cannot change from PickAll to PickFixed")

@@ -1,0 +1,50 @@
+"""A List is its items: each is a document of its own, with its line, and what stands beside the List is as it was."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gitfleet.formats.yaml_reader import Document, decode_parsed, encode_parsed, lines_of, parse_documents
+
+LIST = """\
+apiVersion: v1
+kind: List
+items:
+- kind: A
+  deep: {of: a}
+- kind: B
+---
+kind: C
+"""
+
+
+def test_items_come_behind_the_documents_with_their_lines() -> None:
+    parsed = parse_documents(LIST.encode(), max_bytes=1 << 20)
+    assert parsed.faults == ()
+    assert parsed.documents == (
+        Document(1, 8, {"kind": "C"}),
+        Document(2, 4, {"kind": "A", "deep": {"of": "a"}}),
+        Document(3, 6, {"kind": "B"}),
+    )
+    assert lines_of(LIST.encode(), [(2, ("deep", "of")), (3, ("kind",)), (1, ("kind",)), (9, ())]) == [5, 6, 8, 1]
+    assert decode_parsed(encode_parsed(parsed)) == parsed
+
+
+def test_a_list_in_json() -> None:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [{"kind": "A"}, {"kind": "B"}]}, indent=1)
+    parsed = parse_documents(text.encode(), max_bytes=1 << 20)
+    assert [(d.index, d.line, d.value) for d in parsed.documents] == [(1, 5, {"kind": "A"}), (2, 8, {"kind": "B"})]
+
+
+@pytest.mark.parametrize("items", ["", "items: []\n", "items:\n"])
+def test_a_list_without_items_is_nothing(items: str) -> None:
+    assert parse_documents(f"apiVersion: v1\nkind: List\n{items}".encode(), max_bytes=1 << 20).documents == ()
+
+
+def test_a_list_has_no_more_items_than_a_file_has_documents() -> None:
+    text = "apiVersion: v1\nkind: List\nitems:\n" + "- 1\n" * 10_001
+    parsed = parse_documents(text.encode(), max_bytes=1 << 20)
+    assert parsed.documents == ()
+    assert parsed.faults == ((1, "holds more than 10000 documents; split the file"),)
