@@ -36,7 +36,7 @@ from typing import Any
 
 from benchmarks.generated import LightFleet, Size, SteppedClock, commit_files
 from gitfleet import wiring
-from gitfleet.cli.collector import collect_seldom
+from gitfleet.cli.collector import collect_rarely
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.settings import Settings
@@ -178,7 +178,7 @@ def measure(size: Size, profile: str | None = None) -> Figures:
 
 def child(size: Size, part: str, folder: Path, profile: str | None) -> None:
     """One part of a size, in its own process: the last line on stdout is its figures."""
-    collect_seldom()  # as the command does
+    collect_rarely()  # as the command does
     run = Run(size, folder, profile)
     if part in ("restart", "cold"):
         run.restart("cache" if part == "restart" else "none")

@@ -53,7 +53,7 @@ class KustomizeProgram:
         if done.too_slow or done.code < 0:
             raise RetryLater(f"kustomize was ended before it was done; it may take {self._seconds:g} s at most")
         if done.code != 0:
-            raise BadInput(f"cannot be built, kustomize says: {_words(done.errors, root)[:_LONGEST_MESSAGE]}")
+            raise BadInput(f"cannot be built, kustomize says: {_complaint(done.errors, root)[:_LONGEST_MESSAGE]}")
         return done.output
 
     def _run(self, command: list[str], scratch: Path) -> Finished:
@@ -74,10 +74,10 @@ class KustomizeProgram:
         )
 
 
-def _words(said: bytes, root: Path) -> str:
+def _complaint(stderr: bytes, root: Path) -> str:
     """The complaint in one line, the same words each time: kubectl puts its log's head (time and process) before it,
     and the scratch folder has another name for each build."""
-    text = said.decode(errors="replace").replace(f"{root}/", "").replace(str(root), ".").replace(str(root.parent), "")
+    text = stderr.decode(errors="replace").replace(f"{root}/", "").replace(str(root), ".").replace(str(root.parent), "")
     if logged := _KUBECTL_LOG.search(text):
         quoted, plain = logged.groups()
         text = quoted.replace('\\"', '"').replace("\\n", " ").replace("\\t", " ") if quoted is not None else plain

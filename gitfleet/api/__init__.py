@@ -1,7 +1,7 @@
 """api: one module per kind that stands in a file. Its frozen dataclasses are schema, reader, writer and defaults.
 
     read(cls, body) -> (value | None, breaks)    what people wrote: every error at once, each with its field
-    read_state(cls, body) -> value               what gitfleet wrote itself; Misshapen when it is not that
+    read_state(cls, body) -> value               what gitfleet wrote itself; InvalidContent when it is not that
     write(value) -> dict                         camelCase, defaults left out; write_as(type, value) for a list of them
     json_schema(cls) -> dict                     for editors
     dotted(location) -> str                      a field as people write it
@@ -14,13 +14,13 @@ what is allowed but hardly meant.
 from gitfleet.api.annotations import Break, Location
 from gitfleet.api.reading import read, read_state
 from gitfleet.api.schemas import json_schema
-from gitfleet.api.sentences import Misshapen, dotted, without_nulls
+from gitfleet.api.sentences import InvalidContent, dotted, without_nulls
 from gitfleet.api.writing import write, write_as
 
 __all__ = [
     "Break",
+    "InvalidContent",
     "Location",
-    "Misshapen",
     "dotted",
     "json_schema",
     "read",

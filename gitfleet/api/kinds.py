@@ -101,7 +101,7 @@ def kind_named(word: str) -> Kind:
             return kind
     known = [other for kind in KINDS.values() for other in (kind.listed_as, *kind.words)]
     near = get_close_matches(plain, known, n=1)
-    meant = f"did you mean {_spelt(near[0])}? " if near else ""
+    meant = f"did you mean {_same_spelling(near[0])}? " if near else ""
     raise BadInput(f'there is no kind "{word}"', hint=f"{meant}`gitfleet schema` lists the kinds")
 
 
@@ -128,7 +128,7 @@ def _are_pair(kind: Kind, other: Kind) -> bool:
     return kind.folder == other.folder and kind.namespaced != other.namespaced
 
 
-def _spelt(word: str) -> str:
+def _same_spelling(word: str) -> str:
     """A kind's name with its capitals, any other word as it is."""
     return next((kind.name for kind in KINDS.values() if kind.name.lower() == word), word)
 

@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_sch
 from gitfleet.api.annotations import FIRST_OF_LIST, Accept, Break, Check, Default, Form, OneOf, Only
 from gitfleet.api.layout import Field, Layout, find, layout_of, parts_of
 from gitfleet.api.rules import broken_rules, rules_of_parts
-from gitfleet.api.sentences import Misshapen, breaks_of, dotted, unsound_fields, without, without_nulls
+from gitfleet.api.sentences import InvalidContent, breaks_of, dotted, invalid_fields, without, without_nulls
 
 _T = TypeVar("_T")
 
@@ -54,18 +54,18 @@ def read(cls: type[_T], body: Any) -> tuple[_T | None, list[Break]]:
         value = validator.validate_python(body)
     except ValidationError as error:
         breaks = breaks_of(error, cls)
-        unsound = unsound_fields(error)
-        rules = rules_of_parts(cls, without(body, unsound), _sound)
+        invalid = invalid_fields(error)
+        rules = rules_of_parts(cls, without(body, invalid), _valid)
         return None, breaks + [
             found
             for found in rules
-            if found not in breaks and not any(place[: len(found[0])] == found[0] for place in unsound)
+            if found not in breaks and not any(place[: len(found[0])] == found[0] for place in invalid)
         ]
     broken = list(broken_rules(value, body))
     return (None, broken) if broken else (value, [])
 
 
-def _sound(cls: type, body: Any) -> Any:
+def _valid(cls: type, body: Any) -> Any:
     try:
         return _validators(cls, Profile.WRITTEN).validate_python(body)
     except ValidationError:
@@ -73,12 +73,12 @@ def _sound(cls: type, body: Any) -> Any:
 
 
 def read_state(cls: type[_T], body: Any) -> _T:
-    """The value of what gitfleet wrote; Misshapen with one sentence that names the first wrong field."""
+    """The value of what gitfleet wrote; InvalidContent with one sentence that names the first wrong field."""
     try:
         value: _T = _validators(cls, Profile.STATE).validate_python(body, context={})
     except ValidationError as error:
         location, sentence = breaks_of(error, cls)[0]
-        raise Misshapen(f"`{dotted(location)}` {sentence}") from None
+        raise InvalidContent(f"`{dotted(location)}` {sentence}") from None
     return value
 
 

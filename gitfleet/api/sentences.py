@@ -17,7 +17,7 @@ from gitfleet.api.layout import class_in, layout_of
 from gitfleet.formats.yaml_scalars import shown
 
 
-class Misshapen(ValueError):
+class InvalidContent(ValueError):
     """What gitfleet wrote itself is not what the declaration says: a field is missing or of another type."""
 
 
@@ -63,7 +63,7 @@ def breaks_of(error: ValidationError, cls: type) -> list[Break]:
     return breaks
 
 
-def unsound_fields(error: ValidationError) -> list[Location]:
+def invalid_fields(error: ValidationError) -> list[Location]:
     """The fields that are wrong by themselves; items of lists are not among them, since the others would move up."""
     return [
         tuple(item["loc"])

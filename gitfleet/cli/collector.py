@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 
-def collect_seldom() -> None:
+def collect_rarely() -> None:
     """For a process that reads or decides whole fleets: search for cycles once in 100,000 new values, not once in 700.
 
     What forms no cycle is freed at once as ever: memory grows by no more than the cycles among that many values.

@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from gitfleet import __version__
-from gitfleet.cli.collector import collect_seldom
+from gitfleet.cli.collector import collect_rarely
 from gitfleet.cli.commands import Commands
 from gitfleet.cli.messages import say
 from gitfleet.errors import GitfleetError
@@ -38,7 +38,7 @@ app = click.version_option(__version__, message="gitfleet %(version)s")(app)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
-    collect_seldom()
+    collect_rarely()
     code = run(sys.argv[1:] if arguments is None else arguments)
     try:
         sys.stdout.flush()

@@ -21,7 +21,7 @@ def say(text: str) -> None:
         click.echo(" " * (len(line) - len(line.lstrip(" "))) + plain(line), err=True)
 
 
-def say_some(title: str, sentences: list[str], more: str) -> None:
+def warn_some(title: str, sentences: list[str], more: str) -> None:
     """The first sentences of a list, and how many there are besides (`more` says how to list them)."""
     for sentence in sentences[:MOST_LINES]:
         say(f"{title}: {sentence}")

@@ -81,7 +81,7 @@ simulated_dir = click.option(
 )
 
 
-def together(*options: Decorator) -> Decorator:
+def combined(*options: Decorator) -> Decorator:
     """Several options as one decorator, shown in this order."""
 
     def decorate(command: F) -> F:
@@ -98,7 +98,7 @@ def collected(argument: str, make: Callable[..., object], *options: Decorator) -
     def names() -> tuple[str, ...]:
         def probe() -> None: ...
 
-        return tuple(one.name or "" for one in click.command(together(*options)(probe)).params)
+        return tuple(one.name or "" for one in click.command(combined(*options)(probe)).params)
 
     def decorate(command: F) -> F:
         taken = names()
@@ -108,14 +108,14 @@ def collected(argument: str, make: Callable[..., object], *options: Decorator) -
             values = {name: given.pop(name) for name in taken}
             return command(**{argument: make(**values)}, **given)
 
-        return together(*options)(cast(F, call))
+        return combined(*options)(cast(F, call))
 
     return decorate
 
 
 def connections(command: F) -> F:
     """How member clusters are reached."""
-    return together(kubeconfig, kubeconfig_dir, allow_exec, exec_env, in_cluster, secret_namespace, simulated_dir)(
+    return combined(kubeconfig, kubeconfig_dir, allow_exec, exec_env, in_cluster, secret_namespace, simulated_dir)(
         command
     )
 

@@ -67,6 +67,6 @@ def _of_any(reason: str, cluster: str) -> str:
 
 def _grouped(rows: Iterable[tuple[str, str, str, str, str]]) -> list[Group]:
     found: dict[tuple[str, str, str, str], list[str]] = {}
-    for *said, cluster in rows:
-        found.setdefault((said[0], said[1], said[2], said[3]), []).append(cluster)
-    return [Group(*said, tuple(clusters)) for said, clusters in found.items()]
+    for *shown, cluster in rows:
+        found.setdefault((shown[0], shown[1], shown[2], shown[3]), []).append(cluster)
+    return [Group(*shown, tuple(clusters)) for shown, clusters in found.items()]

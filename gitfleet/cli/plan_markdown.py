@@ -28,8 +28,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         middle = " ".join(code_span(part) for part in (fault["object"], fault["field"]) if part)
         place = code_span(f"{fault['path']}:{fault['line']}")
         yield f"- {fault['severity']} {place} {middle}: {code_span(fault['message'], 300)}"
-    for silent in document.get("unreachable", ()):
-        yield f"- {code_span(silent['clusterName'])} does not answer: {code_span(silent['message'], 300)}"
+    for unreachable in document.get("unreachable", ()):
+        yield f"- {code_span(unreachable['clusterName'])} does not answer: {code_span(unreachable['message'], 300)}"
     for placement in document["placements"]:
         yield from _placement_lines(placement)
     yield from _diff_lines(document)
@@ -58,16 +58,16 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     if not (moved or moves or operations):
         yield "Nothing changes."
         return
-    rows = [(group.word, "", *_said(group)) for group in moves]
-    rows += [("not picked", "", *_said(group)) for group in unpicked_of(placement)]
-    rows += [(group.word, code_span(group.what), *_said(group)) for group in operations]
+    rows = [(group.word, "", *_sentence_of(group)) for group in moves]
+    rows += [("not picked", "", *_sentence_of(group)) for group in unpicked_of(placement)]
+    rows += [(group.word, code_span(group.what), *_sentence_of(group)) for group in operations]
     yield from table_lines(("what", "object", "clusters", "reason"), rows[:_MOST_ROWS])
     if len(rows) > _MOST_ROWS:
         yield ""
         yield f"and {len(rows) - _MOST_ROWS} more rows"
 
 
-def _said(group: Group) -> tuple[str, str]:
+def _sentence_of(group: Group) -> tuple[str, str]:
     return code_span(names(group.clusters)), code_span(group.reason, 300)
 
 

@@ -20,8 +20,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         )
     if any(fault["severity"] == "error" for fault in document["faults"]):
         yield "What has errors keeps its last good version."
-    for silent in document.get("unreachable", ()):
-        yield f"unreachable: {silent['clusterName']}: {silent['message']}"
+    for unreachable in document.get("unreachable", ()):
+        yield f"unreachable: {unreachable['clusterName']}: {unreachable['message']}"
     for placement in document["placements"]:
         yield from _placement_lines(placement)
     yield summary_line(document)

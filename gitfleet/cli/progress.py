@@ -39,7 +39,7 @@ def progress_for(output: str, *, live: bool = False) -> Iterator[Progress]:
         shown = AsJson(as_lines=output == "jsonl")
     elif live and sys.stdout.isatty():
         with _bars() as bars:
-            shown = Bars(bars)
+            shown = ProgressBars(bars)
             yield shown
             shown.finish()
         return
@@ -118,7 +118,7 @@ def _same_place(one: Event, other: Event) -> bool:
     return (one.placement, one.cluster) == (other.placement, other.cluster)
 
 
-class Bars:
+class ProgressBars:
     """Lines above, and below them how many of each placement's clusters are available with what they are to have."""
 
     def __init__(self, bars: RichProgress) -> None:
@@ -156,21 +156,21 @@ class Unbreakable:
 
     def __init__(self, inner: Progress) -> None:
         self._inner = inner
-        self._broken = False
+        self._closed = False
 
     def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
-        if self._broken:
+        if self._closed:
             return
         try:
             self._inner.on_event(event, at)
             sys.stdout.flush()
         except BrokenPipeError:
-            self._broken = True
+            self._closed = True
 
     def finish(self) -> None:
         """See Progress."""
-        if not self._broken:
+        if not self._closed:
             self._inner.finish()
 
 
@@ -185,7 +185,7 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
             # What is written to the branches of gitfleet's own says the same as the other events.
             branch = str(fields.get("branch", ""))
             return "" if branch.startswith("gitfleet/") else f"commit on {branch}: {fields.get('subject', '')}"
-        case EventType.PLACEMENT if not _is_news(event):
+        case EventType.PLACEMENT if not _is_shown(event):
             return ""
         case EventType.CRASH:
             return "gitfleet crashes and restarts; only git remains"
@@ -196,7 +196,7 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
     return sentence(event)
 
 
-def _is_news(event: Event) -> bool:
+def _is_shown(event: Event) -> bool:
     """Whether a placement's event says more than those of its clusters do."""
     fields = event.fields
     if fields.get("state") == "accepted" or fields.get("status") == "Unknown" or fields.get("reason") in _UNTOLD:

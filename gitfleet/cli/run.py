@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfleet.cli import options
-from gitfleet.cli.messages import say, say_some
+from gitfleet.cli.messages import say, warn_some
 from gitfleet.cli.progress import progress_for
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
@@ -67,7 +67,7 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
             result = runner.until_settled(timeout)
         else:
             say("reconciling; Ctrl-C or SIGTERM ends it")
-            code = runner.forever()
+            code = runner.until_stopped()
             if workspace.wake.interrupted:
                 raise KeyboardInterrupt
             return code
@@ -89,14 +89,14 @@ def emit_result(result: ReconcileResult) -> None:
     """What a person should know when a run ends: clusters that do not answer, what is waiting, what has errors."""
     from gitfleet.status import cluster_state, health_condition
 
-    silent = []
+    unreachable = []
     for name, cluster in sorted(result.state.clusters.items()):
         word, condition = cluster_state(cluster), health_condition(cluster)
         if word != "healthy":
-            silent.append(f"{name} is {word}" + (f": {condition.message}" if condition else ""))
-    say_some("cluster", silent, "`gitfleet get clusters` lists them all")
-    say_some("waiting", list(result.waiting), "`gitfleet explain PLACEMENT` says of each cluster why")
-    say_some("fault", [str(fault) for fault in result.state.faults], "`gitfleet validate` lists them all")
+            unreachable.append(f"{name} is {word}" + (f": {condition.message}" if condition else ""))
+    warn_some("cluster", unreachable, "`gitfleet get clusters` lists them all")
+    warn_some("waiting", list(result.waiting), "`gitfleet explain PLACEMENT` says of each cluster why")
+    warn_some("fault", [str(fault) for fault in result.state.faults], "`gitfleet validate` lists them all")
     if result.settled:
         held = sum(len(record.bindings) for record in result.state.placements.values())
         say(f"settled at commit {result.commit[:12]}: {len(result.state.placements)} placements, {held} bindings")

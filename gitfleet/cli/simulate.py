@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gitfleet.cli import options
-from gitfleet.cli.messages import say, say_some
+from gitfleet.cli.messages import say, warn_some
 from gitfleet.cli.output import print_table, show
 from gitfleet.cli.progress import ending_of, progress_for, when_of
 from gitfleet.errors import BadInput
@@ -60,7 +60,7 @@ def simulate(
     if output == "text":
         show("")
         print_table(("PLACEMENT", "CLUSTER", "SNAPSHOT", "AVAILABLE"), _ending(end.fields["placements"]))
-    say_some("waiting", list(waiting), "-o json has the whole timeline")
+    warn_some("waiting", list(waiting), "-o json has the whole timeline")
     say(f"{ending_of(end)}, at {when_of(at).strip()}")
     if save is not None:
         _save(save, events)

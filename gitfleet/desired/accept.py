@@ -80,7 +80,7 @@ def _spec_changed(new: Placement | MemberCluster, old: Placement | MemberCluster
     return bool(as_written(new)["spec"] != as_written(old)["spec"])
 
 
-def says_the_same(value: object, accepted: object) -> bool:
+def same_content(value: object, accepted: object) -> bool:
     """Whether what people wrote now is what was accepted before, for the kinds that are accepted by their content."""
     if isinstance(value, Placement | MemberCluster | Override) and type(accepted) is type(value):
         return as_written(value) == as_written(accepted)

@@ -12,7 +12,7 @@ from gitfleet.api.kinds import KINDS, ROLLOUTS
 from gitfleet.api.objects import GroupKind, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval
-from gitfleet.desired.accept import says_the_same
+from gitfleet.desired.accept import same_content
 from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
@@ -140,12 +140,12 @@ def _by_precedence(
 
     def rank(item: ReadObject) -> tuple[bool, bool, bool, bool, Origin]:
         undecided = isinstance(item.value, Approval) and not item.value.conditions
-        news = changed is not None and item.origin.path in changed
+        changed_here = changed is not None and item.origin.path in changed
         return (
             undecided,
             not path or item.origin.path != path,
-            not says_the_same(item.value, accepted),
-            news,
+            not same_content(item.value, accepted),
+            changed_here,
             item.origin,
         )
 

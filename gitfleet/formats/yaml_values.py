@@ -88,7 +88,7 @@ def build(text: str, profile: Profile, into: Built, *, offset: int = 0, marks: M
     """
     parser = CParser(text)
     builder = (_Builder if profile is Profile.KUBERNETES else _StateBuilder)(into, len(text), offset, marks)
-    take = builder.takers()
+    take = builder.receivers()
     try:
         while (event := parser.get_event()) is not None:
             taker = take.get(event.__class__)
@@ -114,7 +114,7 @@ class _Builder:
         self.first = 0
         self.sound = 0
 
-    def takers(self) -> dict[type, Callable[[Any], None]]:
+    def receivers(self) -> dict[type, Callable[[Any], None]]:
         """What to do with each class of event."""
         return {
             ScalarEvent: self.scalar,

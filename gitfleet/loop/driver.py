@@ -203,8 +203,8 @@ class Driver:
         )
         # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
         repeatable = result.settled and not outcomes and not decided.unseen()
-        remembered = unchanged_after(inputs, after) if repeatable else None
-        self._unchanged = (remembered, result) if remembered is not None else None
+        memo = unchanged_after(inputs, after) if repeatable else None
+        self._unchanged = (memo, result) if memo is not None else None
         return result
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:

@@ -97,7 +97,7 @@ class Runner:
             if not result.changed:
                 self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
 
-    def forever(self) -> int:
+    def until_stopped(self) -> int:
         """Reconcile until stopped; exit status 0. Whatever goes wrong is tried again with growing pauses.
 
         GiveUp on the very first reconcile is raised: then the process was started wrongly. Later it is somebody's

@@ -202,12 +202,12 @@ class DesiredTrees:
 def _in_unicode(entries: Mapping[str, _Entry]) -> Mapping[str, _Entry]:
     """The entries of a tree by names that can be written down: git's are bytes, and one that is not UTF-8 is shown with
     its bytes as `\\xff`. Content is found by blob id alone, so nothing else is asked of a name."""
-    odd = [path for path in entries if _odd(path)]
-    named = {path: path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in odd}
-    return {named.get(path, path): entry for path, entry in entries.items()} if odd else entries
+    undecodable = [path for path in entries if _undecodable(path)]
+    named = {path: path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in undecodable}
+    return {named.get(path, path): entry for path, entry in entries.items()} if undecodable else entries
 
 
-def _odd(path: str) -> bool:
+def _undecodable(path: str) -> bool:
     return not path.isascii() and any("\ud800" <= sign <= "\udfff" for sign in path)
 
 

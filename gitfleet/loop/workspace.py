@@ -116,12 +116,12 @@ class Workspace:
             operations=operations,
         )
         observations = sorted(decision.inputs.observations.items())
-        silent = [
+        unreachable = [
             {"clusterName": name, "message": observation.error}
             for name, observation in observations
             if not observation.reachable
         ]
-        return {**document, "unreachable": silent}
+        return {**document, "unreachable": unreachable}
 
     def explain(self, name: str, revision: str | None) -> list[JsonObject]:
         """Every cluster's part in one placement, chosen ones first. BadInput for a name that is not there."""

@@ -17,7 +17,7 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
 from gitfleet.model.works import Work
-from gitfleet.observe.results import ObjectResult, ResultCode, Standing, results_of
+from gitfleet.observe.results import ObjectResult, ObjectState, ResultCode, results_of
 
 MOST_OBJECTS: Final = 100
 """KubeFleet's limit on failed, drifted and diffed objects of one cluster."""
@@ -84,7 +84,7 @@ def _observed(
         return _settled(binding, before, now, found=_Found())
     if results is None:
         return _unreachable(binding, work, before, now, error)
-    if any(r.standing is Standing.UNSEEN for r in results):
+    if any(r.state is ObjectState.UNSEEN for r in results):
         return binding
     results, known = _planned_only(binding, results)
     if known:
@@ -120,13 +120,13 @@ def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Se
     been performed.
     """
     applied = find_condition(binding.conditions, ConditionType.APPLIED, generation=binding.generation)
-    pending = [r for r in results if r.standing is Standing.PENDING]
+    pending = [r for r in results if r.state is ObjectState.PENDING]
     if applied is None or not pending:
         return results, False
     if applied.status is not Status.TRUE:
         return results, True
     if all(r.live is not None for r in pending):
-        return [replace(r, standing=Standing.IN_PLACE) if r.standing is Standing.PENDING else r for r in results], False
+        return [replace(r, state=ObjectState.IN_PLACE) if r.state is ObjectState.PENDING else r for r in results], False
     return results, False
 
 
@@ -150,21 +150,21 @@ def _before_apply(binding: Binding, work: Work) -> Iterable[_Reported]:
 
 
 def _applied(results: Sequence[ObjectResult]) -> _Reported:
-    worst = max((r.standing for r in results), key=lambda s: s.value, default=Standing.IN_PLACE)
-    if worst is Standing.IN_PLACE:
+    worst = max((r.state for r in results), key=lambda s: s.value, default=ObjectState.IN_PLACE)
+    if worst is ObjectState.IN_PLACE:
         return (
             ConditionType.APPLIED,
             Status.TRUE,
             Reason.ALL_WORK_HAVE_BEEN_APPLIED,
             "All corresponding work objects are applied",
         )
-    if worst is Standing.PENDING:
-        waiting = sum(1 for r in results if r.standing is not Standing.IN_PLACE)
+    if worst is ObjectState.PENDING:
+        waiting = sum(1 for r in results if r.state is not ObjectState.IN_PLACE)
         message = f"{waiting} of {len(results)} work objects are being applied"
         return ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, message
     # What another try can help is progress, what only a person can help is failure (decision D6).
-    reason = Reason.APPLY_FAILED if worst is Standing.FAILED else Reason.NOT_ALL_WORK_HAVE_BEEN_APPLIED
-    concerned = [r for r in results if r.standing is worst]
+    reason = Reason.APPLY_FAILED if worst is ObjectState.FAILED else Reason.NOT_ALL_WORK_HAVE_BEEN_APPLIED
+    concerned = [r for r in results if r.state is worst]
     return ConditionType.APPLIED, Status.FALSE, reason, _sentence(concerned, "applied")
 
 
@@ -226,8 +226,8 @@ def _settled(
     """The binding with what was found; the very same one where it says all of that already."""
     conditions = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
     applied = applied_snapshot or binding.applied_snapshot
-    said = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
-    if said == (conditions, found.failed, found.drifted, found.diffed, applied):
+    reason_given = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
+    if reason_given == (conditions, found.failed, found.drifted, found.diffed, applied):
         return binding
     return replace(
         binding,
@@ -259,7 +259,7 @@ def _conditions(binding: Binding, reported: Sequence[_Reported], now: datetime, 
 def _failed(results: Sequence[ObjectResult]) -> tuple[FailedObject, ...]:
     found: list[FailedObject] = []
     for r in results:
-        if r.standing in (Standing.FAILED, Standing.RETRYING):
+        if r.state in (ObjectState.FAILED, ObjectState.RETRYING):
             found.append(
                 FailedObject(key=r.key, condition=ConditionType.APPLIED.value, reason=r.code or "", message=r.message)
             )

@@ -35,9 +35,9 @@ _READY: Final = _condition(
     Reason.MEMBER_CLUSTER_READY_TO_JOIN,
     "the member cluster is ready to join",
 )
-_ANSWERS: Final = "the API server answers"
-_JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.MEMBER_CLUSTER_JOINED, _ANSWERS)
-_AGENT_JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.AGENT_JOINED, _ANSWERS)
+_REACHABLE: Final = "the API server answers"
+_JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.MEMBER_CLUSTER_JOINED, _REACHABLE)
+_AGENT_JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.AGENT_JOINED, _REACHABLE)
 _AGENT_HEALTHY: Final = _condition(
     MemberConditionType.HEALTHY, Status.TRUE, Reason.AGENT_HEALTHY, "the API server is ready"
 )

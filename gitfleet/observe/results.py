@@ -33,7 +33,7 @@ _Identity = tuple[str, str, str, str]
 ResultCode: TypeAlias = KeepCode | RefuseCode | OutcomeCode
 
 
-class Standing(Enum):
+class ObjectState(Enum):
     """Ordered by weight: the worst of a work's objects decides what is said of the work."""
 
     IN_PLACE = 0
@@ -49,7 +49,7 @@ class ObjectResult:
     None when it is not in place."""
 
     key: ObjectKey
-    standing: Standing
+    state: ObjectState
     code: ResultCode | None
     message: str
     live: LiveObject | None = None
@@ -86,15 +86,15 @@ def results_of(
 def _of_outcome(manifest: Manifest, outcome: Outcome, failures: Failures) -> ObjectResult:
     key = manifest.key
     if not outcome.ok:
-        standing = Standing.RETRYING if outcome.retry else Standing.FAILED
-        return ObjectResult(key=key, standing=standing, code=outcome.code, message=outcome.message)
+        state = ObjectState.RETRYING if outcome.retry else ObjectState.FAILED
+        return ObjectResult(key=key, state=state, code=outcome.code, message=outcome.message)
     live = outcome.live
     read = not_yet("it was not read after it was applied")
-    verdict = read if live is None else _judged(_after_apply, live, outcome.operation.cluster, failures)
-    return ObjectResult(key=key, standing=Standing.IN_PLACE, code=outcome.code, message="", live=live, verdict=verdict)
+    verdict = read if live is None else _state_of(_after_apply, live, outcome.operation.cluster, failures)
+    return ObjectResult(key=key, state=ObjectState.IN_PLACE, code=outcome.code, message="", live=live, verdict=verdict)
 
 
-def _judged(rule: Callable[[LiveObject], Verdict], live: LiveObject, cluster: str, failures: Failures) -> Verdict:
+def _state_of(rule: Callable[[LiveObject], Verdict], live: LiveObject, cluster: str, failures: Failures) -> Verdict:
     """The rule's verdict; an object that cannot be judged is not available, and says why."""
     verdict = attempt(Subject.of_object(live.key, cluster), rule, live)
     if not isinstance(verdict, Failure):
@@ -124,7 +124,7 @@ def _of_operation(manifest: Manifest, operation: Operation | None, failures: Fai
         case Refuse():
             return ObjectResult(
                 key=key,
-                standing=Standing.FAILED,
+                state=ObjectState.FAILED,
                 code=operation.code,
                 message=operation.reason,
                 details=operation.details,
@@ -133,23 +133,23 @@ def _of_operation(manifest: Manifest, operation: Operation | None, failures: Fai
             # Not performed yet: the object as it was found, for whoever wants to know how it is now.
             return ObjectResult(
                 key=key,
-                standing=Standing.PENDING,
+                state=ObjectState.PENDING,
                 code=None,
                 message="it is being applied",
                 live=operation.live,
-                verdict=_judged(_as_found, operation.live, operation.cluster, failures),
+                verdict=_state_of(_as_found, operation.live, operation.cluster, failures),
             )
         case Create() | Delete() | Release() | None:
-            return ObjectResult(key=key, standing=Standing.PENDING, code=None, message="it is being applied")
+            return ObjectResult(key=key, state=ObjectState.PENDING, code=None, message="it is being applied")
 
 
 def _of_kept(key: ObjectKey, kept: Keep, failures: Failures) -> ObjectResult:
     match kept.code:
         case KeepCode.IN_PLACE:
-            verdict = _judged(_as_found, kept.live, kept.cluster, failures) if kept.live is not None else None
+            verdict = _state_of(_as_found, kept.live, kept.cluster, failures) if kept.live is not None else None
             return ObjectResult(
                 key=key,
-                standing=Standing.IN_PLACE,
+                state=ObjectState.IN_PLACE,
                 code=kept.code,
                 message="",
                 live=kept.live,
@@ -159,14 +159,14 @@ def _of_kept(key: ObjectKey, kept: Keep, failures: Failures) -> ObjectResult:
         case KeepCode.FOUND_DIFF | KeepCode.NO_DIFF_FOUND:
             return ObjectResult(
                 key=key,
-                standing=Standing.IN_PLACE,
+                state=ObjectState.IN_PLACE,
                 code=kept.code,
                 message=kept.reason,
                 details=kept.details,
                 reported=True,
             )
         case KeepCode.NOT_OBSERVED:
-            return ObjectResult(key=key, standing=Standing.UNSEEN, code=kept.code, message=kept.reason)
+            return ObjectResult(key=key, state=ObjectState.UNSEEN, code=kept.code, message=kept.reason)
         case (
             KeepCode.UNREADABLE
             | KeepCode.TERMINATING
@@ -174,4 +174,4 @@ def _of_kept(key: ObjectKey, kept: Keep, failures: Failures) -> ObjectResult:
             | KeepCode.NAMESPACE_IN_USE
             | KeepCode.INTERNAL_ERROR
         ):
-            return ObjectResult(key=key, standing=Standing.RETRYING, code=kept.code, message=kept.reason)
+            return ObjectResult(key=key, state=ObjectState.RETRYING, code=kept.code, message=kept.reason)

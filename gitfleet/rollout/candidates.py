@@ -74,7 +74,7 @@ def classify(request: RolloutRequest) -> Classes:
                 blocked = request.latest_snapshot is None or binding.cluster in clearing
                 (out.blocked_binds if blocked else out.binds).append(position)
             continue
-        _weigh(out, request, position, binding)
+        _classify(out, request, position, binding)
         if binding.deleting is not None:
             continue
         if binding.state is BindingState.UNSCHEDULED:
@@ -122,7 +122,7 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
     return None
 
 
-def _weigh(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
+def _classify(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
     readiness = is_ready(binding, unavailable_period(request.rolling_update), request.now)
     if readiness.ready and binding.cluster not in request.disturbed:
         out.ready.add(position)

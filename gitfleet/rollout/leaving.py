@@ -59,13 +59,13 @@ def take_back(record: PlacementRecord, clusters: Mapping[str, MemberCluster]) ->
     if record.placement.deleting is not None:
         return record
     back = tuple(
-        replace(binding, deleting=None) if _nobody_asks_for_removal(binding, clusters) else binding
+        replace(binding, deleting=None) if _removal_was_withdrawn(binding, clusters) else binding
         for binding in record.bindings
     )
     return record if back == record.bindings else replace(record, bindings=back)
 
 
-def _nobody_asks_for_removal(binding: Binding, clusters: Mapping[str, MemberCluster]) -> bool:
+def _removal_was_withdrawn(binding: Binding, clusters: Mapping[str, MemberCluster]) -> bool:
     if binding.deleting is None or binding.state is BindingState.UNSCHEDULED:
         return False
     cluster = clusters.get(binding.cluster)

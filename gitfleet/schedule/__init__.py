@@ -91,10 +91,10 @@ def schedule(
     stages = Stages(profile, deadline)
     result = attempt(Subject.of_placement(request.placement), _pick, Run(request, fleet, stages, {}))
     if isinstance(result, Failure):
-        said = failure_of(stages, result)
-        if said is None:
+        sentence = failure_of(stages, result)
+        if sentence is None:
             raise result.cause or GiveUp(result.sentence)
-        return SchedulingResult(bindings=request.bindings, error=said, wake_at=fleet.wake_at)
+        return SchedulingResult(bindings=request.bindings, error=sentence, wake_at=fleet.wake_at)
     return replace(result, wake_at=fleet.wake_at)
 
 

@@ -23,8 +23,8 @@ from gitfleet.schedule.properties import (
     weights_by_value,
 )
 from gitfleet.schedule.selectors import (
+    facts_of_selector,
     missing_labels,
-    selector_facts,
     selector_matches,
     selector_members,
     term_matches,
@@ -46,7 +46,7 @@ class ClusterAffinity(SchedulerPlugin):
         terms = [*affinity.required, *(term.preference for term in affinity.preferred)]
         facts: list[Fact] = []
         for term in terms:
-            facts += selector_facts(term.label_selector)
+            facts += facts_of_selector(term.label_selector)
             facts += [Fact("property", requirement.name) for requirement in term.property_requirements]
             if term.property_sorter is not None:
                 facts.append(Fact("property", term.property_sorter.name))

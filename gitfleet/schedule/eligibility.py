@@ -51,7 +51,7 @@ def eligibility_of(cluster: MemberCluster, now: datetime) -> TimedEligibility:
         return TimedEligibility(Eligibility.NOT_JOINED)
     heartbeat = agent.last_received_heartbeat
     healthy = find_condition(agent.conditions, MemberConditionType.HEALTHY)
-    vouched = healthy is not None and healthy.status is not Status.UNKNOWN and not _keeps_sending(agent)
+    vouched = healthy is not None and healthy.status is not Status.UNKNOWN and not _sends_heartbeats(agent)
     if heartbeat is None or (now - heartbeat > HEARTBEAT_TIMEOUT and not vouched):
         return TimedEligibility(Eligibility.SILENT)
     until = None if vouched else heartbeat + HEARTBEAT_TIMEOUT + _RESOLUTION
@@ -65,7 +65,7 @@ def eligibility_of(cluster: MemberCluster, now: datetime) -> TimedEligibility:
     return TimedEligibility(Eligibility.ELIGIBLE, until)
 
 
-def _keeps_sending(agent: AgentStatus) -> bool:
+def _sends_heartbeats(agent: AgentStatus) -> bool:
     """Whether the agent sends heartbeats all the time, as KubeFleet's does, so that the last one's age means something.
 
     gitfleet writes a heartbeat only together with a change of a condition (so that an unchanged fleet makes no commit),

@@ -187,7 +187,7 @@ def reader(fact: Fact) -> Callable[[MemberCluster], str | None]:
         case "namespace":
             return lambda cluster: _namespace_text(cluster, name)
         case "everything":
-            return _everything
+            return _all_fields
         case _:
             raise ValueError(f'there is no fact of the kind "{fact.kind}" about clusters')
 
@@ -228,7 +228,7 @@ def _namespace_text(cluster: MemberCluster, namespace: str) -> str:
     return "present" if namespace in cluster.status.namespaces else "absent"
 
 
-def _everything(cluster: MemberCluster) -> str:
+def _all_fields(cluster: MemberCluster) -> str:
     status = cluster.status
     usage = status.resource_usage
     seen = (

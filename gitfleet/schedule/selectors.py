@@ -55,7 +55,7 @@ def term_members(term: ClusterSelectorTerm, fleet: FleetIndex, candidates: int) 
     return candidates
 
 
-def selector_facts(selector: LabelSelector | None) -> list[Fact]:
+def facts_of_selector(selector: LabelSelector | None) -> list[Fact]:
     """The labels that a selector depends on."""
     if selector is None:
         return []

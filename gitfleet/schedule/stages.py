@@ -65,7 +65,7 @@ class Stages:
         """The smallest limit of all plug-ins, at most `size`; a negative limit is none."""
         limit = size
         for entry in self.profile.post_batch:
-            self._begin(entry)
+            self._note_call(entry)
             wanted = entry.plugin.post_batch(cycle, size)
             limit = wanted if 0 <= wanted < limit else limit
         self.calling = None
@@ -93,7 +93,7 @@ class Stages:
         candidates = before.candidates
         refusals: list[tuple[Entry, Refused]] = []
         for entry in filters:
-            self._begin(entry)
+            self._note_call(entry)
             if not entry.plugin.pre_filter(cycle):
                 continue
             refused = self._refused_by(cycle, entry, candidates)
@@ -107,12 +107,12 @@ class Stages:
         """Which candidates a plug-in refuses; one that does not depend on bindings judges each of them once."""
         if entry.plugin.depends_on_bindings:
             return self._filter_all(cycle, entry, candidates)
-        judged, known = self._filtered_so_far.get(id(entry.plugin), (0, Refused(0)))
-        unknown = candidates & ~judged
+        filtered, known = self._filtered_so_far.get(id(entry.plugin), (0, Refused(0)))
+        unknown = candidates & ~filtered
         if unknown:
             more = self._filter_all(cycle, entry, unknown)
             known = Refused(known.all | more.all, known.silent | more.silent)
-            self._filtered_so_far[id(entry.plugin)] = (judged | unknown, known)
+            self._filtered_so_far[id(entry.plugin)] = (filtered | unknown, known)
         return Refused(known.all & candidates, known.silent & candidates)
 
     def _filter_all(self, cycle: Cycle, entry: Entry, candidates: int) -> Refused:
@@ -123,7 +123,7 @@ class Stages:
         refused: list[int] = []
         silent: list[int] = []
         for i in positions(candidates):
-            self._begin(entry)
+            self._note_call(entry)
             refusal = entry.plugin.filter(cycle, cycle.fleet.clusters[i])
             if refusal is not None:
                 refused.append(i)
@@ -135,7 +135,7 @@ class Stages:
     def _score(self, cycle: Cycle, scores: tuple[Entry, ...], candidates: int) -> Partition[Score]:
         totals: Partition[Score] = {Score(): candidates}
         for entry in scores:
-            self._begin(entry)
+            self._note_call(entry)
             if not entry.plugin.pre_score(cycle):
                 continue
             at_once = entry.plugin.score_fleet(cycle, ClusterSet(cycle.fleet.names, candidates))
@@ -150,11 +150,11 @@ class Stages:
     def _score_each(self, cycle: Cycle, entry: Entry, candidates: int) -> Mapping[Score, int]:
         by_score: dict[Score, list[int]] = {}
         for i in positions(candidates):
-            self._begin(entry)
+            self._note_call(entry)
             by_score.setdefault(Score(*entry.plugin.score(cycle, cycle.fleet.clusters[i])), []).append(i)
         return {score: set_of(where, len(cycle.fleet.names)) for score, where in by_score.items()}
 
-    def _begin(self, entry: Entry) -> None:
+    def _note_call(self, entry: Entry) -> None:
         """Before each call of a plug-in: note which one it is, and check whether there is time for it."""
         if self.deadline is not None and self.deadline():
             self.calling = None

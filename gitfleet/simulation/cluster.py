@@ -57,7 +57,7 @@ class CrashPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happening:
+class ClusterEvent:
     """Something on a cluster: `what` is apply, delete, patch (by hand) or available; `ok` False is a refusal."""
 
     at: datetime
@@ -67,7 +67,7 @@ class Happening:
     ok: bool = True
 
 
-Listener: TypeAlias = Callable[[Happening], None]
+Listener: TypeAlias = Callable[[ClusterEvent], None]
 
 
 class SimulatedCluster:
@@ -240,4 +240,4 @@ class SimulatedCluster:
 
     def _emit(self, what: str, key: ObjectKey, *, at: datetime, ok: bool = True) -> None:
         if self._listener is not None:
-            self._listener(Happening(at=at, cluster=self.name, what=what, key=key, ok=ok))
+            self._listener(ClusterEvent(at=at, cluster=self.name, what=what, key=key, ok=ok))

@@ -85,7 +85,7 @@ class SimulatedFleet:
         path = folder / _file_name(name)
         if cluster.memory.changed or not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            _write_whole(path, json_text(_dump(cluster), indent=True).encode())
+            _write_file(path, json_text(_dump(cluster), indent=True).encode())
             cluster.memory.changed = False
 
     @classmethod
@@ -155,18 +155,18 @@ class FileProperties(PropertyProvider):
     """PropertyProvider that asks another one and reports no more than the MemberCluster file of a simulated cluster,
     and that as it is written there: what the file does not name, nobody has counted."""
 
-    def __init__(self, fleet: SimulatedFleet, asked: PropertyProvider) -> None:
+    def __init__(self, fleet: SimulatedFleet, inner: PropertyProvider) -> None:
         self._fleet = fleet
-        self._asked = asked
+        self._inner = inner
 
     def start(self, cluster: ClusterView) -> None:
         """PropertyProvider.start."""
         super().start(cluster)
-        self._asked.start(cluster)
+        self._inner.start(cluster)
 
     def collect(self) -> Collected:
         """PropertyProvider.collect."""
-        return replace(self._fleet.cluster(self.cluster.name).reported, problem=self._asked.collect().problem)
+        return replace(self._fleet.cluster(self.cluster.name).reported, problem=self._inner.collect().problem)
 
 
 def _dump(cluster: SimulatedCluster) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _file_name(cluster: str) -> str:
     return f"{quote(cluster, safe='')}.json"
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def _write_file(path: Path, content: bytes) -> None:
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
             file.write(content)

@@ -128,7 +128,7 @@ class MemoryRepo:
                 return change.expected
             if self._branches.get(change.branch) != change.expected:
                 raise LostRace(f"The branch {change.branch} of memory was moved by somebody else first.")
-            if change.expected is None and (other := self._in_the_way(change.branch)):
+            if change.expected is None and (other := self._name_conflict(change.branch)):
                 raise BadInput(f"The branch {change.branch} cannot be made: there is a branch {other}.")
             self._commits[made.id] = made
             self._branches[change.branch] = made.id
@@ -234,7 +234,7 @@ class MemoryRepo:
         self._blobs[oid] = data
         return oid
 
-    def _in_the_way(self, branch: str) -> str | None:
+    def _name_conflict(self, branch: str) -> str | None:
         for other in self._branches:
             if other.startswith(branch + "/") or branch.startswith(other + "/"):
                 return other

@@ -35,7 +35,7 @@ from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidd
 from gitfleet.simulation.rules import ClusterRule, rule_for
 
 """The manager under which gitfleet applies; it must never be renamed."""
-HAND: Final = "kubectl-edit"
+KUBECTL_EDIT: Final = "kubectl-edit"
 """The manager of changes by hand."""
 _BUILT_IN_PLACES: Final = {(at.group, kind.plural): at for at, kind in kinds.BUILT_IN.items()}
 BIRTH_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -157,7 +157,7 @@ class MemoryServer:
             raise BadInput(f"{key} is not on {self.cluster}, so it cannot be changed by hand")
         old = stored.live.body
         new = patched(old, patch, f"{key} on {self.cluster}")
-        author = Author(manager=HAND, operation=UPDATE, api_version=key.api_version, now=now)
+        author = Author(manager=KUBECTL_EDIT, operation=UPDATE, api_version=key.api_version, now=now)
         content = content_of(new)
         owners = edited(owned_content(stored), content, owners_of(old), author, granular=not kind.custom)
         try:

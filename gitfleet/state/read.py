@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from gitfleet.api import Misshapen, read_state
+from gitfleet.api import InvalidContent, read_state
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Conditions
@@ -151,7 +151,7 @@ def cached_form(path: str, content: bytes) -> bytes | None:
     try:
         document = read_policy_file(content) if state_file_kind(path) == "policies" else None
         return _CACHED + canonical_json(document or _document(content))
-    except (UnreadableText, Misshapen, TypeError):
+    except (UnreadableText, InvalidContent, TypeError):
         return None
 
 
@@ -166,7 +166,7 @@ def parse_state_file(path: str, content: bytes) -> ParsedStateFile:
     try:
         parsed = _parse(kind, content)
         expected = _expected_path(parsed, path)
-    except (UnreadableText, Misshapen, NotJson, BadInput) as error:
+    except (UnreadableText, InvalidContent, NotJson, BadInput) as error:
         raise BadInput(f"the state branch's file {path} cannot be used: {error}", hint=HINT) from error
     if expected is not None and expected != path:
         raise BadInput(f"the state branch's file {path} holds what belongs in {expected}", hint=HINT)
@@ -181,7 +181,7 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
             bindings, ours = read_bindings(content)
             owners = {binding.placement for binding in bindings}
             if len(owners) != 1:
-                raise Misshapen(f"it must hold the bindings of one placement and holds those of {len(owners)}")
+                raise InvalidContent(f"it must hold the bindings of one placement and holds those of {len(owners)}")
             return BindingsFile(owners.pop(), bindings, ours)
         case "placements":
             return PlacementFile(*read_placement(_only(content)))
@@ -208,13 +208,13 @@ def _only(content: bytes) -> JsonObject:
 def _document(content: bytes) -> JsonObject:
     documents = read_documents(content, Profile.STATE)
     if len(documents) != 1:
-        raise Misshapen(f"it must hold one document and holds {len(documents)}")
+        raise InvalidContent(f"it must hold one document and holds {len(documents)}")
     return _mapping(documents[0])
 
 
 def _mapping(document: Any) -> JsonObject:
     if not isinstance(document, dict):
-        raise Misshapen("it must hold a mapping")
+        raise InvalidContent("it must hold a mapping")
     return document
 
 

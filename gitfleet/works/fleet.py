@@ -78,8 +78,8 @@ def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tupl
             found = (work for _, work in rendered)
         for work in found:
             works.setdefault(work.cluster, []).append(work)
-    remembered = WorksMemo(clusters=state.clusters, overrides=state.overrides, placements=placements)
-    return {name: tuple(works[name]) for name in sorted(works)}, remembered
+    memo = WorksMemo(clusters=state.clusters, overrides=state.overrides, placements=placements)
+    return {name: tuple(works[name]) for name in sorted(works)}, memo
 
 
 def _works_of(

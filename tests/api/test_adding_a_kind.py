@@ -10,7 +10,7 @@ import orjson
 import pytest
 from annotated_types import Interval, Len
 
-from gitfleet.api import Break, Misshapen, dotted, json_schema, read, read_state, write
+from gitfleet.api import Break, InvalidContent, dotted, json_schema, read, read_state, write
 from gitfleet.api.annotations import At, OneOf, Only
 from gitfleet.api.conditions import Condition
 from gitfleet.api.layout import document
@@ -127,7 +127,7 @@ def test_the_state_branch_is_read_whatever_a_newer_version_added() -> None:
     body = {"metadata": {"name": "weekly"}, "spec": {"windows": [{"day": "Sun", "color": "red"}]}}
 
     assert read_state(MaintenancePlan, body).windows == (Window(day="Sun"),)
-    with pytest.raises(Misshapen, match=r"`spec\.windows` must be a list"):
+    with pytest.raises(InvalidContent, match=r"`spec\.windows` must be a list"):
         read_state(MaintenancePlan, {**body, "spec": {"windows": {}}})
 
 
@@ -154,5 +154,5 @@ def test_a_boolean_is_no_number_wherever_it_stands() -> None:
 
     assert len(read_state(tuple[Condition, ...], [sound, sound])) == 2
     for conditions in ([spoilt], [sound, spoilt]):
-        with pytest.raises(Misshapen, match="observedGeneration"):
+        with pytest.raises(InvalidContent, match="observedGeneration"):
             read_state(tuple[Condition, ...], conditions)

@@ -86,14 +86,14 @@ class Loop:
 
 def test_a_settled_fleet_is_looked_at_once_an_interval() -> None:
     loop = Loop([SETTLED], waits=3)
-    assert loop.runner.forever() == 0
+    assert loop.runner.until_stopped() == 0
     assert loop.wake.pauses == [30.0, 30.0, 30.0]
     assert loop.watched == ["begun", "ended"]
 
 
 def test_what_moves_is_looked_at_at_once_and_what_waits_more_and_more_seldom() -> None:
     loop = Loop([CHANGED, CHANGED, LOST, *[WAITING] * 12, CHANGED, WAITING, SETTLED], waits=18)
-    loop.runner.forever()
+    loop.runner.until_stopped()
     assert loop.wake.pauses[:3] == [0.0, 0.0, 0.0]
     assert loop.wake.pauses[3:15] == [1.0, 1.5, 2.25, 3.38, 5.06, 7.59, 11.39, 17.09, 25.63, 30.0, 30.0, 30.0]
     assert loop.wake.pauses[15:] == [0.0, 1.0, 30.0], "news begin the pauses anew"
@@ -105,39 +105,39 @@ def test_time_alone_wakes_it_at_its_moment_and_not_before() -> None:
     far = replace(later, wake_at=start + timedelta(hours=1))
     past = replace(later, wake_at=start - timedelta(hours=1))
     loop = Loop([later, far, past], waits=3)
-    loop.runner.forever()
+    loop.runner.until_stopped()
     assert loop.wake.pauses == [12.0, 30.0, 2.25]
 
 
 def test_faults_are_tried_again_with_growing_pauses() -> None:
     down = RemoteUnreachable("the remote does not answer")
     loop = Loop([SETTLED, *[down] * 11, SETTLED, down], waits=14)
-    loop.runner.forever()
+    loop.runner.until_stopped()
     assert loop.wake.pauses == [30.0, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300, 30.0, 2]
 
 
 def test_a_remote_may_be_down_for_weeks() -> None:
     loop = Loop([RemoteUnreachable("the remote does not answer")], waits=3000)
-    assert loop.runner.forever() == 0
+    assert loop.runner.until_stopped() == 0
     assert loop.wake.pauses[-1] == 300
 
 
 def test_a_wrong_start_is_told_and_a_bad_push_is_outlived() -> None:
     wrong = Loop([BadInput("there is no branch")])
     with pytest.raises(BadInput):
-        wrong.runner.forever()
+        wrong.runner.until_stopped()
     assert wrong.watched == ["begun", "ended"]
     unlucky = Loop([RemoteUnreachable("the remote does not answer"), BadInput("there is no branch")])
     with pytest.raises(BadInput):
-        unlucky.runner.forever()
+        unlucky.runner.until_stopped()
     later = Loop([SETTLED, BadInput("there is no branch"), SETTLED], waits=4)
-    assert later.runner.forever() == 0
+    assert later.runner.until_stopped() == 0
     assert later.wake.pauses == [30.0, 2.0, 30.0, 30.0]
 
 
 def test_the_loop_ends_in_the_middle_of_a_tick_that_is_given_up() -> None:
     loop = Loop([SETTLED, Stopped("gitfleet is being stopped")])
-    assert loop.runner.forever() == 0
+    assert loop.runner.until_stopped() == 0
     assert (loop.driver.reconciles, loop.watched) == (2, ["begun", "ended"])
 
 

@@ -23,7 +23,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 LEAST_KILLED: Final = 0.85
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "rollout": ("tests/rollout", "tests/scenarios/test_safe_rollout.py", "tests/scenarios/test_overrides_that_fail.py"),
-    "apply": ("tests/apply", "tests/scenarios/test_quiet_and_rough.py"),
+    "apply": ("tests/apply", "tests/scenarios/test_unchanged_and_disturbed.py"),
     "works": ("tests/works",),
     "observe": ("tests/observe", "tests/members/test_joining.py"),
     "snapshots": ("tests/snapshots",),

@@ -37,7 +37,7 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
-from gitfleet.simulation.cluster import Happening
+from gitfleet.simulation.cluster import ClusterEvent
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.works import WorksMemo, render_fleet
 
@@ -84,7 +84,7 @@ class Invariants:
                 self._check_surge(before.placements[key], record, up_before.get(key, frozenset()))
                 self._check_moves(before.placements[key], record)
 
-    def happened(self, happening: Happening) -> None:
+    def happened(self, happening: ClusterEvent) -> None:
         """Something happened on a cluster (invariants 2 and 3). What people do by hand is none of ours."""
         if happening.what not in ("apply", "delete") or not happening.ok or not self._ours:
             return

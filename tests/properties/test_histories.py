@@ -1,4 +1,4 @@
-"""invariant 4 and its neighbours in a thousand random histories (see `invariants`, `quiet`); `--histories N` plays
+"""invariant 4 and its neighbours in a thousand random histories (see `invariants`, `unchanged`); `--histories N` plays
 more.
 
 A history that breaks a law is played again by its seed alone: `--first-history SEED --histories 1`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from tests.properties.histories import History
-from tests.properties.quiet import Quiet
+from tests.properties.unchanged import Unchanged
 
 CHUNKS = 20
 """Enough to keep several workers busy to the end."""
@@ -23,7 +23,7 @@ def test_no_history_breaks_a_law(chunk: int, pytestconfig: pytest.Config) -> Non
         history = History(seed)
         try:
             history.play()
-            Quiet(history).check()
+            Unchanged(history).check()
         except Exception as error:
             story = "\n  ".join(history.log)
             raise AssertionError(f"history {seed}: {error or type(error).__name__}\n  {story}") from error

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from gitfleet.api.objects import JsonObject, ObjectKey
-from gitfleet.simulation.cluster import Happening
+from gitfleet.simulation.cluster import ClusterEvent
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders
 from tests.scenarios.world import World
@@ -36,7 +36,7 @@ def most_down(world: World) -> list[int]:
     """A list that grows with the number of clusters that are down after each operation."""
     counted: list[int] = []
 
-    def count(_: Happening) -> None:
+    def count(_: ClusterEvent) -> None:
         counted.append(sum(bool(cluster.unavailable()) for cluster in world.fleet.clusters.values()))
 
     world.watch = count

@@ -12,7 +12,7 @@ import pytest
 from gitfleet.api.holds import ALLOW_EMPTY
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.managed_fields import is_own_apply
-from gitfleet.simulation.cluster import Happening, SimulatedCrash
+from gitfleet.simulation.cluster import ClusterEvent, SimulatedCrash
 from tests import builders
 from tests.scenarios.world import World, end_of
 
@@ -226,7 +226,7 @@ def test_no_budget_is_broken_by_a_crash(step: str) -> None:
     world = prepared(update)
     most = 0
 
-    def count(_: Happening) -> None:
+    def count(_: ClusterEvent) -> None:
         nonlocal most
         most = max(most, sum(bool(cluster.unavailable()) for cluster in world.fleet.clusters.values()))
 

@@ -9,7 +9,7 @@ import pytest
 
 from gitfleet.loop.driver import Driver
 from gitfleet.ports.repos import BranchChange
-from gitfleet.simulation.cluster import Happening
+from gitfleet.simulation.cluster import ClusterEvent
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, STEPS, each_situation, payload, prepared, undisturbed, update
 from tests.scenarios.world import STATE, World, end_of
@@ -36,7 +36,7 @@ class Downtime:
         self._world = world
         world.watch = self.count
 
-    def count(self, _: Happening) -> None:
+    def count(self, _: ClusterEvent) -> None:
         """Look at all clusters."""
         down = sum(bool(cluster.unavailable()) for cluster in self._world.fleet.clusters.values())
         self.most = max(self.most, down)

@@ -21,7 +21,7 @@ from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
 from gitfleet.settings import Limits
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.cluster import Happening, SimulatedCrash
+from gitfleet.simulation.cluster import ClusterEvent, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
@@ -51,12 +51,12 @@ class World:
     rules: tuple[ClusterRule, ...] = ()
     clock: ManualClock = field(default_factory=ManualClock)
     repo: MemoryRepo = field(default_factory=MemoryRepo)
-    happenings: list[Happening] = field(default_factory=list)
+    happenings: list[ClusterEvent] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     fleet: SimulatedFleet = field(init=False)
     driver: Driver = field(init=False)
     crashes: int = 0
-    watch: Callable[[Happening], None] = lambda happening: None
+    watch: Callable[[ClusterEvent], None] = lambda happening: None
     mourn: Callable[[], None] = lambda: None
     start_with: Callable[[Driver], None] = lambda driver: None
 
@@ -64,7 +64,7 @@ class World:
         self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self._happened)
         self.driver = self.start()
 
-    def _happened(self, happening: Happening) -> None:
+    def _happened(self, happening: ClusterEvent) -> None:
         self.happenings.append(happening)
         self.watch(happening)
 

@@ -18,7 +18,7 @@ from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
 from gitfleet.ports.transport import Transport
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.cluster import Happening, SimulatedCluster, SimulatedCrash
+from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract, short
@@ -46,7 +46,7 @@ class Lab:
 
     def __init__(self, *rules: ClusterRule, labels: dict[str, str] | None = None) -> None:
         self.clock = ManualClock()
-        self.heard: list[Happening] = []
+        self.heard: list[ClusterEvent] = []
         self.cluster = SimulatedCluster("c1", self.clock, rules=rules, labels=labels, listener=self.heard.append)
         self.bench = bench_on(self.cluster, self.clock)
         self.client = self.bench.client
@@ -467,6 +467,6 @@ def test_the_listener_hears_when_objects_become_available() -> None:
     lab.clock.advance(60)
     lab.client.observe([])
     assert lab.heard == [
-        Happening(at=start, cluster="c1", what="apply", key=key_of(body)),
-        Happening(at=start + timedelta(seconds=5), cluster="c1", what="available", key=key_of(body)),
+        ClusterEvent(at=start, cluster="c1", what="apply", key=key_of(body)),
+        ClusterEvent(at=start + timedelta(seconds=5), cluster="c1", what="available", key=key_of(body)),
     ]

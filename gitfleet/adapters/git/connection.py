@@ -167,7 +167,7 @@ class Connection:
         if not self.mirror.is_cluttered():
             return
         with self.mirror.hold() as hold:
-            self.mirror.clear_leftovers()
+            self.mirror.remove_leftovers()
             # Geometric: the cost follows what came in since the last time, not the size of the repository.
             arguments = ("-c", "repack.writeBitmaps=false", "repack", "--geometric=2", "-d", "-l", "-q")
             result = self._git.run(*arguments, seconds=5 * LOCAL_SECONDS, hold=hold)
@@ -199,14 +199,14 @@ class Connection:
         limit_bytes = self._settings.bounds.largest_fetch_bytes
         # git does not say that the system stopped it at the limit; the file that it was writing does.
         if self.mirror.largest_unfinished_bytes() >= limit_bytes:
-            self._clear()
+            self._remove_leftovers()
             limit = f"{limit_bytes >> 20} MiB"
             return BadInput(f"Fetching {self.shown} brings more than {limit}.", hint="Use a repository of its own.")
         return error_of(result, self.shown, self.mask, doing="Fetching")
 
-    def _clear(self) -> None:
+    def _remove_leftovers(self) -> None:
         with self.mirror.hold():
-            self.mirror.clear_leftovers()
+            self.mirror.remove_leftovers()
 
     def _service(self, name: str) -> list[str]:
         return [f"--{name}={self.address.local.service(name)}"] if self.address.local else []
@@ -220,7 +220,7 @@ class Connection:
                 other = "sha1" if self._object_format(hold) == "sha256" else "sha256"
                 self.mirror.recreate(object_format=other)
             elif _STALE_LOCK.search(result.errors):
-                self.mirror.clear_leftovers()
+                self.mirror.remove_leftovers()
             elif not self._is_intact():
                 _log.warning("git mirror is damaged and recreated", extra={"mirror": str(self.mirror.folder)})
                 self.mirror.recreate()

@@ -118,7 +118,7 @@ class Mirror:
         shutil.rmtree(old, ignore_errors=True)
         (self.folder / "damaged").unlink(missing_ok=True)
 
-    def clear_leftovers(self) -> None:
+    def remove_leftovers(self) -> None:
         """Remove what killed git processes left: under `hold` no other git of ours is alive, so all of it is stale."""
         stale = [path for pattern in _LEFTOVERS for path in self.git_dir.glob(pattern)]
         stale += self.git_dir.glob("refs/**/*.lock")
@@ -154,7 +154,7 @@ class Mirror:
         if not self.is_there():
             self.recreate()
         if not self._cleared:
-            self.clear_leftovers()
+            self.remove_leftovers()
 
     def _note_descriptor(self, descriptor: int) -> None:
         self._descriptor = descriptor

@@ -133,7 +133,7 @@ class GitReader:
         if commit in self._trees:
             self._trees.move_to_end(commit)
             return self._trees[commit]
-        tree = self._bring_forward(commit)
+        tree = self._updated_listing(commit)
         if tree is None:
             tree = self._listed(commit)
         self._trees[commit] = MappingProxyType(tree)
@@ -147,7 +147,7 @@ class GitReader:
             raise self._connection.unreadable(result, f"the commit {commit}")
         return objects.parse_tree(result.output)
 
-    def _bring_forward(self, commit: str) -> dict[str, TreeEntry] | None:
+    def _updated_listing(self, commit: str) -> dict[str, TreeEntry] | None:
         """The listing made from that of a recent ancestor: its cost follows the change and not the tree."""
         if not any(len(tree) >= _WORTH_BRINGING_FORWARD for tree in self._trees.values()):
             return None

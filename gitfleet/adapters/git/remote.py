@@ -121,12 +121,12 @@ class GitRemote(GitReader):
         result = self._connection.local(*arguments, stdin=stream, hold=hold)
         if not result.ok:
             # Somebody else's newer commit may not be here yet, or a killed process left a lock.
-            self._connection.mirror.clear_leftovers()
+            self._connection.mirror.remove_leftovers()
             self._connection.update()
             result = self._connection.local(*arguments, stdin=stream, hold=hold)
         if result.ok:
             return imports.parse_import(result.output)
-        self._connection.mirror.clear_leftovers()
+        self._connection.mirror.remove_leftovers()
         if base and not self._has(base) and base != change.expected:
             raise BadInput(f"{self.shown} does not have the commit {base} from which {change.branch} shall start.")
         if change.expected and not self._has(change.expected):

@@ -67,7 +67,7 @@ class Observer:
         found = Found()
         tasks: list[tuple[Resource, list[ObjectKey]]] = []
         discovered: set[tuple[str, str]] = set()
-        for kind, wanted in _by_kind(_sound(keys, found)).items():
+        for kind, wanted in _by_kind(_readable(keys, found)).items():
             place = self._place(wanted[0], (kind[0], kind[1]), discovered, found, wanted)
             if place is None:
                 continue
@@ -161,7 +161,7 @@ def run_parallel(work: Callable[[_Task], _Item], tasks: Collection[_Task], paral
         return list(pool.map(work, tasks))
 
 
-def _sound(keys: Iterable[ObjectKey], found: Found) -> Iterator[ObjectKey]:
+def _readable(keys: Iterable[ObjectKey], found: Found) -> Iterator[ObjectKey]:
     """The keys that can be asked for; the others are unreadable."""
     for key in keys:
         try:

@@ -46,7 +46,7 @@ class Performer:
         self._outcomes: dict[int, Outcome] = {}
         self._by_key: dict[ObjectKey, int] = {}
         self._needs: dict[ObjectKey, str | None] = {}
-        self._asking: dict[ObjectKey, threading.Lock] = {}
+        self._locks: dict[ObjectKey, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def perform(self, operations: Sequence[Write]) -> tuple[Outcome, ...]:
@@ -136,7 +136,7 @@ class Performer:
     def _missing(self, need: ObjectKey) -> str | None:
         """Why a needed object is not there; None when it is. Each is asked for once."""
         with self._lock:
-            gate = self._asking.setdefault(need, threading.Lock())
+            gate = self._locks.setdefault(need, threading.Lock())
         with gate:
             if need not in self._needs:
                 self._needs[need] = self._observe_for(need)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gitfleet.api import Misshapen, read_state, write
+from gitfleet.api import InvalidContent, read_state, write
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
@@ -30,7 +30,7 @@ def bindings_bytes(key: PlacementKey, lines: Iterable[bytes]) -> bytes:
 
 
 def read_bindings(content: bytes) -> tuple[tuple[Binding, ...], bool]:
-    """The bindings of one file, and whether it was written as this version writes it. UnreadableText or Misshapen.
+    """The bindings of one file, and whether it was written as this version writes it. UnreadableText or InvalidContent.
 
     A stream of whole objects, as earlier versions wrote it, is read too.
     """
@@ -41,7 +41,7 @@ def read_bindings(content: bytes) -> tuple[tuple[Binding, ...], bool]:
     bindings: list[Binding] = []
     for document in read_documents(content, Profile.STATE):
         if not isinstance(document, dict):
-            raise Misshapen("it must hold bindings")
+            raise InvalidContent("it must hold bindings")
         listed = "items" in document
         bindings += _listed(document, document["items"]) if listed else [read_state(Binding, document)]
     return tuple(bindings), False
@@ -50,11 +50,11 @@ def read_bindings(content: bytes) -> tuple[tuple[Binding, ...], bool]:
 def _listed(head: Mapping[str, Any], items: Any) -> tuple[Binding, ...]:
     placement = head.get("placement")
     if not isinstance(placement, str) or not isinstance(items, list):
-        raise Misshapen("`placement` must be text, and `items` a list of mappings")
+        raise InvalidContent("`placement` must be text, and `items` a list of mappings")
     namespace, _, name = placement.rpartition("/")
     owner: dict[str, Any] = {"labels": {PARENT_LABEL: name}, **({"namespace": namespace} if namespace else {})}
     for item in items:
         if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
-            raise Misshapen("`items` must be a list of mappings with metadata")
+            raise InvalidContent("`items` must be a list of mappings with metadata")
         item["metadata"].update(owner)
     return read_state(tuple[Binding, ...], items)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from gitfleet.api import Misshapen, read_state, write
+from gitfleet.api import InvalidContent, read_state, write
 from gitfleet.api.annotations import At, Inline
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin
@@ -76,7 +76,7 @@ def inventory_line(entry: InventoryEntry) -> bytes:
 
 def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...], bool]:
     """The cluster, its entries, and whether the file was written as this version writes it; UnreadableText or
-    Misshapen."""
+    InvalidContent."""
     found = read_lines(content, "items")
     if found is not None:
         source: Any = {**found[0], "items": found[1]}
@@ -84,5 +84,5 @@ def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...], boo
         documents = read_documents(content, Profile.STATE)
         source = documents[0] if len(documents) == 1 else None
     if not isinstance(source, dict) or not isinstance(source.get("cluster"), str):
-        raise Misshapen("it must hold one inventory, whose `cluster` is text")
+        raise InvalidContent("it must hold one inventory, whose `cluster` is text")
     return source["cluster"], read_state(tuple[InventoryEntry, ...], source.get("items") or []), found is not None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from gitfleet.api import Misshapen, read_state, write, write_as
+from gitfleet.api import InvalidContent, read_state, write, write_as
 from gitfleet.api.annotations import At
 from gitfleet.api.bindings import ClusterDecision
 from gitfleet.api.conditions import Condition, Conditions, ConditionType
@@ -79,7 +79,7 @@ def read_policy_file(content: bytes) -> JsonObject | None:
     head, decisions = found
     status = head.get("status")
     if not isinstance(status, dict):
-        raise Misshapen("`status` must be a mapping")
+        raise InvalidContent("`status` must be a mapping")
     return {**head, "status": {**status, _DECISIONS: decisions}}
 
 

@@ -14,7 +14,7 @@ from tests.properties.invariants import floor_of
 from tests.scenarios.world import STATE
 
 
-class Quiet:
+class Unchanged:
     """What must be true of a history that came to rest with everything mended."""
 
     def __init__(self, history: History) -> None:
@@ -28,7 +28,7 @@ class Quiet:
         self._has_no_fault()
         self._serves_everywhere()
         self._owns_exactly_what_is_wanted()
-        self._stays_quiet()
+        self._stays_unchanged()
 
     def _is_told_by_the_state_branch(self) -> None:
         """What a process remembers is what a fresh one reads."""
@@ -71,7 +71,7 @@ class Quiet:
             missing = [str(key) for key in wanted if cluster.get(key) is None]
             assert not missing, (name, missing)
 
-    def _stays_quiet(self) -> None:
+    def _stays_unchanged(self) -> None:
         head = self.world.repo.fetch()[STATE]
         self.world.advance(hours=7)
         self.history.reconcile()
