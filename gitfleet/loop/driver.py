@@ -267,8 +267,8 @@ class Driver:
             return Published(head, after, failures.found)
         events = status.emit_events(before, after, failures)
         readme = failures.contain(Subject("File", README_FILE), None, views.readme_text, after, now=now)
+        subject, body = status.commit_message(events, failures)
         self._report(failures.found)
-        subject, body = status.commit_message(events)
         commit = BranchChange(
             branch=self.branches.state,
             expected=head,

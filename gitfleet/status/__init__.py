@@ -5,7 +5,7 @@
     emit_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
     with_failures, with_unsettled, faults_of                what could not be decided or settled says so
     with_holds                                              a placement with held removals says so
-    commit_message(events) -> (subject, body)                           the same as sentences
+    commit_message(events, failures) -> (subject, body)                 the same as sentences
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     cluster_state, joined_condition, health_condition                   what is said of a cluster
     SCHEDULED, one_line(text, limit)                                    the words in which it is said

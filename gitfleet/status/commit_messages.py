@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
 from gitfleet.model.events import Event, EventType
+from gitfleet.model.failures import Failures, Subject
 
 MOST_LINES: Final = 50
 MOST_CHARACTERS: Final = 120
@@ -40,11 +42,12 @@ def one_line(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
-def commit_message(events: Iterable[Event]) -> tuple[str, str]:
+def commit_message(events: Iterable[Event], failures: Failures | None = None) -> tuple[str, str]:
     """(subject, body): the most important event with the number of the others, and a line for each when there are
-    several."""
-    ordered = sorted(events, key=_rank)
-    lines = list(dict.fromkeys(line for line in map(sentence, ordered) if line))
+    several. An event that cannot be put into words is noted in `failures`, and has no line."""
+    noted = failures or Failures()
+    ranked = [noted.contain(_subject_of(event), (len(_RANK), ""), _ranked_line, event) for event in events]
+    lines = list(dict.fromkeys(line for _, line in sorted(ranked, key=itemgetter(0)) if line))
     if not lines:
         return "state of the fleet brought up to date", ""
     subject = one_line(lines[0], MOST_CHARACTERS)
@@ -54,6 +57,14 @@ def commit_message(events: Iterable[Event]) -> tuple[str, str]:
     if len(lines) > MOST_LINES:
         body.append(f"and {len(lines) - MOST_LINES} more")
     return f"{subject} and {len(lines) - 1} more", "\n".join(body)
+
+
+def _subject_of(event: Event) -> Subject:
+    return Subject("Event", f"{event.type} {event.placement or event.cluster or ''}".strip())
+
+
+def _ranked_line(event: Event) -> tuple[int, str]:
+    return _rank(event), sentence(event)
 
 
 def _rank(event: Event) -> int:

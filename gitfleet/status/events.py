@@ -15,6 +15,7 @@ from typing import Final, ParamSpec
 from gitfleet.api.bindings import Binding, BindingState, is_available
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
+from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.placements import PlacementKey
@@ -32,10 +33,14 @@ _FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, Co
 
 def emit_events(before: FleetState, after: FleetState, failures: Failures | None = None) -> tuple[Event, ...]:
     """The events that lead from one state to the other: the fleet's first, then each placement's by name, its
-    clusters by name. Equal states give none; records that are the same object cost nothing. A placement or cluster of
-    which none can be emitted is noted in `failures`."""
+    clusters by name. Equal states give none; records that are the same object cost nothing. What none can be emitted
+    of, a fault, a hold, a placement or a cluster, is noted in `failures`."""
     noted = failures or Failures()
-    events = [*_fleet_events(before, after)]
+    fleet = Subject("FleetState", "")
+    events: list[Event] = []
+    events += noted.contain(fleet, (), _contained_events, _fleet_events, before, after, noted)
+    for hold, earlier, later in changed(before.holds, after.holds):
+        events += noted.contain(Subject("Hold", hold), (), _contained_events, _hold_events, hold, earlier, later)
     for name, cluster, joined in changed(before.clusters, after.clusters):
         subject = Subject("MemberCluster", name)
         events += noted.contain(subject, (), _contained_events, _cluster_events, name, cluster, joined, after)
@@ -49,28 +54,19 @@ def _contained_events(events_of: Callable[P, Iterable[Event]], *args: P.args, **
     return tuple(events_of(*args, **named))
 
 
-def _fleet_events(before: FleetState, after: FleetState) -> Iterator[Event]:
+def _fleet_events(before: FleetState, after: FleetState, failures: Failures) -> Iterator[Event]:
     if after.observed_commit != before.observed_commit and after.observed_commit:
         yield Event(type=EventType.COMMIT_READ, fields={"commit": after.observed_commit})
     if before.faults != after.faults:
         known = set(before.faults)
         for fault in after.faults:
             if fault not in known:
-                yield Event(
-                    type=EventType.FAULT,
-                    fields={
-                        "path": fault.path,
-                        "line": fault.line,
-                        "object": fault.object,
-                        "field": fault.field,
-                        "message": fault.message,
-                        "severity": fault.severity.value,
-                    },
-                )
+                subject = Subject("Fault", f"{fault.path}:{fault.line}")
+                event = failures.contain(subject, None, _fault_event, fault)
+                if event is not None:
+                    yield event
         if before.faults and not after.faults:
             yield Event(type=EventType.FAULTS_CLEARED)
-    for name, old, new in changed(before.holds, after.holds):
-        yield from _hold_events(name, old, new)
 
 
 def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Event]:
@@ -90,6 +86,20 @@ def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Even
     if old is not None and old.answer is not Status.TRUE and (new is None or new.answer is Status.TRUE):
         answered = {"hold": name, "objects": old.objects, "approved": new is not None}
         yield Event(type=EventType.RELEASED, fields=answered)
+
+
+def _fault_event(fault: Fault) -> Event:
+    return Event(
+        type=EventType.FAULT,
+        fields={
+            "path": fault.path,
+            "line": fault.line,
+            "object": fault.object,
+            "field": fault.field,
+            "message": fault.message,
+            "severity": fault.severity.value,
+        },
+    )
 
 
 def _cluster_events(

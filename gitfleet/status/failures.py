@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeAlias
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, Conditions, Reason, Status, find_condition, set_condition, type_of
 from gitfleet.api.faults import Fault
-from gitfleet.api.objects import Origin
+from gitfleet.api.objects import Manifest
+from gitfleet.api.overrides import Override
+from gitfleet.api.placements import Placement
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord, keep
@@ -22,37 +24,57 @@ SETTLED: Final = "Settled"
 """The same of a placement or a member, while what was performed for it could not be taken in. Each step sets and drops
 its own condition alone, so that a failure that lasts makes one commit and not one a step."""
 
+_FAULTS: Final = Subject("Faults", "")
+"""Stands for an object of which not even its name can be said."""
+_Written: TypeAlias = MemberCluster | Placement | Override | Manifest
+
 
 def with_failures(state: FleetState, before: FleetState, failures: Failures, now: datetime) -> FleetState:
     """The decided state in which every placement and cluster that failed says so, and no other; `before` is the state
     that was decided on."""
     placements = dict(state.placements)
     for key, record in state.placements.items():
-        failure = failures.of(Subject.of_placement(key))
+        subject = Subject.of_placement(key)
+        failure = failures.of(subject)
         if failure is not None:
-            placements[key] = keep(before.placements.get(key, record), _held(record, failure, now))
-    clusters = {
-        name: _marked_cluster(cluster, before.clusters.get(name), OBSERVED, failures, now)
-        for name, cluster in state.clusters.items()
-    }
-    return replace(state, placements=placements, clusters=clusters)
+            old = before.placements.get(key, record)
+            placements[key] = failures.contain(subject, record, _failed, old, record, failure, now)
+    return replace(state, placements=placements, clusters=_marked_clusters(state, before, OBSERVED, failures, now))
+
+
+def _failed(old: PlacementRecord, record: PlacementRecord, failure: Failure, now: datetime) -> PlacementRecord:
+    return keep(old, _held(record, failure, now))
+
+
+def _marked_clusters(
+    state: FleetState, before: FleetState, type_: str, failures: Failures, now: datetime
+) -> dict[str, MemberCluster]:
+    """Every cluster with its condition; one of which it cannot be said stays as it is, and that is noted."""
+    marked: dict[str, MemberCluster] = {}
+    for name, cluster in state.clusters.items():
+        subject = Subject("MemberCluster", name)
+        old, failure = before.clusters.get(name), failures.of(subject)
+        marked[name] = failures.contain(subject, cluster, _marked_cluster, cluster, old, type_, failure, now)
+    return marked
 
 
 def with_unsettled(state: FleetState, before: FleetState, failures: Failures, now: datetime) -> FleetState:
     """The settled state in which every placement and cluster that could not be settled says so, and no other."""
     placements = dict(state.placements)
     for key, record in state.placements.items():
-        type_ = type_of(key.kind, SETTLED)
-        failure, generation = failures.of(Subject.of_placement(key)), record.placement.generation
-        known = find_condition(before.placements[key].conditions, type_) if key in before.placements else None
-        conditions = _marked(record.conditions, type_, known, failure, generation, now)
-        if conditions is not record.conditions:
-            placements[key] = keep(before.placements.get(key, record), replace(record, conditions=conditions))
-    clusters = {
-        name: _marked_cluster(cluster, before.clusters.get(name), SETTLED, failures, now)
-        for name, cluster in state.clusters.items()
-    }
-    return replace(state, placements=placements, clusters=clusters)
+        subject = Subject.of_placement(key)
+        old, failure = before.placements.get(key), failures.of(subject)
+        placements[key] = failures.contain(subject, record, _unsettled, record, old, failure, now)
+    return replace(state, placements=placements, clusters=_marked_clusters(state, before, SETTLED, failures, now))
+
+
+def _unsettled(
+    record: PlacementRecord, old: PlacementRecord | None, failure: Failure | None, now: datetime
+) -> PlacementRecord:
+    type_ = type_of(record.placement.key.kind, SETTLED)
+    known = find_condition(old.conditions, type_) if old is not None else None
+    conditions = _marked(record.conditions, type_, known, failure, record.placement.generation, now)
+    return record if conditions is record.conditions else keep(old or record, replace(record, conditions=conditions))
 
 
 def _held(record: PlacementRecord, failure: Failure, now: datetime) -> PlacementRecord:
@@ -69,9 +91,8 @@ def _held(record: PlacementRecord, failure: Failure, now: datetime) -> Placement
 
 
 def _marked_cluster(
-    cluster: MemberCluster, before: MemberCluster | None, type_: str, failures: Failures, now: datetime
+    cluster: MemberCluster, before: MemberCluster | None, type_: str, failure: Failure | None, now: datetime
 ) -> MemberCluster:
-    failure = failures.of(Subject("MemberCluster", cluster.name))
     known = find_condition(before.status.conditions, type_) if before is not None else None
     conditions = _marked(cluster.status.conditions, type_, known, failure, cluster.generation, now)
     if conditions is cluster.status.conditions:
@@ -112,25 +133,38 @@ def faults_of(failures: Failures, state: FleetState, wanted: Desired) -> tuple[F
         *(Subject("MemberCluster", name) for name in state.clusters),
     }
     by_subject = {f.subject: f for f in failures.found if not f.subject.cluster and f.subject not in reported}
-    found = ((subject, origin) for subject, origin in _origins(wanted) if subject in by_subject) if by_subject else ()
-    return tuple(
-        Fault(
-            origin.path if origin else "",
-            origin.line if origin else 1,
-            f"{subject.kind}/{subject.name}",
-            "",
-            f"it is left as it was: {by_subject[subject].sentence}",
-        )
-        for subject, origin in found
+    if not by_subject:
+        return ()
+    objects: tuple[_Written, ...] = (
+        *wanted.clusters.values(),
+        *wanted.placements.values(),
+        *wanted.overrides.values(),
+        *wanted.payload,
+    )
+    found = [failures.contain(_FAULTS, None, _fault, written, by_subject) for written in objects]
+    return tuple(fault for fault in found if fault is not None)
+
+
+def _fault(written: _Written, failed: Mapping[Subject, Failure]) -> Fault | None:
+    subject, origin = _subject_of(written), written.origin
+    if subject not in failed:
+        return None
+    return Fault(
+        origin.path if origin else "",
+        origin.line if origin else 1,
+        f"{subject.kind}/{subject.name}",
+        "",
+        f"it is left as it was: {failed[subject].sentence}",
     )
 
 
-def _origins(wanted: Desired) -> Iterator[tuple[Subject, Origin | None]]:
-    for name, cluster in wanted.clusters.items():
-        yield Subject("MemberCluster", name), cluster.origin
-    for key, placement in wanted.placements.items():
-        yield Subject.of_placement(key), placement.origin
-    for override_key, override in wanted.overrides.items():
-        yield Subject(override_key.kind, str(override_key)), override.origin
-    for manifest in wanted.payload:
-        yield Subject.of_object(manifest.key), manifest.origin
+def _subject_of(written: _Written) -> Subject:
+    match written:
+        case MemberCluster():
+            return Subject("MemberCluster", written.name)
+        case Placement():
+            return Subject.of_placement(written.key)
+        case Override():
+            return Subject(written.key.kind, str(written.key))
+        case Manifest():
+            return Subject.of_object(written.key)

@@ -122,6 +122,11 @@ def is_object(*args: Any) -> bool:
     return (BAD, "settings") in (named, (metadata.get("namespace"), metadata.get("name")))
 
 
+def is_event(*args: Any) -> bool:
+    """The first argument is an event of the placement `bad`."""
+    return bool(args[0].placement == BAD)
+
+
 def is_widget(*args: Any) -> bool:
     """The first argument is the body of the definition."""
     return bool(args[0]["metadata"]["name"] == "widgets.bad.example")
@@ -178,6 +183,8 @@ PLACEMENTS: Final = [
     ("gitfleet.state.compose", "_placement", is_written),
     ("gitfleet.state.compose", "_overrides", is_written),
     ("gitfleet.status.events", "_placement_events", is_placement),
+    ("gitfleet.status.commit_messages", "sentence", is_event),
+    ("gitfleet.status.failures", "_unsettled", is_placement),
     ("gitfleet.rollout", "waiting_for", is_placement),
 ]
 """Steps that raise for something of the placement `bad`."""
@@ -188,6 +195,7 @@ ON_A_CLUSTER: Final = [
     ("gitfleet.apply.fleet", "record_intended", operations_on_c1),
     ("gitfleet.apply.fleet", "settle_inventory", operations_on_c1),
     ("gitfleet.schedule.fleet", "eligibility_of", is_cluster),
+    ("gitfleet.status.failures", "_marked_cluster", is_cluster),
     ("gitfleet.state.compose", "_cluster", is_written),
     ("gitfleet.state.compose", "_inventory", is_written),
 ]

@@ -96,8 +96,12 @@ OF_THE_FLEET: list[tuple[str, dict[str, Any], str]] = [
     ("cluster", {"state": "left", "objects": 1}, "a left the fleet, 1 object stays there"),
     ("cluster", {"state": "left", "objects": 7}, "a left the fleet, 7 objects stay there"),
     ("cluster", {"state": "unhealthy"}, "a: unhealthy"),
-    ("fault", {"path": "clusters/a.yaml", "line": 3, "message": "is odd"}, "fault at clusters/a.yaml:3: is odd"),
-    ("faultsCleared", {}, "all faults are gone"),
+    (
+        "fault",
+        {"path": "clusters/a.yaml", "line": 3, "message": "is odd", "severity": "error"},
+        "error at clusters/a.yaml:3: is odd",
+    ),
+    ("faultsCleared", {}, "no errors are left"),
     ("commitRead", {"commit": "0123456789abcdef"}, "commit 0123456789ab read"),
 ]
 OF_A_PLACEMENT: list[tuple[str, dict[str, Any], str]] = [
@@ -129,7 +133,7 @@ def test_each_event_in_words(type_: str, fields: dict[str, Any], said: str) -> N
 def test_the_subject_is_what_matters_most() -> None:
     """A cluster that left comes right after the faults: what stays there is nobody's from now on."""
     told: list[tuple[str, dict[str, Any]]] = [
-        ("fault", {"path": "p", "line": 1, "message": "m"}),
+        ("fault", {"path": "p", "line": 1, "message": "m", "severity": "error"}),
         ("failed", {"reason": "r", "message": "m"}),
         ("cluster", {"state": "left"}),
         *[
