@@ -70,15 +70,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     wake = Wake()
     executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
     providers = _ListedProviders()
-    allowed = ConnectionRules(
-        kubeconfig=settings.kubeconfig,
-        kubeconfig_dir=settings.kubeconfig_dir,
-        allowed_exec=settings.allowed_exec,
-        exec_environment=settings.exec_environment,
-        secret_namespaces=settings.secret_namespaces,
-        allow_in_cluster=settings.in_cluster,
-    )
-    real = KubeDirectory(allowed, providers=providers.chosen)
+    real = KubeDirectory(_connection_rules(settings), providers=providers.chosen)
     directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     trees = DesiredTrees(repo, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
@@ -104,6 +96,18 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
         directory.close()
         if clusters == "live":
             simulated.save(kept)
+
+
+def _connection_rules(settings: Settings) -> ConnectionRules:
+    """Which connections a repository may ask for on this machine."""
+    return ConnectionRules(
+        kubeconfig=settings.kubeconfig,
+        kubeconfig_dir=settings.kubeconfig_dir,
+        allowed_exec=settings.allowed_exec,
+        exec_environment=settings.exec_environment,
+        secret_namespaces=settings.secret_namespaces,
+        allow_in_cluster=settings.in_cluster,
+    )
 
 
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:

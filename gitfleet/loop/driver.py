@@ -187,25 +187,37 @@ class Driver:
             self._known = None
             return _lost(inputs, heads.get(self.branches.state))
         self._emit(self._events, decision.after, after)
-        changed = report.head != state_head
+        result = self._result(inputs, decision, outcomes, report, failures, changed=report.head != state_head)
+        # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
+        repeatable = result.settled and not outcomes and not decided.unseen()
+        memo = unchanged_after(inputs, after) if repeatable else None
+        self._unchanged = (memo, result) if memo is not None else None
+        return result
+
+    def _result(
+        self,
+        inputs: Inputs,
+        decision: Decision,
+        outcomes: tuple[Outcome, ...],
+        report: Published,
+        failures: tuple[Failure, ...],
+        *,
+        changed: bool,
+    ) -> ReconcileResult:
+        """What the reconcile says of itself; `failures` are what could not be settled."""
         failed = Failures((*decision.failures, *failures, *report.failures))
-        waiting = _waiting(after, decision, failed)
+        waiting = _waiting(report.state, decision, failed)
         self._report(failed.found)
-        result = ReconcileResult(
+        return ReconcileResult(
             commit=inputs.desired.commit,
             state_head=report.head,
-            state=after,
+            state=report.state,
             changed=changed,
             settled=not changed and not waiting and decision.wake_at is None and all(o.ok for o in outcomes),
             waiting=waiting,
             wake_at=decision.wake_at,
             outcomes=outcomes,
         )
-        # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
-        repeatable = result.settled and not outcomes and not decided.unseen()
-        memo = unchanged_after(inputs, after) if repeatable else None
-        self._unchanged = (memo, result) if memo is not None else None
-        return result
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:
         """The desired tree, the state tree and the clusters' observations at this moment."""

@@ -107,21 +107,32 @@ def index_fleet(
     names = tuple(sorted(by_name))
     ordered = tuple(map(by_name.__getitem__, names))
     if previous is None or previous.names != names:
-        eligibilities = tuple(_eligibility(cluster, now, contained) for cluster in ordered)
-        columns = {ELIGIBILITY: Column(tuple(eligibility.verdict for eligibility in eligibilities))}
-        position = {name: i for i, name in enumerate(names)}
-        return FleetIndex(
-            now=now,
-            names=names,
-            clusters=ordered,
-            position=position,
-            eligibilities=eligibilities,
-            wake_at=_earliest(eligibilities),
-            columns=columns,
-        )
+        return _new_index(names, ordered, now, contained)
+    return _next_index(previous, ordered, now, contained)
+
+
+def _new_index(
+    names: tuple[str, ...], ordered: tuple[MemberCluster, ...], now: datetime, failures: Failures
+) -> FleetIndex:
+    eligibilities = tuple(_eligibility(cluster, now, failures) for cluster in ordered)
+    return FleetIndex(
+        now=now,
+        names=names,
+        clusters=ordered,
+        position={name: i for i, name in enumerate(names)},
+        eligibilities=eligibilities,
+        wake_at=_earliest(eligibilities),
+        columns={ELIGIBILITY: Column(tuple(eligibility.verdict for eligibility in eligibilities))},
+    )
+
+
+def _next_index(
+    previous: FleetIndex, ordered: tuple[MemberCluster, ...], now: datetime, failures: Failures
+) -> FleetIndex:
+    """The index of clusters with the same names."""
     pairs = zip(previous.clusters, ordered, strict=True)
     changed = [i for i, (old, new) in enumerate(pairs) if old is not new]
-    eligibilities = _updated_eligibilities(previous, ordered, changed, now, contained)
+    eligibilities = _updated_eligibilities(previous, ordered, changed, now, failures)
     columns = {
         fact: column.changed([(i, read(ordered[i])) for i in changed])
         for fact, column in list(previous.columns.items())

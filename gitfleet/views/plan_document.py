@@ -45,9 +45,7 @@ def plan_document(
 ) -> dict[str, Any]:
     """The Plan as JSON values, placements in key order; a placement that ends with this plan is listed too."""
     after = decision.after
-    by_placement: dict[PlacementKey, list[Operation]] = {}
-    for operation in operations:
-        by_placement.setdefault(operation.placement, []).append(operation)
+    by_placement = _by_placement(operations)
     keys = sorted({*after.placements, *before.placements, *by_placement})
     placements = [
         {
@@ -76,6 +74,13 @@ def plan_document(
         "rollouts": [],
         "summary": {action: counted[action] for action in _ACTIONS},
     }
+
+
+def _by_placement(operations: Iterable[Operation]) -> dict[PlacementKey, list[Operation]]:
+    found: dict[PlacementKey, list[Operation]] = {}
+    for operation in operations:
+        found.setdefault(operation.placement, []).append(operation)
+    return found
 
 
 def fault_document(fault: Fault) -> dict[str, Any]:
