@@ -16,6 +16,8 @@ from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.api.values import Time
 
+DELETED: Final = "Deleted"
+"""The condition of an object that was not deleted yet; KubeFleet has none for it."""
 PREVIOUS_STATE: Final = "kubernetes-fleet.io/previous-binding-state"
 
 
@@ -90,7 +92,8 @@ class ClusterDecision:
 @document(derived={("condition", "status"): lambda _: "False"})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedObject:
-    """An object that could not be applied or is not available: `condition` is Applied or Available."""
+    """An object that could not be applied, is not available, or is to go and still there: `condition` is Applied,
+    Available or DELETED."""
 
     key: Annotated[ObjectKey, Inline()]
     condition: Annotated[str, At("condition", "type")]

@@ -10,12 +10,15 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind, is_terminating
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
+from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release
 
 _HAVE_DEPENDENTS: Final = frozenset(
     {"Namespace", "CustomResourceDefinition", "PersistentVolume", "PersistentVolumeClaim"}
 )
+_LONGEST_NAME: Final = 100
+"""Characters of a finalizer's name: what a cluster says is cut."""
 
 
 def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
@@ -39,14 +42,18 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if entry.uid is None and not is_applied_by_gitfleet(live):
         return _release(entry, claims, f"{entry.key} was never applied by gitfleet")
     if is_terminating(live):
-        return keep_entry(
-            entry, claims, KeepCode.TERMINATING, f"{entry.key} is being deleted and waits for its finalizers", live
-        )
+        why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"
+        return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
     user = _user_of(entry, live, claims)
     if user is not None:
         why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"
         return keep_entry(entry, claims, KeepCode.NAMESPACE_IN_USE, why, live)
     return _delete(entry, live, claims)
+
+
+def _finalizers(live: LiveObject) -> str:
+    names = (live.body.get("metadata") or {}).get("finalizers") or ()
+    return f" ({named_briefly([str(name)[:_LONGEST_NAME] for name in names], 3)})" if names else ""
 
 
 def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from gitfleet.api.bindings import Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
+from gitfleet.api.bindings import DELETED, Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, condition_of, find_condition
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
 from gitfleet.model.works import Work
+from gitfleet.observe.removals import not_deleted
 from gitfleet.observe.results import ObjectResult, ObjectState, ResultCode, results_of
 
 MOST_OBJECTS: Final = 100
@@ -72,7 +73,18 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
     reachable = seen.unreachable is None
     results = results_of(work, seen.operations, seen.outcomes, failures or Failures()) if reachable else None
     after = _observed(binding, work, results, now, seen.unreachable or "")
+    if reachable:
+        there = not_deleted(binding, seen.operations, seen.outcomes)
+        others = tuple(failed for failed in after.failed if failed.condition != DELETED)
+        after = replace(after, failed=(*others, *there)[:MOST_OBJECTS])
     return binding if after == binding else after
+
+
+def observe_removal(binding: Binding, seen: ClusterSeen) -> Binding:
+    """A binding that is given up, with what its cluster has not deleted yet; the very same value when nothing
+    changed."""
+    there = not_deleted(binding, seen.operations, seen.outcomes)[:MOST_OBJECTS]
+    return binding if seen.unreachable is not None or there == binding.failed else replace(binding, failed=there)
 
 
 def _observed(

@@ -15,7 +15,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation, Outcome
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.observe.bindings import ClusterSeen, observe_binding
+from gitfleet.observe.bindings import ClusterSeen, observe_binding, observe_removal
 from gitfleet.observe.clusters import observe_cluster, read_cluster
 
 
@@ -111,24 +111,19 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
     for binding in record.bindings:
         cluster = binding.cluster
         observation = seen.observations.get(cluster)
-        if observation is None or binding.deleting is not None:
+        if observation is None:
             new.append(binding)
             continue
-        new.append(
-            failures.contain(
-                Subject("Binding", str(key), cluster),
-                binding,
-                observe_binding,
-                binding,
-                ClusterSeen(
-                    work=works.get(cluster),
-                    operations=plans.get(cluster, ()),
-                    outcomes=done.get(cluster, ()),
-                    unreachable=None if observation.reachable else observation.error,
-                ),
-                now,
-                failures,
-            )
+        mine = ClusterSeen(
+            work=works.get(cluster),
+            operations=plans.get(cluster, ()),
+            outcomes=done.get(cluster, ()),
+            unreachable=None if observation.reachable else observation.error,
         )
+        subject = Subject("Binding", str(key), cluster)
+        if binding.deleting is not None:
+            new.append(failures.contain(subject, binding, observe_removal, binding, mine))
+        else:
+            new.append(failures.contain(subject, binding, observe_binding, binding, mine, now, failures))
     same = all(a is b for a, b in zip(new, record.bindings, strict=True))
     return record.bindings if same else tuple(new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import DELETED, Binding, BindingState
 from gitfleet.api.conditions import ConditionType, Status, find_condition
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
@@ -26,8 +26,9 @@ def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tup
 
 
 def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
+    there = _not_deleted(binding)
     if binding.deleting is not None:
-        yield f"{binding.cluster} is giving up its resources"
+        yield f"{binding.cluster} is giving up its resources" + (f" and {there}" if there else "")
         return
     started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
     if started is not None and started.status is not Status.TRUE:
@@ -47,3 +48,14 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         if condition.status is not Status.TRUE:
             yield f"{binding.cluster} is not {step}: {condition.message or condition.reason}"
             return
+    if there:
+        yield f"{binding.cluster} {there}"
+
+
+def _not_deleted(binding: Binding) -> str:
+    """What its cluster has not deleted yet, as the end of a sentence; "" when there is nothing."""
+    there = [failed for failed in binding.failed if failed.condition == DELETED]
+    if not there:
+        return ""
+    more = f" (and {len(there) - 1} more)" if len(there) > 1 else ""
+    return f"has not deleted {there[0].key}: {there[0].message}{more}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, ParamSpec
 
-from gitfleet.api.bindings import Binding, BindingState, is_available
+from gitfleet.api.bindings import DELETED, Binding, BindingState, is_available
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, ConditionType, Status, find_condition
 from gitfleet.api.faults import Fault
@@ -194,9 +194,18 @@ def _binding_events(
             and (old is None or not _same(_current(old, type_), found))
         ):
             yield EventType.FAILED, {"condition": type_.value, "reason": found.reason, "message": found.message}
+    yield from _refused_removals(old, new)
     available = is_available(new)
     if available != (old is not None and is_available(old)):
         yield EventType.AVAILABLE, {"value": available}
+
+
+def _refused_removals(old: Binding | None, new: Binding) -> Iterator[tuple[EventType, Mapping[str, object]]]:
+    known = {(failed.key, failed.message) for failed in old.failed} if old else set()
+    for failed in new.failed:
+        if failed.condition == DELETED and (failed.key, failed.message) not in known:
+            message = f"{failed.key} is not deleted: {failed.message}"
+            yield EventType.FAILED, {"condition": DELETED, "reason": failed.reason, "message": message}
 
 
 def _current(binding: Binding, type_: str) -> Condition | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gitfleet.api import write, write_as
-from gitfleet.api.bindings import DiffedObject, DriftedObject, FailedObject, References
+from gitfleet.api.bindings import DELETED, DiffedObject, DriftedObject, FailedObject, References
 from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.times import time_text
@@ -65,6 +65,7 @@ def _cluster(record: PlacementRecord, progress: ClusterProgress) -> JsonObject:
     at_apply = ConditionType.APPLIED in reported
     failing = at_apply and last.status is Status.FALSE
     diffed = failing or (last.step.type is ConditionType.DIFF_REPORTED and last.status is Status.TRUE)
+    failing = failing or any(failed.condition == DELETED for failed in binding.failed)
     return fields | present(
         failedPlacements=write_as(tuple[FailedObject, ...], binding.failed) if failing else [],
         diffedPlacements=write_as(tuple[DiffedObject, ...], binding.diffed) if diffed else [],

@@ -1,0 +1,105 @@
+"""What cannot be deleted is named as what is waited for, with the server's own words, until it is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfleet.api.objects import ObjectKey
+from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.views import objects_of
+from tests import builders
+from tests.scenarios.explaining import waiting
+from tests.scenarios.world import World
+from tests.state.builders import reader_of
+
+REFUSED = 'configmaps "settings" is forbidden: the API server of c1 refuses it, as the scenario says'
+SETTINGS = builders.config_map("web", "settings", {"a": "1"})
+PAYLOAD = (builders.namespace("web"), builders.deployment("web", "web"), SETTINGS)
+PLACED = builders.placement("web")
+
+
+def settled(*, finalizer: bool = False) -> World:
+    """Two clusters with a ConfigMap that the first does not give up."""
+    refuses = ClusterRule(names=("c1",), object=ObjectPattern(kind="ConfigMap"), delete_fails=True)
+    world = World(() if finalizer else (refuses,))
+    settings = builders.config_map("web", "settings", {"a": "1"})
+    if finalizer:
+        settings["metadata"]["finalizers"] = ["example.com/keep"]
+    members = (builders.member_cluster("c1"), builders.member_cluster("c2"))
+    world.commit(*members, builders.namespace("web"), builders.deployment("web", "web"), settings, PLACED)
+    world.settle()
+    return world
+
+
+def said(world: World) -> list[str]:
+    return list(waiting(world.repo, world.fleet, world.clock))
+
+
+def failed_of(world: World, cluster: str) -> list[dict[str, object]]:
+    """`failedPlacements` as `get crp -o yaml` shows them."""
+    (document,) = objects_of("crp", reader_of(world.state()), "web")
+    (entry,) = (e for e in document["status"]["placementStatuses"] if e["clusterName"] == cluster)
+    return list(entry.get("failedPlacements", []))
+
+
+def test_an_object_that_left_the_selection() -> None:
+    world = settled()
+    world.commit(remove=[SETTINGS])
+    world.settle()
+    assert said(world) == [f"web: c1 has not deleted ConfigMap/web/settings: {REFUSED}"]
+    assert failed_of(world, "c1") == [
+        {
+            "version": "v1",
+            "kind": "ConfigMap",
+            "namespace": "web",
+            "name": "settings",
+            "condition": {"type": "Deleted", "status": "False", "reason": "Forbidden", "message": REFUSED},
+        }
+    ]
+    assert failed_of(world, "c2") == []
+
+
+def test_a_placement_that_was_removed() -> None:
+    world = settled()
+    world.commit(remove=[PLACED])
+    world.settle()
+    assert said(world) == [
+        f"web: c1 is giving up its resources and has not deleted ConfigMap/web/settings: {REFUSED} (and 1 more)"
+    ]
+
+
+def test_it_is_told_once_and_changes_nothing_again() -> None:
+    world = settled()
+    world.commit(remove=[SETTINGS])
+    world.settle()
+    commits = world.state_commits()
+    for _ in range(3):
+        world.reconcile()
+    assert world.state_commits() == commits
+    failed = [e.fields for e in world.events if e.type == "failed"]
+    message = f"ConfigMap/web/settings is not deleted: {REFUSED}"
+    assert failed == [{"condition": "Deleted", "reason": "Forbidden", "message": message}]
+
+
+@pytest.mark.parametrize("remove", [SETTINGS, PLACED], ids=["the object", "the placement"])
+def test_a_finalizer_that_nobody_removes(remove: dict[str, object]) -> None:
+    world = settled(finalizer=True)
+    world.commit(remove=[remove])
+    world.settle()
+    whom = "c1 is giving up its resources and has" if remove is PLACED else "c1 has"
+    why = "it is being deleted and waits for its finalizers (example.com/keep)"
+    why += " (and 1 more)" if remove is PLACED else ""  # the namespace that it is in
+    assert said(world)[0] == f"web: {whom} not deleted ConfigMap/web/settings: {why}"
+
+
+def test_when_it_is_gone_nothing_is_reported_any_more() -> None:
+    world = settled(finalizer=True)
+    world.commit(remove=[SETTINGS])
+    world.settle()
+    assert len(said(world)) == 2
+    for name in ("c1", "c2"):
+        key = ObjectKey("", "v1", "ConfigMap", "web", "settings")
+        world.fleet.cluster(name).mutate(key, [{"op": "remove", "path": "/metadata/finalizers"}])
+    world.settle()
+    assert said(world) == []
+    assert failed_of(world, "c1") == []
