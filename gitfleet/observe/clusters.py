@@ -82,7 +82,7 @@ def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetim
         reported = [_AGENT_JOINED, _AGENT_HEALTHY if observation.healthy else unhealthy]
     else:
         reported = []
-        why = f"cluster {cluster.name} does not observation: {observation.error}"
+        why = f"cluster {cluster.name} does not answer: {observation.error}"
         healthy = find_condition(before.conditions, MemberConditionType.HEALTHY)
         if find_condition(before.conditions, MemberConditionType.JOINED) is None:
             reported.append(_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, why))

@@ -8,6 +8,7 @@ import pytest
 
 from gitfleet.model.observations import Availability, Verdict
 from gitfleet.observe import availability_of
+from gitfleet.observe.customs import reports_generation
 
 A, N, U = Availability.AVAILABLE, Availability.NOT_YET, Availability.NOT_TRACKABLE
 
@@ -33,6 +34,7 @@ def ready(status: str = "True", **more: Any) -> dict[str, Any]:
             {"conditions": [{"type": "Failed", "status": "True", "message": "BackoffLimitExceeded"}]},
             Verdict(N, "the job failed: BackoffLimitExceeded"),
         ),
+        ({"conditions": [{"type": "Failed", "status": "False"}]}, Verdict(N, "no pod has succeeded or is ready")),
     ],
 )
 def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
@@ -62,6 +64,11 @@ def test_jobs(status: dict[str, Any], expected: Verdict) -> None:
             Verdict(N, "it is Reconciling: upgrading"),
         ),
         ({"conditions": [{"type": "Reconciling", "status": "False"}]}, Verdict(A)),
+        ({"observedGeneration": 2, "conditions": [ready()]}, Verdict(A)),
+        ({"conditions": [ready("False", reason="")]}, Verdict(N, "it is not Ready: no reason given")),
+        ({"conditions": [ready("False", message="  no disk\n")]}, Verdict(N, "it is not Ready: no disk")),
+        ({"conditions": [ready("False", message="x" * 256)]}, Verdict(N, "it is not Ready: " + "x" * 256)),
+        ({"conditions": [ready("False", message="x" * 257)]}, Verdict(N, "it is not Ready: " + "x" * 255 + "…")),
     ],
 )
 def test_custom_kinds_by_kstatus(status: dict[str, Any], expected: Verdict) -> None:
@@ -91,10 +98,129 @@ def test_a_kind_of_a_known_name_in_another_group_is_custom() -> None:
             "0 of 1 replicas are updated",
         ),
         ("apps/v1/DaemonSet", {}, {"desiredNumberScheduled": 3}, "0 of 3 pods are available"),
+        (
+            "apps/v1/DaemonSet",
+            {},
+            {"currentNumberScheduled": 3, "updatedNumberScheduled": 2},
+            "2 of 3 pods are updated",
+        ),
+        ("apps/v1/Deployment", {}, {}, "0 of 1 replicas are updated"),
+        ("apps/v1/Deployment", {"replicas": 2}, {"updatedReplicas": 3}, "3 of 2 replicas are updated"),
+        ("apps/v1/StatefulSet", {}, {}, "0 of 1 replicas are available"),
+        (
+            "apps/v1/StatefulSet",
+            {"replicas": 2},
+            {"availableReplicas": 2, "currentReplicas": 2, "updatedReplicas": 1},
+            "1 of 2 replicas are updated",
+        ),
+        *[
+            (f"apps/v1/{kind}", {}, {"observedGeneration": 1}, "its controller has not observed the latest spec yet")
+            for kind in ("Deployment", "StatefulSet", "DaemonSet")
+        ],
     ],
 )
 def test_why_a_workload_is_not_available(kind: str, spec: dict[str, Any], status: dict[str, Any], reason: str) -> None:
     assert availability_of(body(kind, {"observedGeneration": 2, **status}, spec=spec)) == Verdict(N, reason)
+
+
+def _ingress(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"loadBalancer": {"ingress": list(entries)}}
+
+
+NO_IP, NO_ADDRESS = "no cluster IP is assigned", "the load balancer has no address yet"
+UNTRACKED = "the availability of a Service of type ExternalName is not trackable"
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "expected"),
+    [
+        ({}, {}, Verdict(N, NO_IP)),
+        ({"clusterIPs": ["10.0.0.1"]}, {}, Verdict(A)),
+        ({"clusterIPs": ["None"]}, {}, Verdict(A)),
+        ({"type": "ClusterIP", "clusterIPs": [""]}, {}, Verdict(N, NO_IP)),
+        ({"type": "NodePort", "clusterIPs": ["10.0.0.1"]}, {}, Verdict(A)),
+        ({"type": "NodePort"}, {}, Verdict(N, NO_IP)),
+        ({"type": "LoadBalancer", "clusterIPs": ["10.0.0.1"]}, {}, Verdict(N, NO_ADDRESS)),
+        ({"type": "LoadBalancer"}, _ingress(), Verdict(N, NO_ADDRESS)),
+        ({"type": "LoadBalancer"}, _ingress({}), Verdict(N, NO_ADDRESS)),
+        ({"type": "LoadBalancer"}, _ingress({"ip": "1.2.3.4"}), Verdict(A)),
+        ({"type": "LoadBalancer"}, _ingress({"hostname": "lb.example.com"}), Verdict(A)),
+        (
+            {"type": "ExternalName"},
+            {},
+            Verdict(U, "the availability of a Service of type ExternalName is not trackable"),
+        ),
+    ],
+)
+def test_services(spec: dict[str, Any], status: dict[str, Any], expected: Verdict) -> None:
+    assert availability_of(body("v1/Service", status, spec=spec)) == expected
+
+
+def _allowed(status: str, reason: str, **more: Any) -> dict[str, Any]:
+    return {"conditions": [{"type": "DisruptionAllowed", "status": status, "reason": reason}], **more}
+
+
+NOT_OBSERVED = "the disruption controller has not observed it yet"
+NOT_CURRENT = "its DisruptionAllowed condition is not current yet"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({}, Verdict(N, NOT_OBSERVED)),
+        ({"observedGeneration": 2}, Verdict(N, NOT_OBSERVED)),
+        (_allowed("True", "SufficientPods", observedGeneration=1, disruptionsAllowed=1), Verdict(N, NOT_OBSERVED)),
+        (_allowed("True", "SufficientPods", observedGeneration=2, disruptionsAllowed=1), Verdict(A)),
+        (_allowed("False", "InsufficientPods", observedGeneration=2, disruptionsAllowed=0), Verdict(A)),
+        (_allowed("False", "InsufficientPods", observedGeneration=2, disruptionsAllowed=1), Verdict(N, NOT_CURRENT)),
+        (_allowed("True", "SufficientPods", observedGeneration=2), Verdict(N, NOT_CURRENT)),
+        (_allowed("False", "SyncFailed", observedGeneration=2), Verdict(N, NOT_CURRENT)),
+    ],
+)
+def test_disruption_budgets(status: dict[str, Any], expected: Verdict) -> None:
+    """The condition must be current; it need not allow disruptions."""
+    assert availability_of(body("policy/v1/PodDisruptionBudget", status)) == expected
+
+
+@pytest.mark.parametrize(
+    ("true", "expected"),
+    [
+        ((), Verdict(N, "the definition is not NamesAccepted yet")),
+        (("Established",), Verdict(N, "the definition is not NamesAccepted yet")),
+        (("NamesAccepted",), Verdict(N, "the definition is not Established yet")),
+        (("NamesAccepted", "Established"), Verdict(A)),
+    ],
+)
+def test_definitions(true: tuple[str, ...], expected: Verdict) -> None:
+    status = {"conditions": [{"type": type_, "status": "True"} for type_ in true]}
+    assert availability_of(body("apiextensions.k8s.io/v1/CustomResourceDefinition", status)) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("v1/ConfigMap", Verdict(A)),
+        ("v1/Secret", Verdict(A)),
+        ("networking.k8s.io/v1/Ingress", Verdict(U, "the availability of a Ingress is not trackable")),
+        ("v1/Unheard", Verdict(U, "the availability of a Unheard is not trackable")),
+    ],
+)
+def test_kinds_without_a_rule(kind: str, expected: Verdict) -> None:
+    assert availability_of(body(kind)) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "reports"),
+    [
+        ({}, False),
+        ({"observedGeneration": 1}, True),
+        ({"conditions": [ready()]}, False),
+        ({"conditions": [ready(observedGeneration=1)]}, True),
+        ({"conditions": [{"type": "Stalled", "observedGeneration": 1}]}, False),
+    ],
+)
+def test_who_says_for_which_generation_it_speaks(status: dict[str, Any], reports: bool) -> None:
+    assert reports_generation(body("example.com/v1/Foo", status)) is reports
 
 
 def test_nonsense_is_no_crash() -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from gitfleet.api.bindings import Binding, BindingState, DriftedObject, FailedObject
 from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.objects import Manifest, Origin, key_of
@@ -104,6 +106,117 @@ BEFORE = [
     ("WorkSynchronized", "True", "AllWorkSynced"),
 ]
 AVAILABLE = {"observedGeneration": 1, "updatedReplicas": 2, "availableReplicas": 2}
+
+
+def messages(b: Binding) -> list[str]:
+    """What the conditions after RolloutStarted say."""
+    return [c.message for c in b.conditions[1:]]
+
+
+SYNCED = "All of the works are synchronized to the latest"
+NO_RULES = "No override rules are configured for the selected resources"
+OVERRIDDEN = "Successfully applied the override rules on the resources"
+APPLIED = "All corresponding work objects are applied"
+INGRESS = manifest("networking.k8s.io/v1/Ingress", "web")
+OTHER_INGRESS = manifest("networking.k8s.io/v1/Ingress", "other")
+NOT_TRACKED = (
+    "The availability of work object web-work is not trackable: Ingress/ns/web, "
+    "the availability of a Ingress is not trackable"
+)
+
+
+def refused(wanted: Manifest, why: str) -> Refuse:
+    return Refuse(
+        cluster="c1", placement=WEB, key=wanted.key, code=RefuseCode.NOT_TAKEN_OVER, reason=why, manifest=wanted
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "operations", "said"),
+    [
+        (
+            work(CM, overridden=True),
+            [kept(CM)],
+            [OVERRIDDEN, SYNCED, APPLIED, "All corresponding work objects are available"],
+        ),
+        (
+            work(CM, error="no such path (cluster c1)"),
+            [],
+            ["Failed to apply the override rules on the resources: no such path (cluster c1)"],
+        ),
+        (
+            work(CM, snapshot="web-0-snapshot"),
+            [kept(CM)],
+            [NO_RULES, "The work is of snapshot web-0-snapshot and not of web-1-snapshot yet"],
+        ),
+        (
+            work(CM, DEPLOYMENT),
+            [kept(CM), create(DEPLOYMENT)],
+            [NO_RULES, SYNCED, "1 of 2 work objects are being applied"],
+        ),
+        (
+            work(CM, DEPLOYMENT, INGRESS),
+            [create(CM), create(DEPLOYMENT), kept(INGRESS)],
+            [NO_RULES, SYNCED, "2 of 3 work objects are being applied"],
+        ),
+        (
+            work(CM, DEPLOYMENT),
+            [refused(CM, "it is somebody else's"), create(DEPLOYMENT)],
+            [NO_RULES, SYNCED, "ConfigMap/ns/cm is not applied: it is somebody else's"],
+        ),
+        (
+            work(CM, DEPLOYMENT, INGRESS),
+            [refused(CM, "no"), refused(DEPLOYMENT, "never"), kept(INGRESS, code="Unreadable", reason="forbidden")],
+            [NO_RULES, SYNCED, "ConfigMap/ns/cm is not applied: no (and 1 more)"],
+        ),
+        (
+            work(CM, INGRESS),
+            [kept(CM), kept(INGRESS, code="Unreadable", reason="forbidden")],
+            [NO_RULES, SYNCED, "Ingress/ns/web is not applied: forbidden"],
+        ),
+        (
+            work(DEPLOYMENT, INGRESS),
+            [kept(DEPLOYMENT), kept(INGRESS)],
+            [
+                NO_RULES,
+                SYNCED,
+                APPLIED,
+                "Deployment/ns/web is not available: its controller has not observed the latest spec yet",
+            ],
+        ),
+        (work(CM, INGRESS), [kept(CM), kept(INGRESS)], [NO_RULES, SYNCED, APPLIED, NOT_TRACKED]),
+        (
+            work(INGRESS, OTHER_INGRESS),
+            [kept(INGRESS), kept(OTHER_INGRESS)],
+            [NO_RULES, SYNCED, APPLIED, f"{NOT_TRACKED} (and 1 more)"],
+        ),
+    ],
+)
+def test_what_the_conditions_say(wanted: Work, operations: list[Operation], said: list[str]) -> None:
+    assert messages(observed(binding(), wanted, operations, [], T1)) == said
+
+
+def test_what_the_comparison_says() -> None:
+    strategy = ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
+    wanted = work(CM, DEPLOYMENT, apply_strategy=strategy)
+    compared = [kept(m, code="NoDiffFound", reason="no difference found") for m in (CM, DEPLOYMENT)]
+    unread = [kept(m, code="Unreadable", reason="forbidden", live=None) for m in (CM, DEPLOYMENT)]
+    assert [messages(observed(binding(), wanted, plan, [], T1))[-1] for plan in (compared, unread)] == [
+        "All corresponding work objects have reported their differences",
+        "ConfigMap/ns/cm is not compared: forbidden (and 1 more)",
+    ]
+
+
+def test_what_was_said_of_an_older_generation_says_nothing_of_a_silent_cluster() -> None:
+    well = observed(binding(), work(CM), [kept(CM)], [], T0)
+    silent = observed(well, work(CM), [], [], T1, unreachable="x")
+    newer = replace(silent, generation=4, resource_snapshot="web-2-snapshot")
+    wanted = work(CM, generation=4, snapshot="web-2-snapshot")
+    got = observed(newer, wanted, [], [], T2, unreachable="timed out")
+    assert [(c.type, c.message, c.last_transition_time) for c in got.conditions[3:]] == [
+        ("Applied", "Nothing could be applied: cluster c1 does not answer", T2),
+        ("Available", "Cluster c1 does not answer: timed out", T2),
+    ]
 
 
 def test_all_in_place_and_available() -> None:

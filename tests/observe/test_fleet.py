@@ -1,0 +1,176 @@
+"""One observation of the whole fleet, sorted by placement and cluster, and what comes of it for each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.bindings import Binding
+from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import OutcomeCode
+from gitfleet.model.state import PlacementRecord
+from gitfleet.observe import Seen, observe_bindings, observe_cluster, observe_clusters
+from tests.observe.test_bindings import (
+    CM,
+    T0,
+    T1,
+    WEB,
+    binding,
+    create,
+    done_by_cluster,
+    kept,
+    observed,
+    reported,
+    work,
+)
+
+OTHER = PlacementKey("", "other")
+UP = {name: ClusterObservation(cluster=name, reachable=True) for name in ("c1", "c2")}
+DOWN = ClusterObservation(cluster="c1", reachable=False, error="connection refused")
+KEPT = kept(CM)
+
+
+def record(*bindings: Binding, key: PlacementKey = WEB) -> PlacementRecord:
+    """A placement with bindings."""
+    return PlacementRecord(placement=Placement(key=key, selectors=()), bindings=bindings)
+
+
+def seen(**parts: Any) -> Seen:
+    """One observation of two clusters, of which the first has the work."""
+    usual: dict[str, Any] = {"works": {"c1": (work(CM),)}, "operations": [KEPT], "outcomes": [], "observations": UP}
+    return Seen.of(**{**usual, **parts})
+
+
+def test_what_concerns_the_fleet_is_sorted_by_placement_and_cluster() -> None:
+    mine, others, there = work(CM), work(CM, placement=OTHER), work(CM, cluster="c2")
+    second = replace(KEPT, reason="second")
+    plans = [KEPT, replace(KEPT, placement=OTHER), replace(KEPT, cluster="c2"), second]
+    done, failed = done_by_cluster(create(CM)), done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID)
+    elsewhere = done_by_cluster(replace(create(CM), cluster="c2", placement=OTHER))
+    found = Seen.of({"c1": (mine, others), "c2": (there,)}, plans, [done, elsewhere, failed], UP)
+    assert found == Seen(
+        works={WEB: {"c1": mine, "c2": there}, OTHER: {"c1": others}},
+        operations={WEB: {"c1": [KEPT, second], "c2": [plans[2]]}, OTHER: {"c1": [plans[1]]}},
+        outcomes={WEB: {"c1": [done, failed]}, OTHER: {"c2": [elsewhere]}},
+        observations=UP,
+    )
+
+
+FAILED = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID)
+LIVE = replace(UP["c2"], live={CM.key: None})
+
+
+@pytest.mark.parametrize(
+    ("parts", "same"),
+    [
+        ({}, True),
+        ({"works": {"c1": (work(),)}}, False),
+        ({"works": {}}, False),
+        ({"operations": []}, False),
+        ({"outcomes": [FAILED]}, False),
+        ({"observations": {**UP, "c1": DOWN}}, False),
+        ({"observations": {**UP, "c1": replace(UP["c1"], error="not ready")}}, False),
+        ({"observations": {"c1": UP["c1"]}}, False),
+        ({"observations": {**UP, "c2": LIVE}}, True),
+        ({"observations": {**UP, "c3": DOWN}}, True),
+        ({"works": {"c1": (work(CM), work(placement=OTHER))}}, True),
+        ({"operations": [KEPT, replace(KEPT, placement=OTHER)]}, True),
+        ({"outcomes": [done_by_cluster(replace(create(CM), placement=OTHER))]}, True),
+    ],
+)
+def test_which_observations_are_the_same_for_a_placement(parts: dict[str, Any], same: bool) -> None:
+    """Its own works, operations and outcomes count, and whether its clusters answer."""
+    base = record(binding(), binding(cluster="c2"))
+    assert seen().equals_for(base, seen(**parts)) is same
+    assert seen(**parts).equals_for(base, seen()) is same
+
+
+def test_each_binding_is_told_what_was_seen_of_its_own_cluster() -> None:
+    base = record(binding(deleting=T0), binding(cluster="c9"), binding(), binding(cluster="c2"))
+    new = observe_bindings(base, seen(outcomes=[FAILED]), T1, Failures())
+    assert new[:2] == base.bindings[:2], "one that is given up, or whose cluster was not observed, stays as it was"
+    assert new[2] == observed(binding(), work(CM), [KEPT], [FAILED], T1) != binding()
+    assert new[3] is base.bindings[3], "without a work nothing changes"
+    again = replace(base, bindings=new)
+    assert observe_bindings(again, seen(outcomes=[FAILED]), T1, Failures()) is new
+
+
+def test_a_cluster_that_does_not_answer_is_said_so() -> None:
+    base = record(binding())
+    (down,) = observe_bindings(base, seen(observations={"c1": DOWN}), T1, Failures())
+    assert down.conditions[-1].message == "Cluster c1 does not answer: connection refused"
+    (alone,) = observe_bindings(base, seen(operations=[]), T1, Failures())
+    assert reported(alone)[3:] == [("Applied", "False", "ApplyInProgress")]
+
+
+def test_without_any_observation_nothing_changes() -> None:
+    base = record(binding())
+    assert observe_bindings(base, seen(observations={}), T1, Failures()) is base.bindings
+    other = record(binding(placement=OTHER), key=OTHER)
+    assert observe_bindings(other, seen(), T1, Failures()) is other.bindings
+
+
+def test_a_binding_that_cannot_be_observed_stays_as_it_was_and_the_next_is_observed() -> None:
+    odd: Any = object()
+    wanted = {"c1": (work(odd),), "c2": (work(CM, cluster="c2"),)}
+    base = record(binding(), binding(cluster="c2"))
+    failures = Failures()
+    plans = [replace(KEPT, cluster="c2")]
+    first, second = observe_bindings(base, seen(works=wanted, operations=plans), T1, failures)
+    assert first is base.bindings[0]
+    assert reported(second)[-1] == ("Available", "True", "AllWorkAreAvailable")
+    assert [failure.subject for failure in failures.found] == [Subject("Binding", "web", "c1")]
+
+
+MEMBERS = {name: MemberCluster(name=name) for name in ("c1", "c2", "c3")}
+
+
+def test_each_cluster_is_observed_by_itself() -> None:
+    """One that was not observed is as it was accepted."""
+    before = observe_clusters(MEMBERS, {}, UP, T0, Failures())
+    assert before == {**{name: observe_cluster(MEMBERS[name], UP[name], T0) for name in UP}, "c3": MEMBERS["c3"]}
+    after = observe_clusters(before, before, {"c1": DOWN}, T1, Failures())
+    assert after["c1"] == observe_cluster(before["c1"], DOWN, T1) != before["c1"]
+    assert [after[name] is before[name] for name in ("c2", "c3")] == [True, True]
+
+
+ODD: Any = object()
+UNREADABLE: dict[str, MemberCluster] = {
+    "labels": MemberCluster(name="c1", labels={"a": "1", 7: "x"}),  # type: ignore[dict-item]  # that is the point
+    "annotations": MemberCluster(name="c1", annotations=ODD),
+    "taints": MemberCluster(name="c1", taints=(ODD,)),
+    "a property": MemberCluster(name="c1", status=ClusterStatus(properties={"p": ODD})),
+    "capacity": MemberCluster(name="c1", status=ClusterStatus(resource_usage=ResourceUsage(capacity=ODD))),
+    "allocatable": MemberCluster(name="c1", status=ClusterStatus(resource_usage=ResourceUsage(allocatable=ODD))),
+    "available": MemberCluster(name="c1", status=ClusterStatus(resource_usage=ResourceUsage(available=ODD))),
+    "namespaces": MemberCluster(name="c1", status=ClusterStatus(namespaces=ODD)),
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_a_cluster_that_cannot_be_read_is_as_it_was_or_left_out(what: str) -> None:
+    accepted = {"c1": UNREADABLE[what], "c2": MEMBERS["c2"]}
+    failures = Failures()
+    known = MemberCluster(name="c1", labels={"region": "eu"})
+    assert observe_clusters(accepted, {"c1": known}, {}, T0, failures) == {"c1": known, "c2": MEMBERS["c2"]}
+    assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
+    assert observe_clusters(accepted, {}, {}, T0, Failures()) == {"c2": MEMBERS["c2"]}
+    same = observe_clusters(accepted, {"c1": accepted["c1"]}, {}, T0, fresh := Failures())
+    assert same["c1"] is accepted["c1"] and not fresh.found, "what is known was read before"
+
+
+def test_what_a_cluster_has_is_readable() -> None:
+    usage = ResourceUsage(capacity={"cpu": "1"}, allocatable={"cpu": "1"}, available={"cpu": "1"})
+    status = ClusterStatus(properties={"p": PropertyValue("1")}, resource_usage=usage, namespaces={"a": "u"})
+    full = MemberCluster(
+        name="c1", labels={"a": "1"}, annotations={"a": "1"}, taints=(Taint("a", "b", "NoSchedule"),), status=status
+    )
+    failures = Failures()
+    assert observe_clusters({"c1": full}, {}, {}, T0 + timedelta(0), failures) == {"c1": full}
+    assert not failures.found

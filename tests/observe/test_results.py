@@ -1,0 +1,156 @@
+"""What came of each object of a work, as the whole answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.observations import Availability, LiveObject, Verdict
+from gitfleet.model.operations import Delete, KeepCode, Operation, Outcome, OutcomeCode, Refuse, RefuseCode, Release
+from gitfleet.observe.results import ObjectResult, ObjectState, results_of
+from tests.observe.test_bindings import (
+    CM,
+    DEPLOYMENT,
+    WEB,
+    create,
+    done_by_cluster,
+    kept,
+    live,
+    manifest,
+    update,
+    work,
+)
+
+A, N = Verdict(Availability.AVAILABLE), Availability.NOT_YET
+A_DIFFERS = (("/data/a", "9", "1"),)
+PENDING = {"state": ObjectState.PENDING, "code": None, "message": "it is being applied"}
+ILL = kept(DEPLOYMENT)
+ON_CM: dict[str, Any] = {"cluster": "c1", "placement": WEB, "key": CM.key, "reason": "r"}
+
+
+def result(wanted: Any, **parts: Any) -> ObjectResult:
+    """An object that is in place, but for what is given."""
+    return ObjectResult(**{"key": wanted.key, "state": ObjectState.IN_PLACE, "message": "", **parts})
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        (kept(CM), result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A)),
+        (
+            kept(CM, details=A_DIFFERS),
+            result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A, details=A_DIFFERS),
+        ),
+        (kept(CM, live=None), result(CM, code=KeepCode.IN_PLACE, verdict=Verdict(N, "it was not read"))),
+        (
+            kept(CM, code=KeepCode.FOUND_DIFF, reason="differs", details=A_DIFFERS),
+            result(CM, code=KeepCode.FOUND_DIFF, message="differs", details=A_DIFFERS, reported=True),
+        ),
+        (
+            kept(CM, code=KeepCode.NO_DIFF_FOUND, reason="no difference found"),
+            result(CM, code=KeepCode.NO_DIFF_FOUND, message="no difference found", reported=True),
+        ),
+        (
+            kept(CM, code=KeepCode.NOT_OBSERVED, reason="was not observed"),
+            result(CM, state=ObjectState.UNSEEN, code=KeepCode.NOT_OBSERVED, message="was not observed"),
+        ),
+        *[
+            (kept(CM, code=code, reason="why"), result(CM, state=ObjectState.RETRYING, code=code, message="why"))
+            for code in (
+                KeepCode.UNREADABLE,
+                KeepCode.TERMINATING,
+                KeepCode.HELD,
+                KeepCode.NAMESPACE_IN_USE,
+                KeepCode.INTERNAL_ERROR,
+            )
+        ],
+        (
+            Refuse(**ON_CM, code=RefuseCode.FOUND_DRIFTS, details=A_DIFFERS),
+            result(CM, state=ObjectState.FAILED, code=RefuseCode.FOUND_DRIFTS, message="r", details=A_DIFFERS),
+        ),
+        (update(CM), result(CM, **PENDING, live=live(CM), verdict=A)),
+        (create(CM), result(CM, **PENDING)),
+        (Delete(**ON_CM, uid="u", wave=1), result(CM, **PENDING)),
+        (Release(**ON_CM), result(CM, **PENDING)),
+        (replace(kept(CM), placement=PlacementKey("", "other")), result(CM, **PENDING)),
+    ],
+)
+def test_what_an_operation_says_of_its_object(operation: Operation, expected: ObjectResult) -> None:
+    assert results_of(work(CM), [operation], [], Failures()) == (expected,)
+
+
+READY = {"conditions": [{"type": "Ready", "status": "True"}]}
+CUSTOM = manifest("example.com/v1/Foo", "x")
+BY_GENERATION = {"observedGeneration": 1, **READY}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        (done_by_cluster(create(CM)), result(CM, code=OutcomeCode.APPLIED, live=live(CM), verdict=A)),
+        (done_by_cluster(update(CM)), result(CM, code=OutcomeCode.APPLIED, live=live(CM), verdict=A)),
+        (
+            done_by_cluster(create(CM), live=None),
+            result(CM, code=OutcomeCode.APPLIED, verdict=Verdict(N, "it was not read after it was applied")),
+        ),
+        (
+            done_by_cluster(create(CUSTOM), live=live(CUSTOM, READY)),
+            result(
+                CUSTOM,
+                code=OutcomeCode.APPLIED,
+                live=live(CUSTOM, READY),
+                verdict=Verdict(N, "it was only just applied"),
+            ),
+        ),
+        (
+            done_by_cluster(create(CUSTOM), live=live(CUSTOM, BY_GENERATION)),
+            result(CUSTOM, code=OutcomeCode.APPLIED, live=live(CUSTOM, BY_GENERATION), verdict=A),
+        ),
+        (
+            done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no", retry=False),
+            result(CM, state=ObjectState.FAILED, code=OutcomeCode.INVALID, message="no"),
+        ),
+        (
+            done_by_cluster(create(CM), ok=False, code=OutcomeCode.CONFLICT, message="no", retry=True),
+            result(CM, state=ObjectState.RETRYING, code=OutcomeCode.CONFLICT, message="no"),
+        ),
+    ],
+)
+def test_what_an_outcome_says_counts_before_its_operation(outcome: Outcome, expected: ObjectResult) -> None:
+    wanted = work(CUSTOM if expected.key == CUSTOM.key else CM)
+    assert results_of(wanted, [outcome.operation], [outcome], Failures()) == (expected,)
+
+
+def test_each_object_has_its_own_result_in_the_order_of_the_work() -> None:
+    """One that stands twice has what came of it, and a refusal."""
+    gone = Outcome(operation=Delete(**ON_CM, uid="u", wave=1), ok=True, code=OutcomeCode.NOT_FOUND)
+    elsewhere = done_by_cluster(replace(create(CM), placement=PlacementKey("", "other")))
+    twice = Refuse(**ON_CM, code=RefuseCode.DUPLICATED)
+    refusal = result(CM, state=ObjectState.FAILED, code=RefuseCode.DUPLICATED, message="r")
+    wanted = work(DEPLOYMENT, CM, CM)
+    ill = Verdict(N, "its controller has not observed the latest spec yet")
+    first = result(DEPLOYMENT, code=KeepCode.IN_PLACE, live=ILL.live, verdict=ill)
+    in_place = result(CM, code=KeepCode.IN_PLACE, live=live(CM), verdict=A)
+    found = results_of(wanted, [kept(CM), ILL, twice], [gone, elsewhere], Failures())
+    assert found == (first, in_place, refusal)
+    applied = results_of(wanted, [create(CM), ILL, twice], [done_by_cluster(create(CM))], Failures())
+    assert applied == (first, replace(in_place, code=OutcomeCode.APPLIED), refusal)
+    alone = results_of(work(CM), [], [done_by_cluster(create(CM))], Failures())
+    assert alone == (replace(in_place, code=OutcomeCode.APPLIED),)
+
+
+def test_an_object_that_cannot_be_judged_is_not_available_and_says_why() -> None:
+    odd: Any = object()
+    for operation, outcomes in (
+        (kept(CM, live=LiveObject(CM.key, odd)), []),
+        (replace(update(CM), live=LiveObject(CM.key, odd)), []),
+        (create(CM), [done_by_cluster(create(CM), live=LiveObject(CM.key, odd))]),
+    ):
+        failures = Failures()
+        (found,) = results_of(work(CM), [operation], outcomes, failures)
+        assert [failure.subject for failure in failures.found] == [Subject.of_object(CM.key, "c1")]
+        assert found.verdict == Verdict(N, failures.found[0].sentence)
