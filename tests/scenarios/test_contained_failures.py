@@ -145,8 +145,8 @@ def is_override(*args: Any) -> bool:
 
 
 def is_written(*args: Any) -> bool:
-    """The second argument is the placement `bad`, the cluster `c1` or the override."""
-    return args[1] in (PlacementKey("", BAD), "c1") or getattr(args[1], "name", None) == "few"
+    """The second or third argument is the placement `bad`, the cluster `c1` or the override."""
+    return any(arg in (PlacementKey("", BAD), "c1") or getattr(arg, "name", None) == "few" for arg in args[1:3])
 
 
 def always(*_: Any) -> bool:
@@ -196,7 +196,7 @@ ON_A_CLUSTER: Final = [
     ("gitfleet.apply.fleet", "settle_inventory", operations_on_c1),
     ("gitfleet.schedule.fleet", "eligibility_of", is_cluster),
     ("gitfleet.status.failures", "_marked_cluster", is_cluster),
-    ("gitfleet.state.compose", "_cluster", is_written),
+    ("gitfleet.state.compose", "_alone", is_written),
     ("gitfleet.state.compose", "_inventory", is_written),
 ]
 """Steps that raise for the cluster `c1`."""
