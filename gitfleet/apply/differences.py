@@ -26,6 +26,7 @@ from gitfleet.formats.managed_fields import (
     owned_items,
 )
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
+from gitfleet.formats.secret_objects import is_secret, masked_value
 from gitfleet.model.operations import DifferenceDetails
 
 MOST_DETAILS: Final = 100
@@ -33,6 +34,7 @@ MOST_DETAILS: Final = 100
 _LONGEST_VALUE: Final = 256
 _MASKED: Final = "(redacted)"
 _ABSENT: Final = object()
+_SHOWN_OF_SECRETS: Final = ("/metadata/labels", "/type", "/immutable")
 _IGNORED_DOMAINS: Final = ("kubernetes.io/", "k8s.io/", "kubernetes-fleet.io/")
 _IDENTITY: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _QUANTITY_FIELDS: Final = re.compile(
@@ -44,11 +46,12 @@ _Found = Iterator[tuple[str, JsonValue, JsonValue]]
 def find_differences(manifest_body: JsonObject, live_body: JsonObject, *, full: bool = False) -> DifferenceDetails:
     """At most MOST_DETAILS differing fields in document order; `full` also lists fields that only the live object
     has."""
-    secret = manifest_body.get("kind") == "Secret" and manifest_body.get("apiVersion") == "v1"
-    wanted, live = (_decoded(manifest_body), _decoded(live_body)) if secret else (manifest_body, live_body)
+    secret = is_secret(manifest_body) or is_secret(live_body)
+    encoded = secret and manifest_body.get("apiVersion") == "v1"
+    wanted, live = (_decoded(manifest_body), _decoded(live_body)) if encoded else (manifest_body, live_body)
     details: list[tuple[str, str | None, str | None]] = []
     for path, have, want in _compare_objects(wanted, live, owned_fields(live_body), full):
-        masked = secret and path.startswith("/data/")
+        masked = secret and not path.startswith(_SHOWN_OF_SECRETS)
         details.append((path, _shown(have, masked), _shown(want, masked)))
         if len(details) == MOST_DETAILS:
             break
@@ -148,8 +151,7 @@ def _unbase64(value: JsonValue) -> str:
 def _shown(value: JsonValue, masked: bool) -> str | None:
     if value is _ABSENT:
         return None
-    if masked:
-        return _MASKED
+    value = _MASKED if masked else masked_value(value)
     text = value if isinstance(value, str) else json_text(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 

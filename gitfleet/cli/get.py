@@ -62,15 +62,17 @@ def describe(kind: str, name: str, at: str | None, settings: Settings) -> None:
 
 
 def _objects(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:
-    """Whole objects; BadInput for a name that is not there."""
+    """Whole objects, without the values of Secrets; BadInput for a name that is not there."""
     from gitfleet import views
     from gitfleet.api.kinds import list_named
     from gitfleet.wiring_state import open_state
 
     listed_as = list_named(kind)
     if listed_as not in views.kinds():
-        return _named(kind, name, _written(settings, kind, name, at))
-    return _named(kind, name, views.objects_of(kind, open_state(settings, at).reader, name))
+        found = _written(settings, kind, name, at)
+    else:
+        found = views.objects_of(kind, open_state(settings, at).reader, name)
+    return [views.shown_object(body) for body in _named(kind, name, found)]
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> Table:

@@ -17,6 +17,7 @@ from gitfleet.views.markdown import code_span, markdown_table, table_lines
 from gitfleet.views.plan_document import fault_document, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.readme import readme_text
+from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "plan_document",
     "readme_text",
     "recorded_plan",
+    "shown_object",
     "table_lines",
     "table_of",
 ]

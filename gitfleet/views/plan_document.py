@@ -21,7 +21,7 @@ from gitfleet.formats.managed_fields import (
     owned_fields,
     owned_items,
 )
-from gitfleet.formats.masking import masked_object
+from gitfleet.formats.secret_objects import masked_object
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update

@@ -303,10 +303,32 @@ def test_a_value_of_a_secret_that_is_no_base64_is_compared_as_it_stands() -> Non
 
     assert find_differences(secret("not base64!"), secret("not base64!")) == ()
     assert find_differences(secret("not base64!"), secret("other")) == (("/data/key", "(redacted)", "(redacted)"),)
-    assert find_differences(secret("YQ==", "x/v1"), secret("Yg==", "x/v1")) == (("/data/key", "Yg==", "YQ=="),)
+    redacted = (("/data/key", "(redacted)", "(redacted)"),)
+    assert find_differences(secret("YQ==", "x/v1"), secret("Yg==", "x/v1")) == redacted
+    assert find_differences(secret("YQ==", "x/v1"), secret("YR==", "x/v1")) == redacted, "no base64 of Kubernetes"
+    assert find_differences(secret("YQ=="), secret("YR==")) == (), "both are the byte a"
 
 
 @pytest.mark.parametrize(("length", "shown"), [(256, "x" * 256), (257, "x" * 255 + "…")])
 def test_the_longest_value_that_is_shown(length: int, shown: str) -> None:
     ((_, there, _),) = find_differences({"kind": "Foo", "a": "1"}, {"kind": "Foo", "a": "x" * length})
     assert there == shown
+
+
+def test_nothing_of_a_secret_is_a_detail_but_its_labels_and_type() -> None:
+    def secret(value: str) -> dict[str, Any]:
+        metadata = {"name": "s", "labels": {"l": value}, "annotations": {"a": value}}
+        return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": value, "Data": {"x": [value]}}
+
+    shown = {path: have for path, have, _ in find_differences(secret("hunter2"), secret("hunter3"))}
+    hidden = "(redacted)"
+    assert shown == {
+        "/metadata/annotations/a": hidden, "/metadata/labels/l": "hunter3", "/type": "hunter3", "/Data/x/0": hidden,
+    }  # fmt: skip
+
+
+def test_a_text_that_holds_a_secret_is_no_detail() -> None:
+    def carrier(value: str) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "ConfigMap", "data": {"s": f"kind: Secret\nstringData: {{a: {value}}}\n"}}
+
+    assert find_differences(carrier("a"), carrier("b")) == (("/data/s", "***", "***"),)

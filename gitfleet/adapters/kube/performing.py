@@ -15,7 +15,7 @@ from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.managed_fields import FIELD_MANAGER
-from gitfleet.formats.masking import secrets_in
+from gitfleet.formats.secret_objects import secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
@@ -100,7 +100,7 @@ class Performer:
         if response.ok:
             live = LiveObject(operation.key, response.json())
             return Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live)
-        refusal = refusal_of(response, str(operation.key), secrets_in(operation.manifest.body))
+        refusal = refusal_of(response, str(operation.key), _secrets_of(operation))
         return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
 
     def _delete(self, operation: Delete) -> Outcome:
@@ -194,6 +194,12 @@ def _in_waves(numbered: Iterable[tuple[int, Write]]) -> list[list[tuple[int, Wri
         rank = (1, -operation.wave) if isinstance(operation, Delete) else (0, operation.wave)
         waves.setdefault(rank, []).append((number, operation))
     return [waves[rank] for rank in sorted(waves)]
+
+
+def _secrets_of(operation: Create | Update) -> tuple[str, ...]:
+    """What no sentence about the operation may repeat: the values that are wanted, and those that are there."""
+    there = secrets_in(operation.live.body) if isinstance(operation, Update) else ()
+    return (*secrets_in(operation.manifest.body), *there)
 
 
 def _body_of(operation: Create | Update) -> JsonObject:

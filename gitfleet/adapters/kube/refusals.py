@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gitfleet.adapters.kube.wire import TYPED_PATCH
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.masking import masked
+from gitfleet.formats.secret_texts import without_values
 from gitfleet.model.operations import OutcomeCode
 from gitfleet.ports.transport import Response
 
@@ -22,10 +23,11 @@ class Refusal:
 
 
 def refusal_of(response: Response, what: str, secrets: Iterable[str] = ()) -> Refusal:
-    """Read a response that is not a success. `what` names the object, as the sentence's subject."""
+    """Read a response that is not a success. `what` names the object, as the sentence's subject; no value of `secrets`
+    is repeated, however the server quotes it."""
     status = _status(response)
     message_text = str(status.get("message") or response.text() or f"HTTP {response.status}")
-    message = masked(f"{what}: {message_text}", secrets)
+    message = masked(f"{what}: {without_values(message_text, secrets)}")
     code, retry = _classify(response.status, str(status.get("reason") or ""), message_text, status)
     return Refusal(code, message, retry)
 

@@ -15,7 +15,6 @@ from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import Timeouts, Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import ClusterUnreachable
-from gitfleet.formats.masking import masked, secrets_in
 from gitfleet.ports.transport import Response
 from tests.adapters.kube.stub import Stub, serving
 
@@ -154,11 +153,3 @@ def test_refusals(status: int, body: dict[str, object], expected: tuple[str, boo
 def test_a_page_of_a_proxy_is_a_sentence_too() -> None:
     got = refusal_of(Response(502, b"<html>\n bad  gateway</html>"), "x")
     assert got.message == "x: <html> bad gateway</html>"
-
-
-def test_masking() -> None:
-    secret = {"kind": "Secret", "data": {"a": "aHVudGVyMg==", "b": "/w=="}, "stringData": {"c": "swordfish"}}
-    text = "aHVudGVyMg== hunter2 swordfish Bearer abcdefgh.ijk https://jo:pw@host eyJhbGciOi.eyJzdWIiOi.sig"
-    assert masked(text, secrets_in(secret)) == "*** *** *** *** https://***@host ***"
-    assert len(masked("x" * 2000)) == 512
-    assert secrets_in({"kind": "ConfigMap", "data": {"a": "b"}}) == ()

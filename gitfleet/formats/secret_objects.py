@@ -1,0 +1,187 @@
+"""Secrets among objects: which values are never shown, wherever in an object they stand."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from gitfleet.formats.canonical_json import json_text
+from gitfleet.formats.json_values import JsonObject, JsonValue
+from gitfleet.formats.masking import MASK
+from gitfleet.formats.yaml_reader import parse_documents
+
+_SHOWN_PARTS: Final = frozenset(("apiVersion", "kind", "type", "immutable"))
+_ANNOTATIONS: Final = "annotations"
+_LONGEST_TEXT: Final = 1024 * 1024
+_SECRET_IN_TEXT: Final = re.compile(r"kind[\"'\\]*\s*:\s*(?:[&!]\S+\s+)*[\"'\\]*Secret(?:List)?\b")
+_ABSENT: Final = object()
+
+
+def is_secret(body: JsonObject) -> bool:
+    """Whether an object's values are never shown: a Secret of any group and version."""
+    return body.get("kind") == "Secret"
+
+
+def masked_object(body: JsonObject, other: JsonObject | None = None) -> JsonObject:
+    """The object with every value of a Secret masked; the very same object where there is none.
+
+    A Secret's apiVersion, kind, type, names and labels are shown, no annotation and nothing else. Secrets that stand
+    inside of other objects (lists, envelopes) are masked as well, and texts that hold one (such as a ConfigMap's
+    entries, or what kubectl applied last) are masked whole. With `other`, a value that differs from the one there is
+    marked as changed.
+    """
+    masked = masked_value(body, _ABSENT if other is None else other)
+    return masked if isinstance(masked, Mapping) else body
+
+
+def masked_value(value: JsonValue, other: object = _ABSENT) -> JsonValue:
+    """`masked_object` for any value of an object."""
+    match value:
+        case Mapping() if is_secret(value):
+            return _masked_secret(value, other)
+        case Mapping():
+            parts = {key: masked_value(part, _below(other, key)) for key, part in value.items()}
+            return parts if any(parts[key] is not value[key] for key in value) else value
+        case list():
+            items = [masked_value(item, _below(other, index)) for index, item in enumerate(value)]
+            return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+        case str() if holds_secret(value):
+            return _mask(value, other)
+        case _:
+            return value
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text is, or contains, the manifest of a Secret."""
+    if "kind" not in text:
+        return False
+    if _SECRET_IN_TEXT.search(text):
+        return True
+    return any(_has_secret(document) for document in _documents(text))
+
+
+def secrets_in(body: JsonObject) -> tuple[str, ...]:
+    """Every value of the Secrets in an object, as written and decoded, whatever its shape; none where there is no
+    Secret."""
+    return tuple(dict.fromkeys(_secrets_in(body)))
+
+
+def _masked_secret(body: JsonObject, other: object) -> JsonObject:
+    out: dict[str, JsonValue] = {}
+    for part, value in body.items():
+        there = _below(other, part)
+        if part == "metadata" and isinstance(value, Mapping):
+            out[part] = {
+                key: _masked_leaves(kept, _below(there, key)) if key == _ANNOTATIONS else kept
+                for key, kept in value.items()
+            }
+        else:
+            out[part] = value if part in _SHOWN_PARTS and _is_scalar(value) else _masked_leaves(value, there)
+    return out
+
+
+def _masked_leaves(value: JsonValue, other: object) -> JsonValue:
+    match value:
+        case Mapping():
+            return {key: _masked_leaves(part, _below(other, key)) for key, part in value.items()}
+        case list():
+            return [_masked_leaves(item, _below(other, index)) for index, item in enumerate(value)]
+        case None:
+            return None
+        case _:
+            return _mask(value, other)
+
+
+def _mask(value: JsonValue, other: object) -> str:
+    return MASK if other is _ABSENT or other == value else f"{MASK} (changed)"
+
+
+def _below(other: object, step: str | int) -> object:
+    """The other object's part; what is missing there counts as different."""
+    if other is _ABSENT:
+        return _ABSENT
+    if isinstance(other, Mapping):
+        return other.get(step)
+    if isinstance(other, list) and isinstance(step, int) and step < len(other):
+        return other[step]
+    return None
+
+
+def _is_scalar(value: JsonValue) -> bool:
+    return not isinstance(value, Mapping | list)
+
+
+def _documents(text: str) -> Iterator[JsonValue]:
+    for document in parse_documents(text.encode("utf-8", "replace"), max_bytes=_LONGEST_TEXT).documents:
+        yield document.value
+
+
+def _has_secret(value: JsonValue) -> bool:
+    match value:
+        case Mapping():
+            return is_secret(value) or any(_has_secret(part) for part in value.values())
+        case list():
+            return any(_has_secret(item) for item in value)
+        case str():
+            return "kind" in value and holds_secret(value)
+        case _:
+            return False
+
+
+def _secrets_in(value: JsonValue) -> Iterator[str]:
+    match value:
+        case Mapping() if is_secret(value):
+            yield from _values_of(value)
+        case Mapping():
+            for part in value.values():
+                yield from _secrets_in(part)
+        case list():
+            for item in value:
+                yield from _secrets_in(item)
+        case str() if holds_secret(value):
+            yield value
+            for document in _documents(value):
+                yield from _secrets_in(document)
+
+
+def _values_of(secret: JsonObject) -> Iterator[str]:
+    for part, value in secret.items():
+        if part == "metadata":
+            yield from _leaves(value.get(_ANNOTATIONS)) if isinstance(value, Mapping) else _leaves(value)
+        elif part == "data":
+            for leaf in _leaves(value):
+                yield leaf
+                yield from _decoded(leaf)
+        elif part not in _SHOWN_PARTS or not _is_scalar(value):
+            yield from _leaves(value)
+
+
+def _decoded(text: str) -> Iterator[str]:
+    try:
+        content = base64.b64decode(text)
+    except (binascii.Error, ValueError):
+        return
+    try:
+        yield content.decode()
+    except UnicodeDecodeError:
+        yield content.decode("latin-1")  # as Go and others quote bytes that are no text, once unescaped
+        yield content.decode(errors="replace")
+
+
+def _leaves(part: JsonValue) -> Iterator[str]:
+    match part:
+        case None:
+            return
+        case Mapping():
+            for value in part.values():
+                yield from _leaves(value)
+        case list():
+            for value in part:
+                yield from _leaves(value)
+        case str():
+            yield part
+        case _:
+            yield json_text(part)
