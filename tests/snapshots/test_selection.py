@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.api.labels import LabelRequirement, LabelSelector
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.api.placements import ResourceSelector
 from gitfleet.snapshots import index_payload, is_propagated, select, selection_key, snapshot_order
 from tests.snapshots.builders import (
@@ -76,8 +76,9 @@ def test_what_is_selected(selectors: list[ResourceSelector], expected: list[str]
 def test_a_resource_placement_selects_in_its_own_namespace() -> None:
     assert names(pick("ConfigMap"), ns="web") == ["ConfigMap/web/settings"]
     assert names(pick("ConfigMap", label_selector=TIER_X), ns="other") == ["ConfigMap/other/settings"]
-    assert "cannot select a Namespace" in complaint(pick_namespace("web"), ns="web")
-    assert "which is cluster-scoped" in complaint(pick("ClusterRole"), ns="web")
+    unusable = "The resource selectors of web/web cannot be used: a ResourcePlacement cannot select "
+    assert complaint(pick_namespace("web"), ns="web") == f"{unusable}a Namespace, which is cluster-scoped"
+    assert complaint(pick("ClusterRole"), ns="web") == f"{unusable}ClusterRole, which is cluster-scoped"
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "fleet-system"])
@@ -94,10 +95,48 @@ def test_an_object_selected_twice_is_a_user_error() -> None:
 
 
 def test_a_namespaced_kind_needs_its_namespace() -> None:
-    assert "ConfigMap, which is namespaced" in complaint(pick("ConfigMap"))
-    assert "exactly one namespace, and 0 are selected" in complaint(
-        pick_namespace("nowhere", "NamespaceWithResourceSelectors")
+    assert complaint(pick("ConfigMap")) == (
+        "The resource selectors of web cannot be used: a ClusterResourcePlacement cannot select ConfigMap, which is "
+        "namespaced, by itself; select its Namespace, or one Namespace with selectionScope "
+        "NamespaceWithResourceSelectors beside it"
     )
+    assert complaint(pick_namespace("nowhere", "NamespaceWithResourceSelectors")) == (
+        "The resource selectors of web cannot be used: NamespaceWithResourceSelectors needs exactly one namespace, "
+        "and 0 are selected"
+    )
+
+
+GADGET, WIDE = obj("v1", "Gadget", "g", "web"), obj("v1", "Gadget", "w")
+
+
+@pytest.mark.parametrize(
+    ("known", "payload", "selected"),
+    [
+        (None, (WIDE,), ["Gadget/w"]),
+        (None, (GADGET,), None),
+        (None, (), []),
+        (True, (), None),
+        (False, (WIDE,), ["Gadget/w"]),
+        (False, (), []),
+        (True, (WIDE,), None),
+    ],
+)
+def test_whether_a_kind_is_namespaced(
+    known: bool | None, payload: tuple[Manifest, ...], selected: list[str] | None
+) -> None:
+    """As the payload tells of the kind, else as its objects are written; a kind that nobody knows has no objects."""
+    kinds = {GroupKind("", "Gadget"): known} if known is not None else {}
+    found = select(placement(pick("Gadget")), index_payload(payload, kinds))
+    assert (None if found.error else [str(m.key) for m in found.manifests]) == selected
+    beside = select(placement(pick("Gadget")), index(), index_payload(payload, kinds))
+    assert beside == found, "what is held of an earlier commit counts as well"
+
+
+def test_a_kind_that_is_never_placed_selects_nothing_whatever_its_scope() -> None:
+    kinds = {GroupKind("", "Pod"): True, GroupKind("x.io", "Pod"): True}
+    assert select(placement(pick("Pod")), index_payload([], kinds)).error is None
+    of_others = ResourceSelector(group="x.io", version="v1", kind="Pod")
+    assert select(placement(of_others), index_payload([], kinds)).error is not None
 
 
 def test_an_unknown_operator_is_a_user_error() -> None:

@@ -32,6 +32,9 @@ def body(kind: str, spec: dict[str, Any], api_version: str = "v1") -> dict[str, 
             body("Service", {"type": "NodePort", "ports": [{"port": 1}, {"port": 3}]}),
         ),
         (body("Service", {"clusterIP": "1.2.3.4"}, "x.io/v1"), None),
+        (body("Service", {"clusterIPs": ["1.2.3.4"]}), None),
+        (body("Service", {"clusterIP": "1.2.3.4", "clusterIPs": ["1.2.3.4"]}), body("Service", {})),
+        (body("Service", {"ports": [7, {"nodePort": 2}]}), body("Service", {"ports": [7, {}]})),
         (
             body(
                 "Job",
@@ -66,6 +69,10 @@ def test_split_keeps_order_and_limit(sizes: list[int], limit: int) -> None:
     assert [size for group in groups for size in group] == sizes
     assert all(len(group) == 1 or sum(group) <= limit for group in groups)
     assert all(sum(a) + b[0] > limit for a, b in pairwise(groups))
+
+
+def test_a_group_may_have_the_very_size_of_the_limit() -> None:
+    assert list(split_by_size([5, 5, 1, 20, 3], 10)) == [[5, 5], [1], [20], [3]]
 
 
 def override(value: str, name: str = "cro", ns: str = "", **more: Any) -> Override:

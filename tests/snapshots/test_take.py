@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.snapshots.builders import (
     index,
     manifest,
     namespace,
+    obj,
     pick,
     pick_namespace,
     placement,
@@ -174,5 +176,69 @@ def test_a_snapshot_is_restored_from_its_documents() -> None:
     (snapshot,) = take(SUBJECT, index(raw, config("s", "web"))).resource_snapshots
     documents = {("b1", 2): raw, (config("s", "web").digest, 0): config("s", "web")}
     assert restore_snapshot(replace(snapshot, manifests=None), documents) == snapshot
-    with pytest.raises(BadInput, match="web-0-snapshot needs Namespace/web from document 2"):
-        restore_snapshot(snapshot, {})
+    for blob, said in (("b1", "b1"), ("", "(none)")):
+        named = tuple(replace(reference, blob=blob) for reference in snapshot.documents)
+        with pytest.raises(BadInput) as raised:
+            restore_snapshot(replace(snapshot, documents=named), {})
+        assert str(raised.value) == (
+            "snapshot web-0-snapshot needs Namespace/web from document 2 of resources/Namespace/web.yaml, "
+            f"and its blob {said} is not there"
+        )
+
+
+def test_the_hash_is_of_the_contents_in_their_order() -> None:
+    """It stands in the state branch: another way to compute it would make a snapshot of every placement."""
+    (snapshot,) = take(SUBJECT, index(NAMESPACE, config("s", "web"))).resource_snapshots
+    assert snapshot.hash == "587df383e038f9b2af69e2ed559510fbd5351c3830a056239c8372bae278d82c"
+
+
+def test_the_first_snapshot_while_removals_are_held() -> None:
+    held = index(NAMESPACE, config("s", "web"), holds_removals=True)
+    assert take(SUBJECT, held).resource_snapshots[0].manifests == (NAMESPACE, config("s", "web"))
+    first = record_of(SUBJECT, take(SUBJECT, index(NAMESPACE, config("s", "web"))))
+    edited = index(NAMESPACE, config("s", "web", "2"), holds_removals=True)
+    (_, second) = take(SUBJECT, edited, first).resource_snapshots
+    assert second.manifests == (NAMESPACE, config("s", "web", "2")), "nothing is missing, and a change is taken"
+
+
+def test_a_kind_that_only_held_objects_have_is_selected_as_before() -> None:
+    gadget = obj("v1", "Gadget", "g")
+    subject = placement(pick("Gadget"))
+    record = record_of(subject, take(subject, index(gadget)))
+    assert take(subject, index(holds_removals=True), record).resource_snapshots == record.resource_snapshots
+    assert take(subject, index(), record).resource_snapshots[-1].manifests == ()
+
+
+def test_a_latest_snapshot_that_cannot_be_read_is_held_as_it_is() -> None:
+    settings = config("s", "web")
+    first = record_of(SUBJECT, take(SUBJECT, index(NAMESPACE, settings)))
+    odd: Any = {**settings.body, "metadata": {**settings.body["metadata"], "labels": object()}}
+    (latest,) = first.resource_snapshots
+    broken = replace(first, resource_snapshots=(replace(latest, manifests=(NAMESPACE, replace(settings, body=odd))),))
+    assert take(SUBJECT, index(NAMESPACE, holds_removals=True), broken).resource_snapshots == broken.resource_snapshots
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(0, [3]), (1, [3]), (2, [2, 3]), (3, [1, 2, 3]), (9, [0, 1, 2, 3])])
+def test_the_newest_snapshots_are_kept_and_one_at_least(limit: int, kept: list[int]) -> None:
+    answer = take(SUBJECT, index())
+    for value in "123":
+        subject = replace(SUBJECT, revision_history_limit=limit, policy=policy(1, cluster_names=(value,)))
+        record = record_of(subject, answer)
+        answer = take(subject, index(NAMESPACE, config("s", "web", value)), record)
+    assert [s.index for s in answer.resource_snapshots] == kept
+    assert [s.index for s in answer.policy_snapshots] == kept
+
+
+def test_a_policy_in_use_is_kept_and_the_others_stay_when_the_latest_is_edited() -> None:
+    subject = replace(SUBJECT, revision_history_limit=1)
+    bound = Binding(placement=subject.key, cluster="a", state=BindingState.BOUND, policy_snapshot="web-0")
+    answer = take(subject, index())
+    for value in "123":
+        wanted = replace(subject, policy=policy(1, cluster_names=(value,)))
+        answer = take(wanted, index(), record_of(wanted, answer, bindings=(bound,)))
+    assert [s.index for s in answer.policy_snapshots] == [0, 3]
+    scaled = replace(wanted, policy=policy(2, cluster_names=("3",)))
+    edited = take(scaled, index(), record_of(scaled, answer, bindings=(bound,)))
+    assert [(s.index, s.number_of_clusters) for s in edited.policy_snapshots] == [(0, None), (3, 2)]
+    same = record_of(scaled, edited, bindings=(bound,))
+    assert take(replace(scaled, revision_history_limit=9), index(), same).policy_snapshots is same.policy_snapshots
