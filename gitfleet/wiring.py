@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -257,20 +255,10 @@ def _directory(
 
 
 def _watcher(settings: Settings, simulated: SimulatedFleet) -> Callable[[Wake], Callable[[], None]]:
-    """What triggers a reconcile while `run` runs: SIGTERM and SIGINT to stop, and a local repository's refs to watch
-    once."""
+    """What triggers a reconcile while `run` runs: the refs of a local repository."""
 
     def start(wake: Wake) -> Callable[[], None]:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, lambda *_: wake.stop())
-            signal.signal(signal.SIGINT, lambda *_: _interrupt(wake))
         git_dir = local_git_dir(settings.repo)
         return ref_watch.watch_refs(git_dir, wake.trigger) if git_dir else lambda: None
 
     return start
-
-
-def _interrupt(wake: Wake) -> None:
-    """The first Ctrl-C ends the loop after its reconcile, a second one at once."""
-    wake.stop(interrupted=True)
-    signal.signal(signal.SIGINT, signal.default_int_handler)

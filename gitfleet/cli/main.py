@@ -1,7 +1,8 @@
 """The entry point: runs one command and turns every ending into an exit code (contracts.md §3).
 
 0 done, 1 a known error, 2 changes pending (`--detailed-exitcode`), 3 an unexpected error (a report is saved), 64 wrong
-usage, 130 interrupted. Commands import what they need when they run, so that `--help` stays quick.
+usage, 129, 130 and 143 ended by a signal, 141 nobody reads stdout any more. Commands import what they need when they
+run, so that `--help` stays quick.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import NoReturn
 import click
 
 from gitfleet import __version__
+from gitfleet.cli import signals
 from gitfleet.cli.collector import collect_rarely
 from gitfleet.cli.commands import Commands
 from gitfleet.cli.messages import say
+from gitfleet.cli.streams import EXIT_READER_GONE, OutputLost, guard_streams
 from gitfleet.errors import GitfleetError
 
 _LAST_SECONDS = 0.5
@@ -38,12 +41,15 @@ app = click.version_option(__version__, message="gitfleet %(version)s")(app)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
+    signals.end_at_once()
+    guard_streams()
     collect_rarely()
     code = run(sys.argv[1:] if arguments is None else arguments)
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        _let_stdout_go()
+    except OutputLost as lost:
+        code = _lost(lost)
+    signals.ignore_all()
     _leave(code)
 
 
@@ -54,6 +60,7 @@ def run(arguments: list[str]) -> int:
         return EXIT_USAGE
     try:
         outcome = app.main(args=arguments, prog_name="gitfleet", complete_var=COMPLETION, standalone_mode=False)
+        sys.stdout.flush()
     except click.UsageError as error:
         say(f"error: {_sentence(_shortened(error.format_message(), arguments))}")
         say(f"hint: `{error.ctx.command_path if error.ctx else 'gitfleet'} --help` shows what there is")
@@ -66,10 +73,11 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         say("interrupted")
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output (`| head`) has gone: nobody reads what would be written.
-        _let_stdout_go()
-        return 0
+    except signals.Ended as ended:
+        say("interrupted")
+        return ended.exit_code
+    except OutputLost as lost:
+        return _lost(lost)
     except GitfleetError as error:
         say(f"error: {_shortened(str(error), arguments)}")
         if error.hint:
@@ -80,6 +88,15 @@ def run(arguments: list[str]) -> int:
         say(f"This is a defect of gitfleet {__version__}; the report is {saved_report(arguments)}")
         return EXIT_UNEXPECTED
     return outcome if isinstance(outcome, int) else 0
+
+
+def _lost(lost: OutputLost) -> int:
+    """The exit code when stdout is lost, with a sentence unless it was the reader who went."""
+    if lost.reader_gone:
+        return EXIT_READER_GONE
+    say(f"error: {lost.sentence}")
+    say("hint: free some space, or send the output somewhere else")
+    return EXIT_FAULT
 
 
 def saved_report(arguments: list[str]) -> Path:
@@ -117,8 +134,3 @@ def _leave(code: int) -> NoReturn:
                 sys.stderr.flush()
                 os._exit(code)
     sys.exit(code)
-
-
-def _let_stdout_go() -> None:
-    """Nothing that is still buffered for a closed pipe may fail again when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

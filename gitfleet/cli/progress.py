@@ -30,10 +30,7 @@ class Progress(Protocol):
 
 @contextmanager
 def progress_for(output: str, *, live: bool = False) -> Iterator[Progress]:
-    """What shows events as `text`, `jsonl` or `json`; with `live` bars stand below the lines on a terminal.
-
-    When the reader of stdout goes away while it is `live`, the work goes on without output.
-    """
+    """What shows events as `text`, `jsonl` or `json`; with `live` each at once, and on a terminal with bars below."""
     shown: Progress
     if output in ("json", "jsonl"):
         shown = AsJson(as_lines=output == "jsonl")
@@ -45,7 +42,7 @@ def progress_for(output: str, *, live: bool = False) -> Iterator[Progress]:
         return
     else:
         shown = Lines(show)
-    yield Unbreakable(shown) if live else shown
+    yield AtOnce(shown) if live else shown
     shown.finish()
 
 
@@ -151,27 +148,20 @@ class ProgressBars:
         self._bars.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
-class Unbreakable:
-    """Writes nothing more once nobody reads: a closed pipe must not stop a reconcile."""
+class AtOnce:
+    """Leaves nothing in a buffer: whoever follows a pipe sees each event when it happens."""
 
     def __init__(self, inner: Progress) -> None:
         self._inner = inner
-        self._closed = False
 
     def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
-        if self._closed:
-            return
-        try:
-            self._inner.on_event(event, at)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            self._closed = True
+        self._inner.on_event(event, at)
+        sys.stdout.flush()
 
     def finish(self) -> None:
         """See Progress."""
-        if not self._closed:
-            self._inner.finish()
+        self._inner.finish()
 
 
 def line_of(event: Event, *, virtual: bool = False) -> str:

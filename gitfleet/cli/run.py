@@ -10,6 +10,8 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.messages import say, warn_some
 from gitfleet.cli.progress import progress_for
+from gitfleet.cli.signals import ending_gently
+from gitfleet.cli.streams import outlive_stdout
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
@@ -59,7 +61,13 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
         raise click.UsageError(
             "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
         )
-    with wiring.open_workspace(settings) as workspace, progress_for(output, live=True) as progress:
+    outlive_stdout()
+    result: ReconcileResult | None = None
+    with (
+        wiring.open_workspace(settings) as workspace,
+        ending_gently(workspace.wake.stop) as ending,
+        progress_for(output, live=True) as progress,
+    ):
         runner = workspace.runner(progress.on_event)
         if once:
             result = runner.once()
@@ -67,12 +75,13 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
             result = runner.until_settled(timeout)
         else:
             say("reconciling; Ctrl-C or SIGTERM ends it")
-            code = runner.until_stopped()
-            if workspace.wake.interrupted:
-                raise KeyboardInterrupt
-            return code
-    emit_result(result)
-    if until_settled and not result.settled:
+            runner.until_stopped()
+    if result is not None:
+        emit_result(result)
+    if ending.number:
+        say("interrupted")
+        return ending.exit_code(continuous=not (once or until_settled))
+    if until_settled and result is not None and not result.settled:
         raise _not_settled(result, timeout)
     return 0
 

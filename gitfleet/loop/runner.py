@@ -6,9 +6,10 @@ A reconcile is level-triggered: everything here only decides when the next one s
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 from gitfleet.errors import GitfleetError, GiveUp, RetryLater, Stopped
 from gitfleet.loop.driver import Driver, ReconcileResult
@@ -24,32 +25,30 @@ _MORE_TRIES = 4
 
 @dataclass(slots=True, kw_only=True)
 class Wake:
-    """`trigger` makes the next reconcile start at once. `stop` ends the loop after the present reconcile."""
+    """`trigger` makes the next reconcile start at once. `stop` ends the loop after the present reconcile.
 
-    _event: threading.Event = field(default_factory=threading.Event)
-    _stop: threading.Event = field(default_factory=threading.Event)
-    interrupted: bool = False
-    """Whether it was a person's Ctrl-C that ended the loop."""
+    A queue in C: unlike the locks of `threading` it may be used by a signal handler whatever it interrupts.
+    """
+
+    stopped: bool = False
+    """Whether the loop is to end."""
+    _events: SimpleQueue[None] = field(default_factory=SimpleQueue)
 
     def trigger(self) -> None:
         """Wake the loop; safe from any thread and from a signal handler."""
-        self._event.set()
+        self._events.put(None)
 
-    def stop(self, *, interrupted: bool = False) -> None:
-        """End the loop after the reconcile that is under way."""
-        self.interrupted = self.interrupted or interrupted
-        self._stop.set()
-        self._event.set()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the loop is to end."""
-        return self._stop.is_set()
+    def stop(self) -> None:
+        """End the loop after the reconcile that is under way; safe from any thread and from a signal handler."""
+        self.stopped = True
+        self.trigger()
 
     def wait(self, seconds: float) -> None:
-        """Wait until triggered or the time is over."""
-        self._event.wait(max(0.0, seconds))
-        self._event.clear()
+        """Wait until triggered or the time is over; not at all once the loop is to end."""
+        with suppress(Empty):
+            self._events.get(timeout=0.0 if self.stopped else max(0.0, seconds))
+            while True:  # many triggers are one
+                self._events.get_nowait()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +68,7 @@ class Runner:
         nothing."""
         result = self.driver.reconcile()
         for _ in range(_MORE_TRIES):
-            if not result.lost_race:
+            if not result.lost_race or self.wake.stopped:
                 break
             result = self.driver.reconcile()
         return result

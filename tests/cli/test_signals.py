@@ -1,0 +1,146 @@
+"""SIGTERM, SIGINT and SIGHUP in every phase, as PID 1 too: an exit code that is documented, no traceback, and a state
+that the next run carries on from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Shell, git
+
+GITFLEET = [sys.executable, "-m", "gitfleet"]
+ONCE, SETTLING, CONTINUOUS = ["run", "--once"], ["run", "--until-settled"], ["run"]
+WAIT_SECONDS = 120
+HANGING = """#!/bin/sh
+for word in "$@"; do
+    if [ "$word" = "$HANG_AT" ]; then touch {reached}; exec sleep 600; fi
+done
+exec {git} "$@"
+"""
+
+
+@pytest.fixture
+def reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A `git` on the PATH that hangs at the subcommand $HANG_AT; it makes this file when it does."""
+    folder, reached = tmp_path / "bin", tmp_path / "reached"
+    folder.mkdir()
+    (folder / "git").write_text(HANGING.format(reached=reached, git=shutil.which("git")))
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    yield reached
+
+
+def begin(words: Sequence[str | Path], before: Sequence[str] = ()) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*before, *GITFLEET, *map(str, words)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def await_that(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.02)
+
+
+def ending(process: subprocess.Popen[str]) -> int:
+    _, talk = process.communicate(timeout=WAIT_SECONDS)
+    assert "Traceback" not in talk and "unexpected" not in talk, talk
+    return process.returncode
+
+
+@pytest.mark.parametrize(
+    ("phase", "command", "number", "code"),
+    [
+        ("ls-remote", ONCE, signal.SIGTERM, 143),
+        ("fetch", SETTLING, signal.SIGINT, 130),
+        ("fetch", CONTINUOUS, signal.SIGTERM, 0),
+        ("ls-tree", CONTINUOUS, signal.SIGHUP, 129),
+        ("fast-import", ONCE, signal.SIGHUP, 129),
+        ("push", ONCE, signal.SIGTERM, 143),
+        ("push", CONTINUOUS, signal.SIGINT, 130),
+    ],
+)
+def test_a_run_that_hangs_in_git_ends(
+    gitfleet: Shell, fleet: Path, reached: Path, monkeypatch: pytest.MonkeyPatch, phase: str, command: list[str],
+    number: signal.Signals, code: int,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("HANG_AT", phase)
+    process = begin([*command, fleet])
+    await_that(reached.exists, process)
+    process.send_signal(number)
+
+    assert ending(process) == code
+    monkeypatch.delenv("HANG_AT")
+    assert gitfleet("run", "--until-settled", fleet).code == 0
+    assert git(fleet, "fsck", "--strict", "--no-dangling") == ""
+
+
+def test_a_second_signal_ends_it_at_once(fleet: Path, reached: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HANG_AT", "push")
+    process = begin(["run", fleet])
+    await_that(reached.exists, process)
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.05)  # two that are pending at once are one
+    assert ending(process) == 130
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_a_command_that_reads_ends_where_it_is(
+    fleet: Path, reached: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
+) -> None:
+    monkeypatch.setenv("HANG_AT", "fetch")
+    process = begin(["plan", "--clusters", "none", fleet])
+    await_that(reached.exists, process)
+    process.send_signal(number)
+    assert ending(process) == code
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 129), (signal.SIGINT, 130)])
+def test_a_run_that_moves_or_sleeps_ends(fleet: Path, number: signal.Signals, code: int) -> None:
+    process = begin(["run", fleet, "-o", "jsonl"])
+    assert process.stdout is not None
+    for line in process.stdout:
+        if '"type":"commit"' in line.replace(" ", ""):
+            break
+    process.send_signal(number)
+    assert ending(process) == code
+
+
+def test_nohup_is_respected(fleet: Path) -> None:
+    process = begin(["run", fleet, "-o", "jsonl"], before=["nohup"])
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGHUP)
+    process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    assert ending(process) == 0
+
+
+def _namespaces() -> bool:
+    words = ["unshare", "--pid", "--fork", "--kill-child", "true"]
+    return (
+        shutil.which("unshare") is not None and subprocess.run(words, capture_output=True, check=False).returncode == 0
+    )
+
+
+@pytest.mark.skipif(not _namespaces(), reason="a PID namespace needs rights that this machine does not give")
+@pytest.mark.parametrize(("command", "code"), [(ONCE, 143), (CONTINUOUS, 0), (["plan", "--clusters", "none"], 143)])
+def test_as_pid_1(fleet: Path, reached: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], code: int) -> None:
+    """The first process of a container has no default actions: a signal that nobody handles is lost."""
+    monkeypatch.setenv("HANG_AT", "fetch")
+    process = begin([*command, fleet], before=["unshare", "--pid", "--fork", "--kill-child"])
+    await_that(reached.exists, process)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGTERM)
+    assert ending(process) == code
