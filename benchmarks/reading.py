@@ -11,10 +11,15 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import orjson
+
 from benchmarks.generated import commit_files
+from gitfleet.api import read_state, write
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Status
@@ -94,6 +99,22 @@ def timed(what: str, count: int, begin: float) -> None:
     print(f"{what:<40}{used:7.2f} s CPU  {used / count * 1e6:6.1f} us a binding", flush=True)
 
 
+def compare_one(state: FleetState) -> None:
+    """What reading and writing one binding by its declaration costs beside orjson, which checks nothing."""
+    binding = next(iter(state.placements.values())).bindings[0]
+    body = write(binding)
+    text = orjson.dumps(body)
+    steps: dict[str, Callable[[], object]] = {
+        "orjson reads": lambda: orjson.loads(text),
+        "orjson writes": lambda: orjson.dumps(body),
+        "read by declaration": lambda: read_state(Binding, body),
+        "write by declaration": lambda: write(binding),
+    }
+    for name, step in steps.items():
+        best = min(timeit.repeat(step, number=5000, repeat=5, timer=time.process_time)) / 5000
+        print(f"one binding, {name:<27}{best * 1e6:6.1f} us CPU")
+
+
 def main(arguments: list[str]) -> None:
     """The command."""
     placements, each = (int(text) for text in [*arguments, *("1000", "100")[len(arguments) :]])
@@ -104,6 +125,7 @@ def main(arguments: list[str]) -> None:
         head = subprocess.run(["git", "-C", str(repo), "rev-parse", "main"], check=True, capture_output=True, text=True)
         state = state_of(placements, each, head.stdout.strip())
         count = placements * each
+        compare_one(state)
         begin = time.process_time()
         change = compose_state(FleetState(), state)
         timed("compose everything", count, begin)
