@@ -59,6 +59,7 @@ also_copy = {copied}
 pytest_add_cli_args_test_selection = {tests}
 pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", "--tb=no", {left_out}]
 use_git_change_detection = false
+timeout_multiplier = 6.0
 track_dependencies = false
 """
 

@@ -1,0 +1,390 @@
+"""What each plug-in reads of the clusters, how facts and properties are read, and what is said when they cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.cluster_selectors import (
+    ClusterAffinity,
+    ClusterSelectorTerm,
+    PreferredTerm,
+    PropertyRequirement,
+    PropertySorter,
+)
+from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
+from gitfleet.api.conditions import Status
+from gitfleet.api.labels import LabelRequirement, LabelSelector
+from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, Toleration
+from gitfleet.api.snapshots import PolicySnapshot
+from gitfleet.formats.quantities import parse_quantity
+from gitfleet.model.scheduling import SchedulingRequest
+from gitfleet.model.state import PlacementRecord
+from gitfleet.schedule import index_fleet, schedule, schedule_key
+from gitfleet.schedule.admission import tolerates
+from gitfleet.schedule.affinity import affinity_score
+from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
+from gitfleet.schedule.eligibility import Eligibility, reason_of
+from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact, property_text, reader
+from gitfleet.schedule.keys import BindingDigests
+from gitfleet.schedule.plugins import Unschedulable
+from gitfleet.schedule.profile import DEFAULT_PROFILE
+from gitfleet.schedule.properties import interpolate
+from gitfleet.schedule.requests import request_for, settled_key
+from gitfleet.schedule.selectors import missing_labels
+from tests.schedule.fleets import NOW, WEB, agent, binding, cluster, pick_fixed, pick_n, request, required, spread
+
+HERE = PlacementKey("shop", "web")
+ZONE = ClusterSelectorTerm(
+    label_selector=LabelSelector({"zone": "a"}, (LabelRequirement("env", "Exists"),)),
+    property_requirements=(PropertyRequirement("cores", "Ge", ("8",)), PropertyRequirement("ram", "Ge", ("8",))),
+)
+CHEAP = ClusterSelectorTerm(
+    label_selector=LabelSelector({"tier": "x"}), property_sorter=PropertySorter("cost", "Ascending")
+)
+WIDE = pick_n(
+    2,
+    affinity=ClusterAffinity(required=(ZONE, ClusterSelectorTerm()), preferred=(PreferredTerm(5, CHEAP),)),
+    topology_spread_constraints=(spread("rack"), spread("room", hard=False)),
+)
+LABELS = [Fact("label", "zone"), Fact("label", "env")]
+READ = {
+    "ClusterAffinity": [
+        *LABELS,
+        Fact("property", "cores"),
+        Fact("property", "ram"),
+        Fact("label", "tier"),
+        Fact("property", "cost"),
+    ],
+    "ClusterEligibility": [ELIGIBILITY],
+    "NamespaceAffinity": [Fact("namespace", "shop")],
+    "TaintToleration": [TAINTS],
+    "SamePlacementAffinity": [],
+    "TopologySpreadConstraints": [Fact("label", "rack"), Fact("label", "room")],
+}
+
+
+@pytest.mark.parametrize("plugin", DEFAULT_PLUGINS, ids=lambda plugin: plugin.name)
+def test_what_each_plugin_reads_of_a_cluster(plugin: Any) -> None:
+    assert plugin.depends_on(HERE, WIDE) == READ[plugin.name]
+    elsewhere = {"ClusterEligibility": [ELIGIBILITY], "TaintToleration": [TAINTS]}
+    assert plugin.depends_on(WEB, PlacementPolicy()) == elsewhere.get(plugin.name, [])
+
+
+def test_the_factories_take_no_args() -> None:
+    assert [(name, factory({}).name) for name, factory in BUILT_IN.items()] == [(name, name) for name in READ]
+    for factory in BUILT_IN.values():
+        with pytest.raises(ValueError, match=r"^it takes none, and got a, b$"):
+            factory({"b": 1, "a": 2})
+
+
+USAGE = ResourceUsage(capacity={"cpu": "40"}, allocatable={"example.com/big-gpu": "3"}, available={"cpu": "2"})
+MEMBER = MemberCluster(
+    name="c",
+    labels={"zone": "a"},
+    status=ClusterStatus(properties={"cost": PropertyValue("7")}, resource_usage=USAGE, namespaces={"shop": "u"}),
+)
+RESOURCES = "resources.kubernetes-fleet.io/"
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        (Fact("label", "zone"), "a"),
+        (Fact("label", "env"), None),
+        (Fact("label", "kubernetes-fleet.io/member-name"), "c"),
+        (Fact("property", "cost"), "7"),
+        (Fact("property", "ram"), None),
+        (Fact("property", f"{RESOURCES}total-cpu"), "40"),
+        (Fact("property", f"{RESOURCES}available-cpu"), "2"),
+        (Fact("property", f"{RESOURCES}allocatable-example.com/big-gpu"), "3"),
+        (Fact("property", f"{RESOURCES}allocatable-cpu"), None),
+        (Fact("namespace", "shop"), "present"),
+        (Fact("namespace", "other"), "absent"),
+        (TAINTS, None),
+    ],
+)
+def test_how_a_fact_is_read(fact: Fact, text: str | None) -> None:
+    assert reader(fact)(MEMBER) == text
+
+
+def test_what_is_not_known_and_what_cannot_be_named() -> None:
+    unseen = replace(MEMBER, status=ClusterStatus())
+    assert reader(Fact("namespace", "shop"))(unseen) == "unknown"
+    wrong = {
+        f"{RESOURCES}total": f'"{RESOURCES}total" is not the name of a resource property',
+        f"{RESOURCES}spare-cpu": (
+            f'"{RESOURCES}spare-cpu" names no capacity: it must be total, allocatable or available'
+        ),
+    }
+    for name, said in wrong.items():
+        with pytest.raises(ValueError) as raised:
+            property_text(MEMBER, name)
+        assert str(raised.value) == said
+        term = ClusterSelectorTerm(property_requirements=(PropertyRequirement(name, "Ge", ("1",)),))
+        policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
+        answer = schedule(request(policy), index_fleet([cluster("c")], NOW))
+        assert answer.error == f"ClusterAffinity: {said}"
+    with pytest.raises(ValueError, match='there is no fact of the kind "mood" about clusters'):
+        reader(Fact("mood"))
+
+
+EVERYTHING = reader(Fact("everything"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(MEMBER, labels={"zone": "b"}),
+        replace(MEMBER, taints=(Taint("k"),)),
+        replace(MEMBER, deleting=NOW),
+        replace(MEMBER, status=replace(MEMBER.status, namespaces={"other": "u"})),
+        replace(MEMBER, status=replace(MEMBER.status, namespaces=None)),
+        replace(MEMBER, status=replace(MEMBER.status, properties={"cost": PropertyValue("8")})),
+        replace(MEMBER, status=replace(MEMBER.status, resource_usage=ResourceUsage())),
+    ],
+)
+def test_everything_a_plugin_may_see(other: MemberCluster) -> None:
+    assert EVERYTHING(other) != EVERYTHING(MEMBER)
+    later = replace(MEMBER, status=replace(MEMBER.status, properties={"cost": PropertyValue("7", NOW)}))
+    assert EVERYTHING(later) == EVERYTHING(MEMBER), "when it was measured does not count"
+
+
+def sorted_by(order: str) -> PlacementPolicy:
+    """A policy that prefers clusters by their cost."""
+    term = ClusterSelectorTerm(property_sorter=PropertySorter("cost", order))
+    return pick_n(1, affinity=ClusterAffinity(preferred=(PreferredTerm(10, term),)))
+
+
+def demanding(*values: str, operator: str = "Ge") -> PlacementPolicy:
+    """A policy that requires a cost."""
+    term = ClusterSelectorTerm(property_requirements=(PropertyRequirement("cost", operator, values),))
+    return PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
+
+
+ODD = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": "cheap"}), cluster("c")]
+FINE = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": "2"})]
+COMPARED = "ClusterAffinity: the property cost of cluster b cannot be compared: "
+
+
+@pytest.mark.parametrize(
+    ("members", "policy", "said"),
+    [
+        (ODD, demanding("1"), COMPARED),
+        (ODD, sorted_by("Ascending"), COMPARED),
+        (FINE, demanding(), "ClusterAffinity: the requirement on the property cost must have exactly one value"),
+        (
+            FINE,
+            demanding("1", "2"),
+            "ClusterAffinity: the requirement on the property cost must have exactly one value",
+        ),
+        (FINE, demanding("x"), "ClusterAffinity: the requirement on the property cost cannot be met: "),
+        (
+            FINE,
+            demanding("1", operator="Near"),
+            'ClusterAffinity: "Near" is not a property operator: it must be Gt, Ge, Eq, Ne, Lt or Le',
+        ),
+        (
+            FINE,
+            sorted_by("Upwards"),
+            'ClusterAffinity: "Upwards" is not a sort order: it must be Ascending or Descending',
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_said(members: list[MemberCluster], policy: PlacementPolicy, said: str) -> None:
+    error = schedule(request(policy), index_fleet(members, NOW)).error or ""
+    assert error.startswith(said)
+    assert not said.endswith(": ") or len(error) > len(said)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "order", "points"),
+    [
+        (None, "0", "10", "Ascending", 0),
+        ("0", "0", "10", "Ascending", 10),
+        ("10", "0", "10", "Ascending", 0),
+        ("0", "0", "10", "Descending", 0),
+        ("10", "0", "10", "Descending", 10),
+        ("5", "0", "20", "Descending", 3),
+        ("5", "5", "5", "Descending", 0),
+    ],
+)
+def test_the_share_of_a_weight(value: str | None, low: str, high: str, order: str, points: int) -> None:
+    given = None if value is None else parse_quantity(value)
+    assert interpolate(given, parse_quantity(low), parse_quantity(high), order, 10) == points
+
+
+@pytest.mark.parametrize(("value", "low", "high"), [("11", "0", "10"), ("0", "1", "10")])
+def test_a_value_outside_what_was_observed_cannot_be_weighed(value: str, low: str, high: str) -> None:
+    with pytest.raises(Unschedulable) as raised:
+        interpolate(parse_quantity(value), parse_quantity(low), parse_quantity(high), "Ascending", 10)
+    assert str(raised.value) == f"cannot weigh {value}: the observed values lie between {low} and {high}"
+
+
+def test_preferred_terms_are_added_up() -> None:
+    plain = ClusterSelectorTerm(label_selector=LabelSelector({"zone": "a"}))
+    other = ClusterSelectorTerm(label_selector=LabelSelector({"zone": "b"}))
+    by_cost = ClusterSelectorTerm(property_sorter=PropertySorter("cost", "Descending"))
+    by_ram = ClusterSelectorTerm(property_sorter=PropertySorter("ram", "Descending"))
+    terms = tuple(PreferredTerm(weight, term) for weight, term in ((8, other), (5, plain), (10, by_cost), (4, by_ram)))
+    observed = {"cost": (parse_quantity("5"), parse_quantity("9")), "ram": None}
+    assert affinity_score(terms, MEMBER, observed.__getitem__) == 5 + 5
+    twice = (*terms, PreferredTerm(20, by_cost))
+    assert affinity_score(twice, MEMBER, observed.__getitem__) == 5 + 5 + 10
+
+
+@pytest.mark.parametrize(
+    ("toleration", "covered"),
+    [
+        (Toleration(key="k", operator="Equal", value="v", effect="NoSchedule"), True),
+        (Toleration(key="k", operator="Equal", value="v"), True),
+        (Toleration(key="k", operator="Equal", value="v", effect="NoExecute"), False),
+        (Toleration(key="k", operator="Equal", value="w"), False),
+        (Toleration(key="l", operator="Equal", value="v"), False),
+        (Toleration(key="k", operator="Exists"), True),
+        (Toleration(key="", operator="Exists"), True),
+        (Toleration(key="", operator="Exists", effect="NoExecute"), False),
+        (Toleration(key="l", operator="Exists"), False),
+        (Toleration(key="k", operator="Near", value="v"), False),
+    ],
+)
+def test_which_taint_a_toleration_covers(toleration: Toleration, covered: bool) -> None:
+    assert tolerates(toleration, Taint("k", "v", "NoSchedule")) is covered
+
+
+@pytest.mark.parametrize(
+    ("selector", "todo"),
+    [
+        (None, []),
+        (LabelSelector({"zone": "a"}), []),
+        (LabelSelector({"zone": "b", "env": "x"}), ["add label zone=b", "add label env=x"]),
+        (LabelSelector({}, (LabelRequirement("env", "Exists"),)), ["add label env"]),
+        (LabelSelector({}, (LabelRequirement("zone", "DoesNotExist"),)), ["remove label zone=a"]),
+        (LabelSelector({}, (LabelRequirement("zone", "NotIn", ("a", "b")),)), ["remove label zone=a"]),
+        (LabelSelector({}, (LabelRequirement("zone", "In", ("b",)),)), ["add label zone=b"]),
+        (
+            LabelSelector({}, (LabelRequirement("zone", "In", ("b", "c")),)),
+            ["add label zone with one of the values b, c"],
+        ),
+    ],
+)
+def test_what_to_do_to_the_labels(selector: LabelSelector | None, todo: list[str]) -> None:
+    assert missing_labels(selector, MEMBER) == todo
+
+
+DISCONNECTED = "cluster is not connected to the fleet: "
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status", "said"),
+    [
+        (Eligibility.ELIGIBLE, agent(), ""),
+        (Eligibility.LEFT, None, "cluster has left the fleet"),
+        (Eligibility.NOT_ONLINE, None, f"{DISCONNECTED}member agent not online yet"),
+        (Eligibility.NOT_JOINED, agent(), f"{DISCONNECTED}member agent not joined yet"),
+        (
+            Eligibility.HEALTH_UNKNOWN,
+            agent(),
+            f"{DISCONNECTED}health condition from member agent is not available",
+        ),
+        (
+            Eligibility.SILENT,
+            agent(heard_ago=timedelta(minutes=6, seconds=30)),
+            f"{DISCONNECTED}no recent heartbeat signals (last received 6.50 minutes ago)",
+        ),
+        (
+            Eligibility.SILENT,
+            agent(heard_ago=None),
+            f"{DISCONNECTED}no recent heartbeat signals (never received)",
+        ),
+        (Eligibility.SILENT, None, f"{DISCONNECTED}no recent heartbeat signals (never received)"),
+        (
+            Eligibility.UNHEALTHY,
+            agent(healthy=Status.FALSE, healthy_ago=timedelta(minutes=7)),
+            f"{DISCONNECTED}unhealthy for a prolonged period of time (last transitioned 7.00 minutes ago)",
+        ),
+        *[
+            (
+                Eligibility.UNHEALTHY,
+                status,
+                f"{DISCONNECTED}unhealthy for a prolonged period of time (last transitioned 0.00 minutes ago)",
+            )
+            for status in (None, agent(healthy=None))
+        ],
+    ],
+)
+def test_why_a_cluster_is_not_eligible(verdict: Eligibility, status: Any, said: str) -> None:
+    assert reason_of(cluster("c", status=status), verdict, NOW) == said
+
+
+def record(*policies: PolicySnapshot, **more: Any) -> PlacementRecord:
+    """A placement with policy snapshots."""
+    return PlacementRecord(
+        placement=Placement(key=WEB, selectors=(), policy=pick_n(9)), policy_snapshots=policies, **more
+    )
+
+
+def test_what_is_asked_of_the_scheduler() -> None:
+    """The latest policy, with the number of clusters that scaling wrote on it."""
+    older, latest = (
+        PolicySnapshot(placement=WEB, index=index, hash="h", policy=pick_n(2), number_of_clusters=count)
+        for index, count in ((0, 3), (1, 5))
+    )
+    bound = (binding("a"),)
+    assert request_for(record(older, latest, bindings=bound), NOW) == SchedulingRequest(
+        placement=WEB, policy=pick_n(5), policy_snapshot="web-1", bindings=bound, now=NOW
+    )
+    assert request_for(record(), NOW) == SchedulingRequest(
+        placement=WEB, policy=pick_n(9), policy_snapshot="", bindings=(), now=NOW
+    )
+
+
+FLEET = index_fleet([cluster("a", {"zone": "a"}), cluster("b", {"zone": "b"})], NOW)
+BASE = request(PlacementPolicy(affinity=required({"zone": "a"})), binding("a"))
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (replace(BASE, now=NOW + timedelta(hours=1)), True),
+        (replace(BASE, bindings=(binding("a", BindingState.SCHEDULED),)), True),
+        (replace(BASE, bindings=(binding("a"), binding("b", BindingState.UNSCHEDULED))), True),
+        (replace(BASE, bindings=()), False),
+        (replace(BASE, bindings=(binding("a", policy="web-0"),)), False),
+        (replace(BASE, placement=PlacementKey("", "other")), False),
+        (replace(BASE, policy_snapshot="web-2"), False),
+        (replace(BASE, policy=PlacementPolicy()), False),
+    ],
+)
+def test_what_the_key_of_a_scheduling_depends_on(other: SchedulingRequest, same: bool) -> None:
+    assert (schedule_key(other, FLEET) == schedule_key(BASE, FLEET)) is same
+
+
+def test_the_key_depends_on_the_profile_and_on_facts_that_are_read() -> None:
+    key = schedule_key(BASE, FLEET)
+    digests: BindingDigests = {}
+    assert settled_key(BASE, FLEET, DEFAULT_PROFILE, digests) == key
+    assert digests[WEB][0] is BASE.bindings
+    kept = digests[WEB]
+    assert settled_key(BASE, FLEET, DEFAULT_PROFILE, digests) == key and digests[WEB] is kept
+    again = replace(BASE, bindings=(binding("b"),))
+    assert settled_key(again, FLEET, DEFAULT_PROFILE, digests) == schedule_key(again, FLEET) != key
+    for profile in (replace(DEFAULT_PROFILE, key="other"), replace(DEFAULT_PROFILE, fault="broken")):
+        assert settled_key(BASE, FLEET, profile, {}) == schedule_key(BASE, FLEET, profile=profile) != key
+    relabelled = index_fleet([cluster("a", {"zone": "a"}), cluster("b", {"zone": "a"})], NOW)
+    beside = index_fleet([cluster("a", {"zone": "a", "more": "x"}), cluster("b", {"zone": "b"})], NOW)
+    more = index_fleet([*FLEET.clusters, cluster("c", {"zone": "b"})], NOW)
+    left = index_fleet([cluster("a", {"zone": "a"}), cluster("b", {"zone": "b"}, deleting=NOW)], NOW)
+    assert [schedule_key(BASE, fleet) == key for fleet in (relabelled, beside, more, left)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+    fixed = request(pick_fixed("a"))
+    keys = [schedule_key(fixed, fleet) for fleet in (FLEET, relabelled, left)]
+    assert keys[0] == keys[1] != keys[2], "by names, only who is there and eligible counts"

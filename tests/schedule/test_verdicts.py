@@ -1,0 +1,328 @@
+"""`explain` as whole verdicts, the profile's errors as whole errors, and the arithmetic of scores and of stepping
+down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.bindings import BindingState, ClusterScore
+from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PreferredTerm
+from gitfleet.api.clusters import MemberCluster, Taint
+from gitfleet.api.conditions import Status
+from gitfleet.api.faults import Fault
+from gitfleet.api.fleet import FleetConfig, ListedPlugin
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import Origin
+from gitfleet.api.placements import PlacementKey, PlacementPolicy
+from gitfleet.model.scheduling import ClusterVerdict
+from gitfleet.schedule import explain, index_fleet, profile_for, profile_from, schedule
+from gitfleet.schedule.builtin import BUILT_IN
+from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin, Score, Unschedulable
+from tests.schedule.fleets import NOW, agent, binding, cluster, pick_fixed, pick_n, request, required, spread, states
+
+GOLD = PreferredTerm(50, ClusterSelectorTerm(label_selector=LabelSelector({"tier": "gold"})))
+LIKED = ClusterAffinity(preferred=(GOLD,))
+FLEET = index_fleet([cluster(name, {"tier": "gold"} if name == "a" else {}) for name in "abc"], NOW)
+
+
+def verdict(name: str, *, selected: bool = False, **more: Any) -> ClusterVerdict:
+    """A verdict on one cluster."""
+    return ClusterVerdict(cluster=name, selected=selected, **more)
+
+
+def test_every_cluster_of_a_spread_by_score() -> None:
+    policy = pick_n(1, affinity=LIKED)
+    low = "does not score high enough (affinity score: 0, topology spread score: 0)"
+    remedy = (
+        "raise numberOfClusters above 1, or make it score better than the lowest cluster picked "
+        "(topology spread score 0, affinity score 50) and let the policy change"
+    )
+    assert explain(request(policy), FLEET) == (
+        verdict(
+            "a",
+            selected=True,
+            reason=(
+                'Successfully scheduled resources for placement in "a" (affinity score: 50, topology spread score: 0): '
+                "picked by scheduling policy"
+            ),
+            score=ClusterScore(0, 50),
+            scores_by_plugin={"ClusterAffinity": 50},
+        ),
+        *[
+            verdict(
+                name,
+                reason=f'Cluster "{name}" {low}',
+                score=ClusterScore(0, 0),
+                scores_by_plugin={"ClusterAffinity": 0, "SamePlacementAffinity": 0},
+                remedy=remedy,
+            )
+            for name in "bc"
+        ],
+    )
+
+
+def test_where_nothing_is_picked_a_larger_number_helps() -> None:
+    (first, *_) = explain(request(pick_n(0, affinity=LIKED)), FLEET)
+    assert (first.selected, first.remedy) == (False, "raise numberOfClusters above 0")
+    without = binding("b", score=None)
+    verdicts = explain(request(pick_n(1, affinity=LIKED), without), FLEET)
+    assert [(v.selected, v.remedy.partition("(")[2]) for v in verdicts] == [
+        (False, "topology spread score 0, affinity score 0) and let the policy change"),
+        (True, ""),
+        (False, "topology spread score 0, affinity score 0) and let the policy change"),
+    ]
+
+
+REFUSED: list[tuple[PlacementPolicy, MemberCluster, dict[str, Any]]] = [
+    (
+        PlacementPolicy(),
+        cluster("c", taints=(Taint("k", "v"),)),
+        {
+            "refused_by": "TaintToleration",
+            "reason": "taint &{Key:k Value:v Effect:NoSchedule} cannot be tolerated",
+            "remedy": "tolerate taint k=v:NoSchedule",
+        },
+    ),
+    (
+        PlacementPolicy(affinity=required({"zone": "a"})),
+        cluster("c"),
+        {
+            "refused_by": "ClusterAffinity",
+            "reason": "cluster does not match with any of the required cluster affinity terms",
+            "remedy": "add label zone=a",
+        },
+    ),
+    *[
+        (PlacementPolicy(), member, {"refused_by": "ClusterEligibility", "remedy": remedy})
+        for member, remedy in (
+            (cluster("c", deleting=NOW), "add the cluster's file again"),
+            (cluster("c", status=None), "start the member agent, or give the cluster a connection that answers"),
+            (cluster("c", status=agent(joined=Status.FALSE)), "let the member agent join the fleet"),
+            (cluster("c", status=agent(healthy=None)), "let the member agent report its health"),
+            (cluster("c", status=agent(healthy=Status.FALSE)), "make the cluster healthy again"),
+        )
+    ],
+]
+
+
+@pytest.mark.parametrize(("policy", "member", "said"), REFUSED)
+def test_who_refused_why_and_what_would_help(
+    policy: PlacementPolicy, member: MemberCluster, said: dict[str, Any]
+) -> None:
+    (found,) = explain(request(policy), index_fleet([member], NOW))
+    assert replace(found, reason=said.get("reason", found.reason)) == verdict("c", **{"reason": found.reason, **said})
+    assert found.reason
+
+
+def test_of_equally_near_terms_the_first_gives_the_remedy() -> None:
+    policy = PlacementPolicy(affinity=required({"a": "1", "b": "2"}, {"c": "3"}, {"d": "4"}, {"e": "5", "f": "6"}))
+    (found,) = explain(request(policy), index_fleet([cluster("c")], NOW))
+    assert found.remedy == "add label c=3"
+
+
+def test_a_namespace_that_is_not_there_or_not_known() -> None:
+    def at(name: str, *namespaces: str) -> MemberCluster:
+        member = cluster(name)
+        return replace(member, status=replace(member.status, namespaces=dict.fromkeys(namespaces, "u")))
+
+    fleet = index_fleet([at("a", "web"), at("b", "other"), cluster("c")], NOW)
+    question = request(PlacementPolicy(), placement=PlacementKey("web", "app"))
+    assert states(schedule(question, fleet)) == {"a": "Scheduled"}
+    refused: dict[str, Any] = {"refused_by": "NamespaceAffinity", "remedy": "create namespace web on the cluster"}
+    assert explain(question, fleet)[1:] == (
+        verdict("b", reason="target namespace does not exist on cluster", **refused),
+        verdict("c", reason="cluster has no namespace information available", **refused),
+    )
+
+
+def test_a_violated_spread_as_a_whole_verdict() -> None:
+    policy = pick_n(4, topology_spread_constraints=(spread("room", hard=False), spread("zone")))
+    members = [
+        *[cluster(name, {"zone": name[0], "room": "r"}) for name in ("a1", "a2", "a3", "b1")],
+        cluster("d1", {"room": "r"}),
+    ]
+    held = (binding("a1"), binding("a2"), binding("b1"))
+    fleet = index_fleet(members, NOW)
+    verdicts = {each.cluster: each for each in explain(request(policy, *held), fleet)}
+    assert (verdicts["a3"].refused_by, verdicts["a3"].remedy) == (
+        "TopologySpreadConstraints",
+        "raise maxSkew of the constraint on zone to 2 or make it ScheduleAnyway",
+    )
+    assert verdicts["d1"].selected, "a cluster without the label is in no domain"
+
+
+def test_pick_fixed_as_whole_verdicts() -> None:
+    fleet = index_fleet([cluster("a"), cluster("b", status=agent(joined=None)), cluster("c")], NOW)
+    not_joined = "cluster is not connected to the fleet: member agent not joined yet"
+    picked, refused, unnamed, ghost = explain(request(pick_fixed("a", "b", "ghost")), fleet)
+    assert picked == verdict("a", selected=True, reason=picked.reason)
+    assert refused == verdict(
+        "b",
+        refused_by="ClusterEligibility",
+        reason=refused.reason,
+        remedy=f"make the cluster eligible: {not_joined}",
+    )
+    assert unnamed == verdict("c", reason='Cluster "c" is not named by the placement', remedy="add it to clusterNames")
+    assert (ghost.selected, ghost.remedy) == (False, "add a MemberCluster of that name")
+
+
+def factory_of(plugin: SchedulerPlugin) -> PluginFactory:
+    """Makes the very plug-in."""
+    return lambda args: plugin
+
+
+@dataclass(frozen=True)
+class Raising(SchedulerPlugin):
+    """Answers so many cycles and then fails."""
+
+    error: Exception
+    until: int
+    name = "Raising"
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        if cycle.number > self.until:
+            raise self.error
+        return None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Unschedulable("the moon is wrong"), "the moon is wrong"),
+        (ZeroDivisionError("by zero"), "a plug-in failed with ZeroDivisionError: by zero"),
+    ],
+)
+def test_a_plugin_that_fails_while_it_is_explained(error: Exception, said: str) -> None:
+    """One cycle more than it took to pick is asked for."""
+    policy = pick_n(1)
+    for until, whole in ((1, False), (2, True)):
+        profile, _ = profile_from([ListedPlugin(name="Raising")], {"Raising": factory_of(Raising(error, until))})
+        assert schedule(request(policy), FLEET, profile).error is None
+        verdicts = explain(request(policy), FLEET, profile)
+        if whole:
+            assert [v.selected for v in verdicts] == [False, False, True]
+        else:
+            assert verdicts == tuple(verdict(name, selected=name == "c", reason=said) for name in "abc")
+
+
+@dataclass(frozen=True)
+class Points(SchedulerPlugin):
+    """Scores by a table."""
+
+    table: dict[str, Score]
+    name: str = "Points"
+    depends_on_bindings: bool = True
+
+    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
+        return self.table.get(cluster.name, Score())
+
+
+TABLES: list[tuple[dict[str, Score], str]] = [
+    ({"a": Score(affinity=60), "b": Score(affinity=70)}, "b"),
+    ({"a": Score(topology_spread=-1), "b": Score(affinity=70), "c": Score(topology_spread=1)}, "c"),
+    ({"b": Score(affinity=50), "a": Score(obsolete_affinity=1), "c": Score(affinity=50, obsolete_affinity=2)}, "c"),
+    ({"a": Score(topology_spread=2), "b": Score(topology_spread=1, affinity=900), "c": Score(2, 60)}, "c"),
+]
+
+
+@pytest.mark.parametrize(("table", "best"), TABLES)
+@pytest.mark.parametrize("moving", [True, False])
+@pytest.mark.parametrize("weight", [1, 3])
+def test_scores_of_several_plugins_are_added_part_by_part(
+    table: dict[str, Score], best: str, moving: bool, weight: int
+) -> None:
+    """Topology spread before affinity, affinity before who had it; the last by name wins a tie."""
+    zero = index_fleet([cluster(name) for name in "abc"], NOW)
+    plugin = Points(table, depends_on_bindings=moving)
+    profile, _ = profile_from([ListedPlugin(name="Points", weight=weight)], {"Points": lambda args: plugin})
+    assert states(schedule(request(pick_n(1, affinity=LIKED)), zero, profile)) == {best: "Scheduled"}
+    (decision,) = [d for d in schedule(request(pick_n(1)), zero, profile).decisions if d.selected]
+    points = table[best]
+    assert decision.score == ClusterScore(points.topology_spread * weight, points.affinity * weight)
+
+
+def test_a_negative_limit_is_none_and_the_smallest_counts() -> None:
+    class Limit(SchedulerPlugin):
+        def __init__(self, name: str, limit: int) -> None:
+            self.name, self.limit = name, limit
+
+        def post_batch(self, cycle: Cycle, size: int) -> int:
+            return self.limit
+
+    for limits, cycles in (((-1, 5), 1), ((3, 3), 1), ((1, 2), 3), ((2, 1), 3), ((2, -1), 2)):
+        plugins = {f"Limit{n}": Limit(f"Limit{n}", limit) for n, limit in enumerate(limits)}
+        available = {name: factory_of(plugin) for name, plugin in plugins.items()}
+        profile, faults = profile_from([ListedPlugin(name=name) for name in plugins], available)
+        assert faults == ()
+        answer = schedule(request(pick_n(3)), FLEET, profile)
+        assert (answer.cycles, len(answer.bindings)) == (cycles, 3), limits
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given_up"),
+    [(5, []), (4, ["s2"]), (3, ["s1", "s2"]), (2, ["b2", "s1", "s2"]), (1, ["b1", "b2", "s1", "s2"])],
+)
+def test_what_is_given_up_first(wanted: int, given_up: list[str]) -> None:
+    """Scheduled before Bound; of each the lowest score, then the last name goes first; one without a score scores 0."""
+    held = (
+        binding("b1", score=(0, 5)),
+        binding("b2", score=None),
+        binding("b3", score=(1, 0)),
+        binding("s1", BindingState.SCHEDULED, score=(0, 9)),
+        binding("s2", BindingState.SCHEDULED, score=(0, 1)),
+    )
+    fleet = index_fleet([cluster(each.cluster) for each in held], NOW)
+    answer = schedule(request(pick_n(wanted), *held), fleet)
+    assert sorted(b.cluster for b in answer.bindings if b.state is BindingState.UNSCHEDULED) == given_up
+
+
+INSTALLED = ", ".join(sorted([*BUILT_IN, "Raised"]))
+
+
+def _refusing(args: Any) -> SchedulerPlugin:
+    raise ValueError("it needs a table")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Nowhere", f"there is no scheduler plug-in Nowhere; installed are {INSTALLED}"),
+        (
+            "TaintTolerations",
+            f"there is no scheduler plug-in TaintTolerations; did you mean TaintToleration? installed are {INSTALLED}",
+        ),
+        ("Raised", "the scheduler plug-in Raised refuses its args: it needs a table"),
+    ],
+)
+def test_the_errors_of_a_profile(name: str, said: str) -> None:
+    config = FleetConfig(
+        scheduler_plugins=(ListedPlugin(name="Nothing", enabled=False), ListedPlugin(name=name)),
+        origin=Origin("fleet/gitfleet.yaml", 7),
+    )
+    profile, faults = profile_for(config, {"Raised": _refusing})
+    assert faults == (Fault("fleet/gitfleet.yaml", 7, "FleetConfig", "spec.scheduler.plugins[1]", said),)
+    assert profile.fault == f"the scheduler profile has errors: {said}"
+    assert profile_from([ListedPlugin(name=name)], {"Raised": _refusing})[1] == (
+        Fault("gitfleet.yaml", 1, "FleetConfig", "spec.scheduler.plugins[0]", said),
+    )
+
+
+def test_a_plugin_of_somebody_elses_that_is_listed_twice() -> None:
+    listed = [ListedPlugin(name="Points"), ListedPlugin(name="Points", enabled=False)]
+    _, faults = profile_from(listed, {"Points": lambda args: Points({})})
+    assert [(fault.field, fault.message) for fault in faults] == [
+        ("spec.scheduler.plugins[1]", "the scheduler plug-in Points is listed twice")
+    ]
+
+
+def test_a_profile_is_known_by_its_plugins_their_weights_and_args() -> None:
+    def key(**more: Any) -> str:
+        listed = ListedPlugin(name="Points", **more)
+        return profile_from([listed], {"Points": lambda args: Points({}, depends_on_bindings="x" not in args)})[0].key
+
+    keys = [key(), key(weight=2), key(args={"y": 1}), key(args={"y": 2}), key(args={"x": 1})]
+    assert len(set(keys)) == len(keys)
+    assert key() == keys[0]
