@@ -71,7 +71,8 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     real = KubeDirectory(_connection_rules(settings), providers=providers.chosen)
     directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
-    trees = DesiredTrees(repo, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()))
+    unconnected = clusters == "simulated" or settings.simulate_unconnected
+    trees = DesiredTrees(repo, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()), simulated=unconnected)
     driver = Driver(
         reader=repo,
         writer=repo,

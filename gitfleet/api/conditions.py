@@ -69,6 +69,7 @@ class Reason(StrEnum):
     WORK_NOT_SYNCHRONIZED_YET = "WorkNotSynchronizedYet"
     WORK_SYNCHRONIZED = "WorkSynchronized"
     ALL_WORK_SYNCED = "AllWorkSynced"
+    SYNC_WORK_FAILED = "SyncWorkFailed"
     APPLY_PENDING = "ApplyPending"
     APPLY_FAILED = "ApplyFailed"
     APPLY_SUCCEEDED = "ApplySucceeded"

@@ -24,6 +24,9 @@ from gitfleet.errors import BadInput
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
 ROLLOUTS: Final = "rollouts"
 """The folder of workload rollouts, which are kept as written: no kind is declared for them yet."""
+_NOT_ACTED_ON: Final = frozenset({"strategies", "runs", "approvals", "evictions", "budgets"})
+"""Folders of kinds that are read and kept, and on which nothing acts yet."""
+NOT_ACTED_ON: Final = "is read and kept, and nothing acts on it in this version of gitfleet; do not rely on it"
 
 
 class Place(Enum):
@@ -53,6 +56,11 @@ class Kind:
     folder: str = ""
     key: Callable[[Any], Any] = attrgetter("name")
     place: Place = Place.WATCHED_BRANCH
+
+    @property
+    def is_acted_on(self) -> bool:
+        """Whether this version does anything with its objects, beside keeping them."""
+        return self.folder not in _NOT_ACTED_ON
 
     @property
     def plural(self) -> str:

@@ -84,7 +84,8 @@ def _hold(entry: InventoryEntry, claims: Claims) -> Operation | None:
     work = claims.works.get(entry.placement)
     why = "nothing was decided about it"
     if work is not None:
-        why = f"the resources could not be overridden: {work.error}" if work.error else "ReportDiff changes nothing"
+        what = "overridden" if work.unwrapped else "unwrapped"
+        why = f"the resources could not be {what}: {work.error}" if work.error else "ReportDiff changes nothing"
     return keep_entry(entry, claims, KeepCode.HELD, f"{entry.key} stays as it is: {why}")
 
 

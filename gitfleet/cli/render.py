@@ -24,18 +24,18 @@ from gitfleet.settings import Settings
 )
 @options.rev
 @options.settings(options.repo, options.branch, options.cache_dir)
-def render(out: Path, rev: str | None, settings: Settings) -> None:
+def render(out: Path, rev: str | None, settings: Settings) -> int:
     """Write the manifests that each cluster is to have, overrides applied, as OUT/CLUSTER/PLACEMENT/*.yaml.
 
     Every picked cluster is rendered with the newest snapshot, as if the rollout were done. Secrets are written as they
-    stand in the repo.
+    stand in the repo. What cannot be rendered is reported, and all else is written; the exit code is then 1.
     """
     from gitfleet import wiring
 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(f"{out} is not an empty folder", hint="name an empty or absent folder with --out")
     with wiring.open_workspace(settings, clusters="recorded") as workspace:
-        files = workspace.rendered_files(rev)
+        files, errors = workspace.rendered_files(rev)
     try:
         home = out.resolve()
         for path, content in files.items():
@@ -48,3 +48,6 @@ def render(out: Path, rev: str | None, settings: Settings) -> None:
         raise BadInput(f"{error.filename} cannot be written: {error.strerror}") from error
     clusters = {path.split("/")[0] for path in files}
     say(f"{len(files)} files for {len(clusters)} clusters are in {out}")
+    for sentence in errors:
+        say(f"error: {sentence}")
+    return 1 if errors else 0

@@ -17,8 +17,9 @@ from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun
 from gitfleet.desired.accept import as_written
+from gitfleet.desired.contents import enveloped_breaks
+from gitfleet.desired.identity import known_scope, scope_break
 from gitfleet.desired.paths import FLEET_FILE
-from gitfleet.desired.payload import enveloped_scope_breaks, known_scope, scope_break
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.scopes import declared_scopes
@@ -56,7 +57,7 @@ def scope_refusals(objects: Iterable[ReadObject], scopes: Mapping[GroupKind, boo
             sentence = scope_break(scopes.get(value.key.group_kind), value.key.kind, value.key.namespace)
             if sentence:
                 refused.append((item, (("metadata", "namespace"), sentence)))
-            refused += [(item, note) for note in enveloped_scope_breaks(value, scopes)]
+            refused += [(item, note) for note in enveloped_breaks(value, scopes)]
         elif isinstance(value, Placement):
             refused += [(item, note) for note in _selector_breaks(value, scopes)]
     return refused

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.kinds import KINDS, Kind, Place, watched_kinds
+from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
 from gitfleet.api.objects import JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, NamespacedName
@@ -163,7 +163,8 @@ def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
     if is_our_group(group):
         return _read_ours(value, origin, label, version)
     if (group, str(name)) in ROLLOUT_KINDS:
-        return _Found(label=label, identity=_identity_of(value), value=Rollout(value, origin))
+        warnings: list[Break] = [(("kind",), NOT_ACTED_ON)]
+        return _Found(label=label, identity=_identity_of(value), value=Rollout(value, origin), warnings=warnings)
     misplaced = next((kind for kind in watched_kinds() if kind.name == name and near_group(group, kind.group)), None)
     if misplaced is not None:
         sentence = f"is not the group of {name}; did you mean {misplaced.group}/{misplaced.versions[0]}?"
@@ -188,6 +189,8 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
     if made is None or breaks:
         return _Found(label=label, identity=identity, breaks=breaks)
     warnings = list(made.warnings()) if hasattr(made, "warnings") else []
+    if not kind.is_acted_on:
+        warnings.append((("kind",), NOT_ACTED_ON))
     return _Found(label=label, identity=identity, value=_written(made, value, origin), warnings=warnings)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.kinds import KINDS, ROLLOUTS
@@ -71,6 +72,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     _refuse(pool, update_refusals(pool.chosen.values(), request.accepted, pool.recovery))
     if not pool.holds_removals:  # what cannot be read may hold the namespaces and the definitions that are missing
         _refuse_payload(pool, gathered)
+    _refuse_unconnected(pool)
     scopes = scopes_of(pool.chosen.values())
     # Where an object goes back to its last good version, another one may not fit beside it any more.
     for _ in range(2):
@@ -96,6 +98,19 @@ def _warnings(pool: _Pool) -> Refusals:
 
 def _known_kinds(pool: _Pool) -> KnownKinds:
     return kinds_with(item.value for item in pool.chosen.values() if isinstance(item.value, Manifest))
+
+
+def _refuse_unconnected(pool: _Pool) -> None:
+    """Clusters that nothing says how to reach, outside of simulations. One that was never accepted goes on
+    nevertheless: what would be done with it can be planned, and nothing is done while it does not answer."""
+    sentence = "is required; add a context, a kubeconfig, inCluster or simulated (docs/clusters.md)"
+    items = pool.chosen.values() if not pool.request.simulated else ()
+    found = [item for item in items if isinstance(item.value, MemberCluster) and item.value.connection is None]
+    notes: Refusals = [(item, (("spec", "connection"), sentence)) for item in found]
+    known = pool.request.accepted.clusters
+    had = {name for name, cluster in known.items() if cluster.connection is not None and cluster.deleting is None}
+    _refuse(pool, [(item, note) for item, note in notes if item.identity[3] in had])
+    pool.faults += faults_at([pair for pair in notes if pair[0].identity[3] not in had], pool.request.contents)
 
 
 def _refuse_payload(pool: _Pool, gathered: Gathered) -> None:

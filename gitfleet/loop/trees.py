@@ -52,9 +52,11 @@ class DesiredTrees:
         *,
         what_if: WhatIf | None = None,
         kustomizer: Kustomizer | None = None,
+        simulated: bool = True,
     ) -> None:
         """With `what_if` every tree is read as if clusters were added, gone or cordoned; without `kustomizer` a folder
-        with a kustomization is a fault."""
+        with a kustomization is a fault, and unless clusters are `simulated` so is one without a connection."""
+        self._simulated = simulated
         self._repo = repo
         self._what_if = what_if or WhatIf()
         self._kustomizer = kustomizer
@@ -93,6 +95,7 @@ class DesiredTrees:
                 accepted=state,
                 contents=self._content,
                 built=self._built(listing),
+                simulated=self._simulated,
             )
         )
         wanted = self._what_if.applied_to(wanted)

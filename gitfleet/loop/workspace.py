@@ -14,7 +14,6 @@ from gitfleet.api.clusters import MemberCluster, ResourceUsage
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
-from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import lines_of
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
@@ -133,21 +132,24 @@ class Workspace:
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
         return explanation(after.placements[key], after.clusters, profile, decision.plans.get(key), now)
 
-    def rendered_files(self, revision: str | None) -> dict[str, bytes]:
-        """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml."""
+    def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
+        """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml; and a
+        sentence for each placement on a cluster that cannot be rendered."""
         decision = self.decide(revision)
         files: dict[str, bytes] = {}
+        errors: list[str] = []
         for name, rendered in _works_when_done(decision).items():
             for work in rendered:
                 if work.error is not None:
-                    raise BadInput(f"{work.placement} on {name}: {work.error}", hint="correct the override")
+                    errors.append(f"{work.placement} on {name}: {work.error}")
+                    continue
                 folder = f"{name}/{str(work.placement).replace('/', '.')}"
                 for number, manifest in enumerate(work.manifests):
                     path = (
                         f"{folder}/{number:03d}-{manifest.key.kind.lower()}-{manifest.key.name.replace(':', '-')}.yaml"
                     )
                     files[path] = write_documents([manifest.body], sort_keys=False, blocks=True)
-        return dict(sorted(files.items()))
+        return dict(sorted(files.items())), errors
 
     def runner(self, listen: Listener) -> Runner:
         """What reconciles; events go to `listen`."""

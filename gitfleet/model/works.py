@@ -11,10 +11,10 @@ from gitfleet.api.strategies import ApplyStrategy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """`error` is set when overrides could not be applied: then `manifests` is empty and nothing of the work may be
-    synced,
-    and nothing of it removed either (Overridden=False OverriddenFailed). `overridden` says whether any override
-    applied."""
+    """`error` is set when the manifests could not be made: then there are none, nothing of the work may be synced, and
+    nothing of it removed either. The reason is an override (Overridden=False OverriddenFailed), or an envelope where
+    the work is not `unwrapped` (WorkSynchronized=False SyncWorkFailed). `overridden` says whether any override applied.
+    """
 
     placement: PlacementKey
     cluster: str
@@ -24,3 +24,4 @@ class Work:
     apply_strategy: ApplyStrategy = ApplyStrategy()
     overridden: bool = False
     error: str | None = None
+    unwrapped: bool = True

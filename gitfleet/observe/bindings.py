@@ -143,7 +143,7 @@ def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Se
 
 
 def _before_apply(binding: Binding, work: Work) -> Iterable[_Reported]:
-    if work.error is not None:
+    if work.error is not None and work.unwrapped:
         message = f"Failed to apply the override rules on the resources: {work.error}"
         yield ConditionType.OVERRIDDEN, Status.FALSE, Reason.OVERRIDDEN_FAILED, message
         return
@@ -153,6 +153,10 @@ def _before_apply(binding: Binding, work: Work) -> Iterable[_Reported]:
     else:
         message = "No override rules are configured for the selected resources"
         yield ConditionType.OVERRIDDEN, Status.TRUE, Reason.NO_OVERRIDE_SPECIFIED, message
+    if work.error is not None:
+        message = f"Failed to synchronize the work to the latest: {work.error}"
+        yield ConditionType.WORK_SYNCHRONIZED, Status.FALSE, Reason.SYNC_WORK_FAILED, message
+        return
     if work.generation == binding.generation and work.snapshot == binding.resource_snapshot:
         message = "All of the works are synchronized to the latest"
         yield ConditionType.WORK_SYNCHRONIZED, Status.TRUE, Reason.ALL_WORK_SYNCED, message

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.envelopes import EnvelopeTexts
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
@@ -15,7 +16,6 @@ from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides
-from gitfleet.works.envelopes import EnvelopeTexts
 from gitfleet.works.matching import overrides_by_cluster
 from gitfleet.works.pinned import as_rolled_out
 from gitfleet.works.render import empty_work, render_work

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.envelopes import EnvelopeError, is_envelope, unwrap
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey, OverrideRule
@@ -13,7 +14,6 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.errors import GiveUp
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.works.envelopes import EnvelopeError, is_envelope, unwrap
 
 References = tuple[tuple[str, ...], tuple[str, ...]]
 """References of cluster-wide and of namespaced override snapshots, in the order in which they are applied."""

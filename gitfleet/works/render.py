@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.envelopes import EnvelopeError, EnvelopeTexts, is_envelope, unwrap
 from gitfleet.api.objects import Manifest
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides, OverrideFailed, OverridesOfCluster
-from gitfleet.works.envelopes import EnvelopeError, EnvelopeTexts, is_envelope, unwrap
 
 
 def render_work(
@@ -25,7 +25,7 @@ def render_work(
     """What `cluster` is to have of the snapshot, in the snapshot's order, by the overrides that the binding names.
 
     The snapshot must be loaded. Never raises for what people wrote: an override or an envelope that cannot be used
-    becomes the work's `error` (Overridden=False OverriddenFailed), and then nothing of the work is to be synced.
+    becomes the work's `error`, and then nothing of the work is to be synced.
     Manifests that nothing patches are the snapshot's. `texts` are envelopes' texts that were parsed already.
     """
     references = (*binding.cluster_resource_overrides, *binding.resource_overrides)
@@ -40,8 +40,10 @@ def render_work(
         manifests = tuple(_rendered(snapshot.manifests, concerned, {} if texts is None else texts))
         if enveloped:
             _refuse_twins(manifests)
-    except (OverrideFailed, EnvelopeError) as error:
+    except OverrideFailed as error:
         return replace(work, error=f"{error} (cluster {cluster.name})")
+    except EnvelopeError as error:
+        return replace(work, error=f"{error} (cluster {cluster.name})", unwrapped=False)
     return replace(work, manifests=manifests)
 
 

@@ -67,6 +67,34 @@ def test_render(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     assert here["data"] == {"greeting": "Hello from gitfleet"}
 
 
+OVERRIDE = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourceOverride
+metadata: {name: absent}
+spec:
+  clusterResourceSelectors: [{group: "", version: v1, kind: Namespace, name: web}]
+  policy:
+    overrideRules:
+    - clusterSelector:
+        clusterSelectorTerms: [{labelSelector: {matchLabels: {kubernetes-fleet.io/member-name: eu-west-1}}}]
+      jsonPatchOverrides: [{op: remove, path: /metadata/labels/absent}]
+"""
+
+
+def test_what_cannot_be_rendered_does_not_keep_the_rest_from_being_written(
+    gitfleet: Shell, fleet: Path, tmp_path: Path
+) -> None:
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    gitfleet("render", fleet, "--out", whole)
+    commit(fleet, {"overrides/absent.yaml": OVERRIDE})
+    ended = gitfleet("render", fleet, "--out", out)
+
+    (error,) = [line for line in ended.err.splitlines() if line.startswith("error: ")]
+    assert (ended.code, "web on eu-west-1: " in error, "/metadata/labels/absent" in error) == (1, True, True)
+    written, before = ({str(path.relative_to(top)) for path in top.rglob("*.yaml")} for top in (out, whole))
+    assert before - written == {path for path in before if path.startswith("eu-west-1/web/")} != set()
+
+
 def test_rendered_texts_are_texts_to_kubernetes_too(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     texts = {"exponent": "1234e5", "yes": "y", "octal": "08", "n": "1_000", "script": "#!/bin/sh\nexit 0\n"}
@@ -119,10 +147,10 @@ def test_nothing_is_written_outside_of_the_folder(
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
-    def files(self: object, revision: str | None) -> dict[str, bytes]:
+    def files(self: object, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "link").symlink_to(elsewhere)
-        return {path.replace("/escaped", f"{tmp_path}/escaped", path.startswith("/")): b"x"}
+        return {path.replace("/escaped", f"{tmp_path}/escaped", path.startswith("/")): b"x"}, []
 
     monkeypatch.setattr("gitfleet.loop.workspace.Workspace.rendered_files", files)
     ended = gitfleet("render", fleet, "--out", tmp_path / "out")

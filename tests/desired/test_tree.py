@@ -408,3 +408,28 @@ def test_no_message_has_a_secret_in_it() -> None:
     faults = faults_of({"resources/s.yaml": SECRET, "clusters/c.yaml": cluster})
     assert len(faults) >= 8
     assert not [fault for fault in faults if "hunter" in fault or "5551234" in fault]
+
+
+MEMBER = "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: c1}\nspec:\n  taints: []\n"
+
+
+def test_outside_of_simulations_a_cluster_says_how_it_is_reached() -> None:
+    path = "clusters/c1.yaml"
+    assert faults_of({path: MEMBER}) == []
+    desired = read_desired(replace(request_of({path: MEMBER}), simulated=False))
+    assert [str(fault) for fault in desired.faults] == [
+        (
+            "clusters/c1.yaml:4: MemberCluster/c1: spec.connection: is required; add a context, a kubeconfig, "
+            "inCluster or simulated (docs/clusters.md)"
+        )
+    ]
+    assert list(desired.clusters) == ["c1"]
+
+    connected = MEMBER + "  connection: {context: c1}\n"
+    before = read({path: connected})
+    state = FleetState(clusters=before.clusters)
+    edited = read_desired(
+        replace(request_of({path: MEMBER}, before={path: connected}, accepted=state), simulated=False)
+    )
+    assert [fault.field for fault in edited.faults] == ["spec.connection"]
+    assert edited.clusters == before.clusters, "the last good version stays"

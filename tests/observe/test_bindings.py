@@ -315,6 +315,18 @@ def test_overrides_that_fail_end_the_story() -> None:
     assert reported(got)[1] == ("Overridden", "True", "OverriddenSucceeded")
 
 
+def test_an_envelope_that_cannot_be_unwrapped_is_no_failure_of_an_override() -> None:
+    got = observed(binding(), work(error="ConfigMap a/e cannot be unwrapped", unwrapped=False), [], [], T1)
+    assert reported(got) == [
+        BEFORE[0],
+        ("Overridden", "True", "NoOverrideSpecified"),
+        ("WorkSynchronized", "False", "SyncWorkFailed"),
+    ]
+    assert got.conditions[-1].message == (
+        "Failed to synchronize the work to the latest: ConfigMap a/e cannot be unwrapped"
+    )
+
+
 def test_what_cannot_be_tracked_is_available_with_its_own_reason() -> None:
     ingress = manifest("networking.k8s.io/v1/Ingress", "web")
     got = observed(binding(), work(CM, ingress), [kept(CM), kept(ingress)], [], T1)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api import envelopes
+from gitfleet.api.envelopes import MAX_ENTRY_BYTES, is_envelope
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.placements import Placement
@@ -14,8 +16,7 @@ from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.works import WorksMemo, envelopes, overrides_for, render_fleet
-from gitfleet.works.envelopes import MAX_ENTRY_BYTES, is_envelope
+from gitfleet.works import WorksMemo, overrides_for, render_fleet
 from tests.works.builders import (
     EAST,
     NAMESPACE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.api.objects import Manifest, ObjectKey, key_of
+from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey, key_of
 from gitfleet.api.values import is_kind_name, is_namespace_name, is_object_name, is_reserved_namespace
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
@@ -17,6 +17,7 @@ from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 
 MAX_ENTRY_BYTES: Final = 1024 * 1024
 """Largest text of a ConfigMap that is read as an envelope."""
+CONFIG_MAP: Final = GroupKind("", "ConfigMap")
 _ANNOTATION: Final = "kubernetes-fleet.io/envelope-configmap"
 
 
@@ -31,10 +32,15 @@ class EnvelopeError(ValueError):
 def is_envelope(manifest: Manifest) -> bool:
     """Whether an object carries others."""
     key = manifest.key
-    if key.kind == "ConfigMap" and not key.group:
-        annotations = (manifest.body.get("metadata") or {}).get("annotations") or {}
-        return str(annotations.get(_ANNOTATION) or "").lower() not in ("", "false")
-    return is_envelope_kind(key.group, key.kind)
+    return is_envelope_kind(key.group, key.kind) or is_annotated(key.group_kind, manifest.body)
+
+
+def is_annotated(kind: GroupKind, body: JsonObject) -> bool:
+    """Whether an object is a ConfigMap whose texts are objects."""
+    if kind != CONFIG_MAP:
+        return False
+    annotations = (body.get("metadata") or {}).get("annotations") or {}
+    return str(annotations.get(_ANNOTATION) or "").lower() not in ("", "false")
 
 
 def unwrap(envelope: Manifest, texts: EnvelopeTexts) -> tuple[Manifest, ...]:
@@ -45,7 +51,7 @@ def unwrap(envelope: Manifest, texts: EnvelopeTexts) -> tuple[Manifest, ...]:
         if wrong := _shape_fault(body):
             raise _refused(envelope, f"{entry} {wrong}")
         key = key_of(body)
-        if wrong := _scope_fault(envelope.key, key):
+        if wrong := misplacement(envelope.key, key):
             raise _refused(envelope, f"{entry} {wrong}")
         inner.append(Manifest(key, body, digest_of(body), envelope.origin))
     return tuple(inner)
@@ -68,10 +74,14 @@ def _entries(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, An
 
 
 def _documents(text: str, texts: EnvelopeTexts) -> tuple[Any, ...]:
-    """A text's documents; nobody changes them. UnreadableText."""
     if text not in texts:
-        texts[text] = tuple(read_documents(text.encode(), Profile.KUBERNETES, max_bytes=MAX_ENTRY_BYTES))
+        texts[text] = documents_in(text)
     return texts[text]
+
+
+def documents_in(text: str) -> tuple[Any, ...]:
+    """The documents of one text of an envelope; UnreadableText."""
+    return tuple(read_documents(text.encode(), Profile.KUBERNETES, max_bytes=MAX_ENTRY_BYTES))
 
 
 def _shape_fault(body: Any) -> str:
@@ -96,7 +106,7 @@ def _shape_fault(body: Any) -> str:
     return ""
 
 
-def _scope_fault(envelope: ObjectKey, key: ObjectKey) -> str:
+def misplacement(envelope: ObjectKey, key: ObjectKey) -> str:
     """Why an object may not lie in this envelope; "" when it may."""
     kind, home, namespace = envelope.kind, envelope.namespace, key.namespace
     row = BUILT_IN_KINDS.get((key.group, key.kind))

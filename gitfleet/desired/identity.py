@@ -1,0 +1,70 @@
+"""What makes an object an object: its kind, its scope and its metadata. No sentence repeats a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gitfleet.api import Break
+from gitfleet.api.kinds import KINDS
+from gitfleet.api.objects import GroupKind, ObjectKey
+from gitfleet.api.values import is_namespace_name, is_object_name
+from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, is_kubernetes_group
+from gitfleet.formats.kinds import BUILT_IN_KINDS
+
+NO_KIND: Final = "cannot be the name of a kind; use a letter and then letters and digits"
+
+
+def kind_breaks(key: ObjectKey) -> list[Break]:
+    """What a server would say of an object's kind and version, as far as Kubernetes itself defines its group (D29)."""
+    misnamed = BUILT_IN.misnamed(key.group, key.version, key.kind) if is_kubernetes_group(key.group) else None
+    return [(API_FIELDS[misnamed.field], misnamed.sentence)] if misnamed is not None else []
+
+
+def scope_break(namespaced: bool | None, kind: str, namespace: str) -> str | None:
+    """What is wrong with an object's namespace, given its kind's scope (None: not known)."""
+    if namespaced and not namespace:
+        return f"is required, since {kind} is a namespaced kind; add it"
+    if namespaced is False and namespace:
+        return f"does not go with {kind}, which is a cluster-scoped kind; remove it"
+    return None
+
+
+def known_scope(kind: GroupKind, declared: Mapping[GroupKind, bool]) -> bool | None:
+    """Whether a kind is namespaced: by what is declared or built in, else by the repo's CRDs, else not known."""
+    row = KINDS.get((kind.group, kind.kind)) or BUILT_IN_KINDS.get((kind.group, kind.kind))
+    return declared.get(kind) if row is None else row.namespaced
+
+
+def metadata_breaks(metadata: Any) -> list[Break]:
+    """What is wrong with an object's metadata."""
+    if not isinstance(metadata, dict):
+        return [(("metadata",), "must be a mapping with a name; add it")]
+    breaks: list[Break] = []
+    name = metadata.get("name")
+    if metadata.get("generateName") and not name:
+        breaks.append((("metadata", "generateName"), "makes a new object each time; give metadata.name instead"))
+    elif not isinstance(name, str):
+        breaks.append((("metadata", "name"), "must be a string; add it, or put it in quotes"))
+    elif not is_object_name(name):
+        breaks.append((("metadata", "name"), "cannot be an object's name; use letters, digits, dashes and dots"))
+    namespace = metadata.get("namespace")
+    if namespace is not None and not isinstance(namespace, str):
+        breaks.append((("metadata", "namespace"), "must be a string; put it in quotes"))
+    elif namespace and not is_namespace_name(namespace):
+        breaks.append((("metadata", "namespace"), "must be lower-case letters, digits and dashes; correct it"))
+    for field in ("labels", "annotations"):
+        breaks += _text_breaks(field, metadata.get(field))
+    return breaks
+
+
+def _text_breaks(field: str, values: Any) -> list[Break]:
+    if values is None:
+        return []
+    if not isinstance(values, dict):
+        return [(("metadata", field), "must be a mapping of strings; correct it")]
+    return [
+        (("metadata", field, name), "must be a string; put it in quotes")
+        for name, value in values.items()
+        if not isinstance(value, str)
+    ]
