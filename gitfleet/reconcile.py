@@ -22,9 +22,9 @@ from gitfleet.holding import decide_with_holds
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Operation, Outcome
+from gitfleet.model.operations import Delete, Operation, Outcome
 from gitfleet.model.rolling import RolloutPlan
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.shared import Shared, SharedMemo, prepare
 
 K = TypeVar("K")
@@ -55,7 +55,7 @@ def _decide(inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept) -
     still_wanted, kept = removals.still_wanted(wanted, before, kept)
     accepted = desired.accept(still_wanted, before, now, failures)
     clusters = observe.observe_clusters(accepted.clusters, before.clusters, inputs.observations, now, failures)
-    known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset())
+    known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset(), damage=Damage())
     seen_works, rendered = works.render_fleet(known, memo.works, failures)
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
     operations, planned = apply.plan_fleet(known, seen_works, inputs.observations, removing, memo.plans, failures)
@@ -73,7 +73,8 @@ def _decide(inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept) -
         last_good=wanted.last_good,
     )
     works_after, rendered = works.render_fleet(after, rendered, failures)
-    after = replace(after, faults=wanted.faults + faults + status.faults_of(failures, after, wanted))
+    said = status.standing_notices(before, wanted.commit)
+    after = replace(after, faults=wanted.faults + faults + status.faults_of(failures, after, wanted) + said)
     plans = placements.plans()
     decision = Decision(
         inputs=inputs,
@@ -105,6 +106,8 @@ def plan_operations(
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
     planned, plans = apply.plan_fleet(after, decision.works, observations, removing, memo.plans, failures)
     inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
+    unsure = decision.inputs.before.damage.unsure
+    operations = tuple(o for o in operations if not (isinstance(o, Delete) and o.cluster in unsure))
     recorded = status.with_failures(
         replace(after, inventory=inventory), decision.inputs.before, failures, decision.inputs.now
     )

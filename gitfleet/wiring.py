@@ -27,7 +27,8 @@ from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.plugin_guard import guarded
 from gitfleet.loop.runner import Wake
-from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -81,6 +81,10 @@ class StateDirectory:
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """As the repository says."""
         return self._repo.changed_paths(old, new)
+
+    def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
+        """None before the folder's head: plain files have no history; for other commits as the repository says."""
+        return () if commit.startswith("dir:") else self._repo.ancestors(commit, most=most)
 
     def clone_reader(self) -> RepoReader:
         """Another one on the same folder."""

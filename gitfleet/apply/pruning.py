@@ -39,8 +39,9 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
         return _release(entry, claims, f"{entry.key} is gone")
     if entry.uid is not None and entry.uid != live.uid:
         return _release(entry, claims, f"{entry.key} was replaced by somebody else")
-    if entry.uid is None and not is_applied_by_gitfleet(live):
-        return _release(entry, claims, f"{entry.key} was never applied by gitfleet")
+    if not is_applied_by_gitfleet(live):
+        # Whatever the inventory says: what the server does not know as applied by gitfleet is not gitfleet's to delete.
+        return _release(entry, claims, f"{entry.key} is not applied by gitfleet")
     if is_terminating(live):
         why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"
         return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)

@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import ParamSpec
 
-from gitfleet import reconcile, rollout, status, views
+from gitfleet import rebuilding, reconcile, rollout, status, views
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
-from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
+from gitfleet.loop.watched_branch import no_such_branch
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
@@ -88,6 +90,7 @@ class Driver:
     _memo: reconcile.Memo = reconcile.Memo()
     _reported: set[str] = field(default_factory=set)
     _known: tuple[str | None, FleetState] | None = None
+    _unchecked: FleetState | None = None
     _published: tuple[FleetState, FleetState, tuple[Event, ...]] | None = None
     _config: tuple[str, FleetConfig] | None = None
     _unchanged: tuple[UnchangedReconcile, ReconcileResult] | None = None
@@ -118,7 +121,7 @@ class Driver:
             watch = self.branches.watch
             if watch not in heads:
                 self._config = None  # it may be a typing error: the next reconcile reads it again
-                raise _no_such_branch(watch, heads)
+                raise no_such_branch(watch, heads)
             self._read_config(heads[watch], heads)
             if self.branches.watch == watch:
                 return heads[watch]
@@ -187,6 +190,8 @@ class Driver:
             self._known = None
             return _lost(inputs, heads.get(self.branches.state))
         self._emit(self._events, decision.after, after)
+        if inputs.before.damage.unfinished:
+            self._known = None
         result = self._result(inputs, decision, outcomes, report, failures, changed=report.head != state_head)
         # Objects that were observed only after deciding are not in the inputs: then every reconcile decides again.
         repeatable = result.settled and not outcomes and not decided.unseen()
@@ -224,7 +229,19 @@ class Driver:
         commit = self.watched_commit(heads)
         before = self.load_state(heads.get(self.branches.state))
         wanted = self.desired_trees.at(commit, before)
-        return self.inputs_for(wanted, before, now)
+        return self.inputs_for(wanted, self.rebuilt(before, wanted), now)
+
+    def rebuilt(self, before: FleetState, wanted: Desired) -> FleetState:
+        """The state with what the branch lost rebuilt; what this process wrote itself has lost nothing."""
+        if before is not self._unchecked:
+            return before
+        sound = rebuilding.rebuild(before, wanted, self.clock.now())
+        for notice in sound.damage.notices:
+            log.warning("%s", notice)
+        self._unchecked = None
+        if self._known is not None and self._known[1] is before:
+            self._known = (self._known[0], sound)
+        return sound
 
     def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> Inputs:
         """Observe every cluster that is known, and there everything that is owned."""
@@ -238,6 +255,7 @@ class Driver:
         """The state at a head of the state branch; what this process wrote itself need not be read again."""
         if self._known is None or self._known[0] != head:
             self._known = (head, self.state_trees.at(head))
+            self._unchecked = self._known[1]
         return self._known[1]
 
     def observe_unseen(self, decision: Decision) -> tuple[Decision, tuple[Operation, ...]]:
@@ -355,20 +373,6 @@ def _waiting(state: FleetState, decision: Decision, failures: Failures) -> tuple
         plan = decision.plans.get(key)
         rolling += failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
     return (*(f"{failure.subject}: {failure.sentence}" for failure in failures.found), *rolling)
-
-
-def _no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:
-    others = [name for name in heads if not name.startswith("gitfleet/")]
-    if not others:
-        return BadInput(
-            "the repository has no commit on any branch yet",
-            hint=f"commit to {watch} and, where there is a remote, push; `gitfleet init` lays a first fleet out",
-        )
-    named = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
-    return BadInput(
-        f'the repository has no branch "{watch}"; it has {named}',
-        hint=f"watch another one with --branch {others[0]}, or rename it: git branch -m {others[0]} {watch}",
-    )
 
 
 def _lost(inputs: Inputs, head: str | None) -> ReconcileResult:

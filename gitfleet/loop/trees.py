@@ -1,38 +1,25 @@
-"""From commits to values: the desired tree and the state tree, each blob parsed once per object id.
+"""From commits to values: the desired tree, each blob parsed once per object id.
 
 Two caches stand before the parser: a dictionary that lives as long as the process, and the BlobCache that survives it.
 """
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
-from gitfleet import desired, snapshots
+from gitfleet import desired
 from gitfleet.api.objects import Manifest
-from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.desired import Desired
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import FleetState
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.settings import Limits
-from gitfleet.state import (
-    CACHED_FORM,
-    ParsedStateFile,
-    assemble_state,
-    cached_form,
-    is_state_file,
-    parse_state_file,
-    state_file_kind,
-    too_large,
-)
+from gitfleet.state import FAULTS_FILE
 
 _Entry = TypeVar("_Entry")
 _BATCH: Final = 2000
@@ -134,6 +121,8 @@ class DesiredTrees:
     def _changes(self, commit: str, state: FleetState) -> tuple[dict[str, TreeEntry], frozenset[str] | None]:
         """The files that were read at the observed commit and are others now, as they were; and every path that differs
         (None when that is no longer known)."""
+        if FAULTS_FILE in state.damage.lost or (state.observed_commit is None and state.placements):
+            return {}, None  # what was held, or against which commit, was lost
         if state.observed_commit is None or state.observed_commit == commit:
             return {}, frozenset()
         try:
@@ -216,97 +205,3 @@ def _undecodable(path: str) -> bool:
 
 def _readable(files: Iterable[tuple[str, TreeEntry]]) -> Iterable[tuple[str, str]]:
     return ((path, entry.oid) for path, entry in files if desired.is_read(path, entry.mode))
-
-
-class StateTrees:
-    """Reads the state branch. One instance serves one thread."""
-
-    def __init__(self, repo: RepoReader, trees: DesiredTrees, limits: Limits, cache: BlobCache | None = None) -> None:
-        """Files that are slow to read are kept in `cache` by blob id."""
-        self._cache = cache
-        self._repo = repo
-        self._trees = trees
-        self._limits = limits
-        self._parsed: dict[tuple[str, str], ParsedStateFile] = {}
-
-    def at(self, head: str | None) -> FleetState:
-        """All that the state branch holds at a head (None: nothing yet), snapshots in use loaded."""
-        if head is None:
-            return FleetState()
-        listing = {path: entry.oid for path, entry in self._repo.list_tree(head).items()}
-        wanted = {path: oid for path, oid in listing.items() if is_state_file(path)}
-        with _without_collection():
-            known = {(path, oid): self._parsed.get((path, oid)) for path, oid in wanted.items()}
-            unread = [file for file, parsed in known.items() if parsed is None]
-            fresh: dict[tuple[str, str], ParsedStateFile] = {}
-            for start in range(0, len(unread), _BATCH):
-                fresh |= self._parse(unread[start : start + _BATCH])
-            self._parsed = {file: fresh[file] if parsed is None else parsed for file, parsed in known.items()}
-            state = assemble_state(listing, {path: parsed for (path, _), parsed in self._parsed.items()})
-        return self._restored(state)
-
-    def _parse(self, files: Collection[tuple[str, str]]) -> dict[tuple[str, str], ParsedStateFile]:
-        """What (path, blob) pairs say, from the cache where it has them."""
-        keys = {(path, oid): f"{CACHED_FORM}:{state_file_kind(path)}:{oid}" for path, oid in files}
-        kept = self._cache.get_many(set(keys.values())) if self._cache is not None else {}
-        missing = {oid for (_, oid), key in keys.items() if key not in kept}
-        limit = 16 * self._limits.file_bytes
-        read = self._repo.read_blobs(missing, limit=limit)
-        fresh: dict[str, bytes] = {}
-        parsed: dict[tuple[str, str], ParsedStateFile] = {}
-        for (path, oid), key in keys.items():
-            content = kept.get(key, read.get(oid))
-            if content is None:
-                raise too_large(path, limit)
-            if key not in kept and self._cache is not None and (form := cached_form(path, content)) is not None:
-                fresh[key] = content = form
-            parsed[path, oid] = parse_state_file(path, content)
-        if self._cache is not None:
-            self._cache.put_many(fresh)
-        return parsed
-
-    def _restored(self, state: FleetState) -> FleetState:
-        used = {key: snapshots_in_use(record) for key, record in state.placements.items()}
-        wanted = {
-            (document.path, document.blob)
-            for found in used.values()
-            for snapshot in found
-            for document in snapshot.documents
-            if document.blob
-        }
-        documents = self._trees.documents(sorted(wanted))
-        return replace(
-            state,
-            placements={key: _with_manifests(record, used[key], documents) for key, record in state.placements.items()},
-        )
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """No garbage collection inside: a hundred thousand values that all stay are searched in vain again and again."""
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-def snapshots_in_use(record: PlacementRecord) -> tuple[ResourceSnapshot, ...]:
-    """The snapshots whose manifests are needed: the newest, and those that bindings have or are to have."""
-    names = {binding.resource_snapshot for binding in record.bindings}
-    return tuple(s for s in record.resource_snapshots if s is record.latest_resources or s.name in names)
-
-
-def _with_manifests(
-    record: PlacementRecord,
-    used: tuple[ResourceSnapshot, ...],
-    documents: Mapping[tuple[str, int], Manifest],
-) -> PlacementRecord:
-    indexes = {snapshot.index for snapshot in used}
-    restored = tuple(
-        snapshots.restore_snapshot(snapshot, documents) if snapshot.index in indexes else snapshot
-        for snapshot in record.resource_snapshots
-    )
-    return replace(record, resource_snapshots=restored)

@@ -161,6 +161,7 @@ class Workspace:
 
     def _decide(self, wanted: Desired, before: FleetState) -> tuple[Decision, tuple[Operation, ...]]:
         now = self.clock.now()
+        before = self.driver.rebuilt(before, wanted)
         if self.clusters in ("live", "simulated"):
             decision = self.driver.decide(self.driver.inputs_for(wanted, before, now))
             return self.driver.observe_unseen(decision)

@@ -61,6 +61,38 @@ class PlacementRecord:
         return None if snapshot is None else str(snapshot.index)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damage:
+    """What was found on the state branch and could not be used, so that it is not in the state.
+
+    `files` says why, in a sentence, by path; of those in `restored`, the version of an earlier commit (its value) is in
+    the state instead. `orphans` are the snapshots and bindings of placements whose own file is lost: only the key of
+    their `placement` means anything. `commit` is the head that was read, where all of it is kept. `notices` are what
+    people are told. `rebuilt` are the placements and clusters of which the state says more than the branch. On clusters
+    in `unsure` the inventory was rebuilt: nothing is deleted there in this pass. `unfinished`: something waits until
+    every file of the config repo can be read.
+    """
+
+    commit: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    restored: Mapping[str, str] = field(default_factory=dict)
+    orphans: Mapping[PlacementKey, PlacementRecord] = field(default_factory=dict)
+    notices: tuple[Fault, ...] = ()
+    unsure: frozenset[str] = frozenset()
+    rebuilt: frozenset[PlacementKey | str] = frozenset()
+    unfinished: bool = False
+
+    @property
+    def any(self) -> bool:
+        """Whether something must be written anew, or said."""
+        return bool(self.files or self.orphans or self.notices or self.rebuilt)
+
+    @property
+    def lost(self) -> frozenset[str]:
+        """The paths for which no version holds."""
+        return frozenset(self.files.keys() - self.restored.keys())
+
+
 K = TypeVar("K", bound=object)
 V = TypeVar("V")
 Inventory = Mapping[ObjectKey, InventoryEntry]
@@ -85,6 +117,8 @@ class FleetState:
     misplaced: frozenset[str] = field(default=frozenset(), compare=False)
     """Folders of the branch whose files were read and are not those that would be written now: an older split, an edit
     by hand. The next change rewrites them."""
+    damage: Damage = field(default=Damage(), compare=False)
+    """What the branch holds and this state does not, because it cannot be used. The next change sets it aside."""
     left_behind: Mapping[str, Mapping[PlacementKey, int]] = field(default_factory=dict, compare=False)
     """How many objects the last step let go without deleting them, by cluster and placement: reported, never stored."""
 

@@ -5,7 +5,7 @@ No method ever reads a work tree, an index, a hook or a filter. Object ids are f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -61,6 +61,9 @@ class RepoReader(Protocol):
 
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """Paths that differ between two commits: the new entry, or None where the path is gone. No rename detection."""
+
+    def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
+        """The commits before a commit, the nearest first, following first parents: at most so many."""
 
     def clone_reader(self) -> RepoReader:
         """A second reader of the same remote for use by another thread."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -102,6 +102,15 @@ class MemoryRepo:
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """Paths that differ: the new entry (without its size, as git has it), or None where the path is gone."""
         return differences(self._commit(old).tree, self._commit(new).tree)
+
+    def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
+        """The commits before a commit, the nearest first."""
+        found: list[str] = []
+        parent = self._commit(commit).parent
+        while parent is not None and len(found) < most:
+            found.append(parent)
+            parent = self._commit(parent).parent
+        return found
 
     def clone_reader(self) -> MemoryRepo:
         """Itself: threads may share it."""

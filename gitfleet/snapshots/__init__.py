@@ -6,6 +6,7 @@
     selection_key(placement, index) -> str                    equal keys: the same selection, nothing to take
     select(placement, index) -> Selection                     what a placement selects, in snapshot order
     restore_snapshot(snapshot, documents) -> ResourceSnapshot the manifests of one that was read back
+    restored_policy(placement, index) -> PolicySnapshot       the present policy in the place of a lost snapshot
     take_override_snapshots(overrides, known, *, in_use) -> {key: snapshots}
     current_overrides(overrides, snapshots) -> tuple[OverrideSnapshot, ...]
     references_of(state, failures) -> the override snapshots that any binding names
@@ -23,7 +24,15 @@ from gitfleet.snapshots.override_snapshots import current_overrides, references_
 from gitfleet.snapshots.propagation import is_propagated
 from gitfleet.snapshots.selection import Selection, UserError, select, selection_key
 from gitfleet.snapshots.strip import strip
-from gitfleet.snapshots.take import Identity, Retained, SnapshotResult, restore_snapshot, split_by_size, take_snapshots
+from gitfleet.snapshots.take import (
+    Identity,
+    Retained,
+    SnapshotResult,
+    restore_snapshot,
+    restored_policy,
+    split_by_size,
+    take_snapshots,
+)
 
 __all__ = [
     "Identity",
@@ -39,6 +48,7 @@ __all__ = [
     "is_propagated",
     "references_of",
     "restore_snapshot",
+    "restored_policy",
     "select",
     "selection_key",
     "snapshot_order",

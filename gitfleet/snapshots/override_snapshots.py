@@ -37,7 +37,7 @@ def take_override_snapshots(
         snapshots = known.get(key, ())
         override = overrides.get(key)
         if override is not None:
-            snapshots = contained.contain(Subject(key.kind, str(key)), snapshots, _with, override, snapshots)
+            snapshots = contained.contain(Subject(key.kind, str(key)), snapshots, _with, override, snapshots, in_use)
         recent = snapshots[-HISTORY_LIMIT:] if override is not None else ()
         older = snapshots[: len(snapshots) - len(recent)]
         kept = (*(s for s in older if s.reference in in_use), *recent)
@@ -67,9 +67,14 @@ def current_overrides(
     return tuple(snapshots[key][-1] for key in sorted(overrides) if snapshots.get(key))
 
 
-def _with(override: Override, snapshots: tuple[OverrideSnapshot, ...]) -> tuple[OverrideSnapshot, ...]:
+def _with(
+    override: Override, snapshots: tuple[OverrideSnapshot, ...], in_use: Collection[str]
+) -> tuple[OverrideSnapshot, ...]:
     content = digest_of(write(override)["spec"])
     if snapshots and snapshots[-1].hash == content:
         return snapshots
-    index = snapshots[-1].index + 1 if snapshots else 0
+    # Where snapshots were lost, bindings may name later ones than those that are left: their index is not free.
+    indexes = (name.rpartition("-")[2] for name in in_use if name.rpartition("-")[0] == str(override.key))
+    used = max((int(index) + 1 for index in indexes if index.isascii() and index.isdigit()), default=0)
+    index = max(used, snapshots[-1].index + 1 if snapshots else 0)
     return (*snapshots, OverrideSnapshot(override=override, index=index, hash=content))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Protocol, TypeVar
 
 from gitfleet.api.objects import Manifest
-from gitfleet.api.placements import Placement, PlacementPolicy
+from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
@@ -80,6 +80,8 @@ def take_snapshots(
     selected, retained = _with_retained(selection.manifests if selection else None, keep.objects, record)
     fresh = _resource_snapshot(placement, selected, resources, commit, now) if selected is not None else None
     used = {*keep.snapshots, *_used(record)}
+    if fresh is not None:
+        fresh = replace(fresh, index=max(fresh.index, _first_free_index(placement.key, used)))
     limit = placement.revision_history_limit
     return SnapshotResult(
         resource_snapshots=_trim((*resources, fresh) if fresh else resources, limit, used),
@@ -109,7 +111,7 @@ def _with_retained(
 def restore_snapshot(snapshot: ResourceSnapshot, documents: Mapping[tuple[str, int], Manifest]) -> ResourceSnapshot:
     """The snapshot with its manifests, stripped and in order, from the documents (blob id, index) it refers to.
 
-    BadInput names the first document that is not there.
+    BadInput names the first document that is not there, and a snapshot whose hash is of other objects.
     """
     manifests: list[Manifest] = []
     for reference in snapshot.documents:
@@ -120,7 +122,13 @@ def restore_snapshot(snapshot: ResourceSnapshot, documents: Mapping[tuple[str, i
                 f"{reference.path}, and its blob {reference.blob or '(none)'} is not there"
             )
         manifests.append(strip(manifest))
+    if _content_hash(manifests) != snapshot.hash:
+        raise BadInput(f"the objects of snapshot {snapshot.name} are not those that it was taken of")
     return replace(snapshot, manifests=tuple(manifests))
+
+
+def _content_hash(manifests: Iterable[Manifest]) -> str:
+    return sha256("\n".join([m.digest for m in manifests]).encode()).hexdigest()
 
 
 def split_by_size(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
@@ -171,7 +179,7 @@ def _resource_snapshot(
         # The same documents of the same blobs: nothing needs to be hashed.
         return None
     manifests = tuple(strip(m) for m in selected)
-    content = sha256("\n".join([m.digest for m in manifests]).encode()).hexdigest()
+    content = _content_hash(manifests)
     if latest is not None and latest.hash == content:
         return None
     return ResourceSnapshot(
@@ -183,6 +191,19 @@ def _resource_snapshot(
         documents=documents,
         manifests=manifests,
     )
+
+
+def _first_free_index(key: PlacementKey, used: Iterable[str]) -> int:
+    """An index that no binding means anything else by: where snapshots were lost, bindings may name later ones than
+    those that are left."""
+    names = (name.removeprefix(f"{key.name}-").removesuffix("-snapshot") for name in used if name.endswith("-snapshot"))
+    return max((int(index) + 1 for index in names if index.isascii() and index.isdigit()), default=0)
+
+
+def restored_policy(placement: Placement, index: int) -> PolicySnapshot:
+    """The policy snapshot of a placement as it was accepted last, under the index that it had."""
+    (snapshot,) = _policy_snapshots(placement, ())
+    return replace(snapshot, index=index)
 
 
 def _policy_snapshots(placement: Placement, existing: tuple[PolicySnapshot, ...]) -> tuple[PolicySnapshot, ...]:

@@ -11,11 +11,12 @@
 Nothing here decides anything or reads a clock. Conditions and sentences are made in `status`, pages in `views`.
 """
 
-from gitfleet.state.assemble import StateFile, assemble_state, read_state
+from gitfleet.state.assemble import StateFile, Unusable, assemble_state, lost_faults, read_state
 from gitfleet.state.compose import StateChange, compose_state
+from gitfleet.state.paths import FAULTS as FAULTS_FILE
 from gitfleet.state.paths import FLEET as FLEET_FILE
 from gitfleet.state.paths import README as README_FILE
-from gitfleet.state.paths import document_paths
+from gitfleet.state.paths import document_paths, owner_of, snapshot_path
 from gitfleet.state.read import (
     CACHED_FORM,
     ParsedStateFile,
@@ -36,6 +37,7 @@ from gitfleet.state.shapes.summaries import PlacementSummary, summary_of
 
 __all__ = [
     "CACHED_FORM",
+    "FAULTS_FILE",
     "FLEET_FILE",
     "OURS",
     "README_FILE",
@@ -46,18 +48,22 @@ __all__ = [
     "StateFile",
     "StateReader",
     "StateSource",
+    "Unusable",
     "assemble_state",
     "cached_form",
     "compose_state",
     "document_paths",
     "is_state_file",
+    "lost_faults",
     "override_object",
+    "owner_of",
     "parse_state_file",
     "placement_object",
     "policy_snapshot_object",
     "present",
     "read_state",
     "resource_snapshot_object",
+    "snapshot_path",
     "state_file_kind",
     "summary_of",
     "too_large",

@@ -1,9 +1,10 @@
-"""Parsed files of the state branch put together: one fleet state, or BadInput where the files do not fit together."""
+"""Parsed files of the state branch put together: one fleet state, and as its damage what does not fit into it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
@@ -12,10 +13,10 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.overrides import OverrideKey
-from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.read import (
     HINT,
@@ -30,6 +31,9 @@ from gitfleet.state.read import (
 )
 from gitfleet.state.shapes.ledgers import FleetHead
 from gitfleet.state.shards import cluster_address, inventory_address, shards
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +60,37 @@ class _Parts:
     bindings: dict[PlacementKey, list[tuple[str, BindingsFile]]] = field(default_factory=dict)
     inventory: dict[str, list[tuple[str, InventoryFile]]] = field(default_factory=dict)
     misplaced: set[str] = field(default_factory=set)
+    twice: dict[str, str] = field(default_factory=dict)
 
 
-def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateFile]) -> FleetState:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unusable:
+    """The files of a commit that could not be read, each with the reason, and the commits whose version of some of them
+    was read instead."""
+
+    commit: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    restored: Mapping[str, str] = field(default_factory=dict)
+
+
+def assemble_state(
+    listing: Mapping[str, str], parsed: Mapping[str, ParsedStateFile], unusable: Unusable | None = None
+) -> FleetState:
     """The state of a tree: `listing` is all of its paths with their blob ids, `parsed` what its state files say, by
     path.
 
-    Manifests of snapshots are not loaded. Files that are not gitfleet's are left alone. Raises BadInput when files
-    contradict each other, as they can only after an edit by hand: a part without its placement, an entry given twice.
-    Entries may be spread over a folder's files in any way; where it is not the way of this version, the folder is noted
-    as misplaced.
+    Manifests of snapshots are not loaded. Files that are not gitfleet's are left alone. Never raises: where files
+    contradict each other, as they can only after an edit by hand (a part without its placement, an entry given twice),
+    the state's damage says so, as it does of what is `unusable`. Entries may be spread over a folder's files in any
+    way; where it is not the way of this version, the folder is noted as misplaced.
     """
+    unusable = unusable or Unusable()
     parts = _Parts()
     for path in sorted(parsed):
         _file(parts, path, parsed[path])
-    _refuse_orphans(parts)
     placements = {key: _found_in(listing, _record(parts, key)) for key in sorted(parts.placements)}
+    owners = {*parts.resources, *parts.policies, *parts.bindings}
+    orphans = {key: _found_in(listing, _record(parts, key)) for key in sorted(owners - parts.placements.keys())}
     inventory = {cluster: _inventory(cluster, parts) for cluster in sorted(parts.inventory)}
     return FleetState(
         observed_commit=parts.head.observed_commit,
@@ -87,6 +106,12 @@ def assemble_state(listing: Mapping[str, str], parsed: Mapping[str, ParsedStateF
         faults=parts.faults,
         last_good=parts.last_good,
         holds=parts.holds,
+        damage=Damage(
+            commit=unusable.commit,
+            files={**unusable.files, **parts.twice},
+            restored=unusable.restored,
+            orphans=orphans,
+        ),
     )
 
 
@@ -103,14 +128,14 @@ def _found_in(listing: Mapping[str, str], record: PlacementRecord) -> PlacementR
 
 
 def read_state(files: Mapping[str, StateFile]) -> FleetState:
-    """A whole tree at once: parse what has to be parsed, then assemble. Raises BadInput as those two do."""
+    """A whole tree at once: parse what has to be parsed, then assemble. BadInput where anything cannot be used."""
     parsed: dict[str, ParsedStateFile] = {}
     for path in wanted_files(files):
         content = files[path].content
         if content is None:
             raise ValueError(f"{path} was given without its content")
         parsed[path] = parse_state_file(path, content)
-    return assemble_state({path: file.blob for path, file in files.items()}, parsed)
+    return refuse_damage(assemble_state({path: file.blob for path, file in files.items()}, parsed))
 
 
 def _file(parts: _Parts, path: str, file: ParsedStateFile) -> None:
@@ -137,16 +162,25 @@ def _file(parts: _Parts, path: str, file: ParsedStateFile) -> None:
             parts.inventory.setdefault(file.cluster, []).append((path, file))
 
 
-def _refuse_orphans(parts: _Parts) -> None:
-    for what in (parts.resources, parts.policies, parts.bindings):
-        for key in what:
-            if key not in parts.placements:
-                message = f"the state branch has snapshots or bindings of {key}, but no {paths.placement_path(key)}"
-                raise BadInput(message, hint=HINT)
+def lost_faults(parsed: Mapping[str, ParsedStateFile]) -> bool:
+    """Whether faults.yaml has not as many entries as the fleet's head says."""
+    head, faults = parsed.get(paths.FLEET), parsed.get(paths.FAULTS)
+    found = len(faults.faults) + len(faults.last_good) if isinstance(faults, FaultsFile) else 0
+    return isinstance(head, FleetHead) and head.faults > found
+
+
+def refuse_damage(state: FleetState) -> FleetState:
+    """The very state; BadInput for one that holds only a part of what was there, naming what cannot be used."""
+    for path, reason in state.damage.files.items():
+        raise BadInput(f"the state branch's file {path} cannot be used: {reason}", hint=HINT)
+    for key in state.damage.orphans:
+        message = f"the state branch has snapshots or bindings of {key}, but no {paths.placement_path(key)}"
+        raise BadInput(message, hint=HINT)
+    return state
 
 
 def _record(parts: _Parts, key: PlacementKey) -> PlacementRecord:
-    file = parts.placements[key]
+    file = parts.placements.get(key) or PlacementFile(Placement(key=key, selectors=()), (), "", None)
     policies = sorted(parts.policies.get(key, ()), key=lambda policy: policy.snapshot.index)
     return PlacementRecord(
         placement=file.placement,
@@ -161,24 +195,29 @@ def _record(parts: _Parts, key: PlacementKey) -> PlacementRecord:
 
 def _bindings(key: PlacementKey, parts: _Parts) -> tuple[Binding, ...]:
     files = dict(parts.bindings.get(key, ()))
-    found = sorted((b for file in files.values() for b in file.bindings), key=lambda binding: binding.cluster)
+    entries = _once(((path, b.cluster, b) for path, file in files.items() for b in file.bindings), parts)
+    found = sorted(entries.values(), key=lambda binding: binding.cluster)
     folder = paths.bindings_folder(key)
-    if len({binding.cluster for binding in found}) != len(found):
-        raise BadInput(f"the state branch's folder {folder} gives an entry twice", hint=HINT)
     wanted = shards(folder, found, lambda binding: cluster_address(binding.cluster))
     if wanted != {path: list(file.bindings) for path, file in files.items() if file.ours}:
         parts.misplaced.add(folder)
     return tuple(found)
 
 
+def _once(entries: Iterable[tuple[str, K, V]], parts: _Parts) -> dict[K, V]:
+    """Entries of (path, key, value) by key; where one is given twice, the first path counts."""
+    found: dict[K, V] = {}
+    for path, key, value in entries:
+        if found.setdefault(key, value) is not value:
+            parts.twice[path] = f"the state branch's folder {path.rpartition('/')[0]} gives an entry twice"
+    return found
+
+
 def _inventory(cluster: str, parts: _Parts) -> dict[ObjectKey, InventoryEntry]:
     files = dict(parts.inventory[cluster])
-    found = [entry for file in files.values() for entry in file.entries]
-    entries = {entry.key: entry for entry in found}
+    entries = _once(((path, entry.key, entry) for path, file in files.items() for entry in file.entries), parts)
     folder = paths.inventory_folder(cluster)
-    if len(entries) != len(found):
-        raise BadInput(f"the state branch's folder {folder} gives an entry twice", hint=HINT)
-    wanted = shards(folder, found, inventory_address)
+    wanted = shards(folder, entries.values(), inventory_address)
     if wanted != {path: list(file.entries) for path, file in files.items() if file.ours}:
         parts.misplaced.add(folder)
     return entries

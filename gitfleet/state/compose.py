@@ -11,25 +11,21 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from gitfleet import __version__
 from gitfleet.api import write
-from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
-from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import OverrideKey
-from gitfleet.api.placements import PlacementKey
-from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import GiveUp
+from gitfleet.formats.git_names import is_path
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.state import FleetState, Inventory, PlacementRecord, changed
+from gitfleet.model.state import FleetState, Inventory, changed
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
-from gitfleet.state.shapes.bindings import binding_line, bindings_bytes
+from gitfleet.state.placement_files import write_placement
 from gitfleet.state.shapes.ledgers import FleetHead, faults_object, inventory_bytes, inventory_line
 from gitfleet.state.shapes.overrides import override_object
-from gitfleet.state.shapes.placements import placement_file_object
-from gitfleet.state.shapes.snapshots import policy_snapshot_bytes, policy_snapshot_object, resource_snapshot_object
-from gitfleet.state.shards import cluster_address, inventory_address
+from gitfleet.state.shards import inventory_address
 
 P = ParamSpec("P")
 K = TypeVar("K", bound=object)
@@ -65,13 +61,14 @@ def compose_state(
     same and every file of `before` lies where it belongs.
 
     Values that are the same object in both cost nothing, equal ones next to nothing. The same arguments give the same
-    bytes. `now` is shown as the time of the last change. With `failures`, a placement, override or cluster that cannot
-    be written keeps the files that it has, and is noted there; without, BadInput is raised for a name that can be no
-    file of the branch.
+    bytes. What is damaged in `before` is removed, and its owner's files are written again. `now` is shown as the time
+    of the last change. With `failures`, a placement, override or cluster that cannot be written keeps the files that it
+    has, and is noted there; without, BadInput is raised for a name that can be no file of the branch.
     """
-    if before is after and not before.misplaced:
+    if before is after and not (before.misplaced or before.damage.any):
         return StateChange(state=after)
-    files, noted = ChangedFiles(misplaced=before.misplaced), Failures()
+    files, noted = ChangedFiles(misplaced=before.misplaced | _damaged_folders(before)), Failures()
+    _set_aside(files, before, after)
     written = _Change(files, before, after, noted).write_all()
     if failures is None and noted.found:
         raise noted.found[0].cause or GiveUp(noted.found[0].sentence)
@@ -85,13 +82,14 @@ def compose_state(
         gitfleet_version=version,
         last_changed=now,
         scheduler_plugins=after.scheduler_plugins,
+        faults=len(written.faults) + len(written.last_good),
     )
     files.write[paths.FLEET] = write_documents([write(head)])
     return StateChange(
         state=written,
         write=dict(sorted(files.write.items())),
         link=dict(sorted(files.link.items())),
-        remove=tuple(sorted(files.remove)),
+        remove=tuple(sorted(set(files.remove))),
     )
 
 
@@ -106,7 +104,7 @@ class _Change:
 
     def write_all(self) -> FleetState:
         """Write what changed; the state that the branch holds then: `after`, but for what could not be written."""
-        before, after, misplaced = self.before, self.after, self.before.misplaced
+        before, after, misplaced = self.before, self.after, self.files.misplaced
         clusters, holds = changed(before.clusters, after.clusters), changed(before.holds, after.holds)
         written = replace(
             after,
@@ -129,7 +127,7 @@ class _Change:
                 after.placements,
                 Subject.of_placement,
                 placements,
-                partial(_placement, unwritten=unwritten),
+                partial(write_placement, unwritten=unwritten),
             ),
         )
         if not self._contained(Subject("Faults", "fleet"), _faults, before, after):
@@ -145,7 +143,17 @@ class _Change:
         write: Callable[[ChangedFiles, K, V | None, V | None], None],
     ) -> Mapping[K, V]:
         """Write what changed; `after`, in which what could not be written is as `before`."""
-        failed = {key for key, old, new in changes if not self._contained(subject_of(key), write, key, old, new)}
+        damage = self.before.damage
+        damaged = {*damage.rebuilt, *(owner for path in damage.files if (owner := paths.owner_of(path)) is not None)}
+
+        def write_whole(files: ChangedFiles, key: K, old: V | None, new: V | None) -> None:
+            write(files, key, old, new)
+            if key in damaged and old is not None:
+                write(files, key, None, new)
+
+        same = [(key, old, after[key]) for key, old in before.items() if key in damaged and after.get(key) is old]
+        every = (*changes, *same)
+        failed = {key for key, old, new in every if not self._contained(subject_of(key), write_whole, key, old, new)}
         if not failed:
             return after
         kept = {key: value for key, value in before.items() if key in failed}
@@ -160,6 +168,23 @@ class _Change:
             return False
         self.files.add(part)
         return True
+
+
+def _damaged_folders(before: FleetState) -> frozenset[str]:
+    """The folders of bindings and inventory of which all files have to be written again."""
+    folders = {path.rpartition("/")[0] for path in before.damage.files}
+    for owner in before.damage.rebuilt:
+        folder = paths.inventory_folder(owner) if isinstance(owner, str) else paths.bindings_folder(owner)
+        folders.add(folder)
+    return frozenset(folders)
+
+
+def _set_aside(files: ChangedFiles, before: FleetState, after: FleetState) -> None:
+    """Remove what cannot be used. Its content stays in the branch's history."""
+    files.remove.extend(path for path in before.damage.files if is_path(path))
+    for key in before.damage.orphans:
+        if key not in after.placements:
+            files.remove.extend((paths.resources_folder(key), paths.policies_folder(key), paths.bindings_folder(key)))
 
 
 def _of_cluster(name: str) -> Subject:
@@ -204,116 +229,6 @@ def _alone(
         files.put(path_of(name), write(old) if old else None, write(new))
 
 
-def _placement(
-    files: ChangedFiles,
-    key: PlacementKey,
-    old: PlacementRecord | None,
-    new: PlacementRecord | None,
-    *,
-    unwritten: frozenset[str],
-) -> None:
-    """`unwritten` are references of override snapshots that the branch will not have."""
-    if new is None:
-        if old is not None:
-            _drop_placement(files, key, old)
-        return
-    if len({binding.cluster for binding in new.bindings}) != len(new.bindings):
-        raise ValueError(f"{key} was given two bindings to one cluster")
-    if unwritten:
-        named = {r for b in new.bindings for r in (*b.cluster_resource_overrides, *b.resource_overrides)}
-        if missing := sorted(named & unwritten):
-            raise GiveUp(f"the override snapshot {missing[0]}, which it names, could not be written")
-    files.put(paths.placement_path(key), placement_file_object(old) if old else None, placement_file_object(new))
-    _resource_snapshots(files, key, old.resource_snapshots if old else (), new.resource_snapshots)
-    _policy_snapshots(files, key, old, new)
-    was, now = (record.bindings if record else () for record in (old, new))
-    folder = paths.bindings_folder(key)
-    if was is not now or folder in files.misplaced:
-        kind: EntryFolder[Binding] = EntryFolder(
-            folder=folder,
-            address=lambda binding: cluster_address(binding.cluster),
-            order=lambda binding: binding.cluster,
-            render=lambda bindings: bindings_bytes(key, map(binding_line, bindings)),
-        )
-        rewrite_entries(files, kind, was, now)
-
-
-def _drop_placement(files: ChangedFiles, key: PlacementKey, old: PlacementRecord) -> None:
-    files.remove.append(paths.placement_path(key))
-    for folder, content in (
-        (paths.resources_folder(key), old.resource_snapshots),
-        (paths.policies_folder(key), old.policy_snapshots),
-        (paths.bindings_folder(key), old.bindings),
-    ):
-        if content:
-            files.remove.append(folder)
-
-
-def _resource_snapshots(
-    files: ChangedFiles, key: PlacementKey, olds: tuple[ResourceSnapshot, ...], news: tuple[ResourceSnapshot, ...]
-) -> None:
-    if olds is news:
-        return
-    before = {snapshot.index: _snapshot_object(snapshot, olds) for snapshot in olds}
-    after = {snapshot.index: snapshot for snapshot in news}
-    files.remove.extend(paths.resource_snapshot_folder(key, index) for index in before if index not in after)
-    for index, snapshot in after.items():
-        wanted = _snapshot_object(snapshot, news)
-        if before.get(index) == wanted:
-            continue
-        folder = paths.resource_snapshot_folder(key, index)
-        files.write[f"{folder}/{paths.SNAPSHOT_FILE}"] = write_documents([wanted])
-        if index not in before or before[index]["spec"] != wanted["spec"]:
-            if index in before:
-                files.remove.append(folder)
-            _documents(files, snapshot)
-
-
-def _snapshot_object(snapshot: ResourceSnapshot, every: tuple[ResourceSnapshot, ...]) -> JsonObject:
-    return resource_snapshot_object(snapshot, latest=snapshot is every[-1])
-
-
-def _documents(files: ChangedFiles, snapshot: ResourceSnapshot) -> None:
-    """The selected manifests: by blob where they have one, written out where they were rendered."""
-    bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
-    for ref, path in zip(snapshot.documents, paths.document_paths(snapshot), strict=True):
-        if paths.is_rendered(ref) and ref.key in bodies:
-            files.write[path] = write_documents([bodies[ref.key]])
-        elif ref.rendered == paths.is_rendered(ref) and ref.blob:
-            files.link[path] = ref.blob
-        else:
-            raise ValueError(f"{snapshot.name} was given without the manifest of {ref.key}, which has no blob")
-
-
-def _policy_snapshots(
-    files: ChangedFiles, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord
-) -> None:
-    if (
-        old is not None
-        and old.policy_snapshots is new.policy_snapshots
-        and old.decisions is new.decisions
-        and old.scheduled == new.scheduled
-    ):
-        return
-    before, after = (_policy_files(key, record) if record else {} for record in (old, new))
-    files.remove.extend(path for path in before if path not in after)
-    for path, wanted in after.items():
-        if before.get(path) != wanted:
-            files.write[path] = policy_snapshot_bytes(wanted)
-
-
-def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonObject]:
-    return {
-        paths.policy_path(key, snapshot.index): policy_snapshot_object(
-            snapshot,
-            latest=snapshot is record.latest_policy,
-            scheduled=record.scheduled,
-            decisions=record.decisions,
-        )
-        for snapshot in record.policy_snapshots
-    }
-
-
 def _overrides(
     files: ChangedFiles,
     key: OverrideKey,
@@ -344,7 +259,8 @@ def _inventory(files: ChangedFiles, cluster: str, old: Inventory | None, new: In
 
 
 def _faults(files: ChangedFiles, before: FleetState, after: FleetState) -> None:
-    if (before.faults, before.last_good) == (after.faults, after.last_good):
+    damaged = paths.FAULTS in before.damage.files
+    if (before.faults, before.last_good) == (after.faults, after.last_good) and not damaged:
         return
     if after.faults or after.last_good:
         files.write[paths.FAULTS] = write_documents([faults_object(after.faults, after.last_good)])

@@ -87,6 +87,11 @@ def resource_snapshot_folder(key: PlacementKey, index: int) -> str:
     return f"{resources_folder(key)}/{index}"
 
 
+def snapshot_path(snapshot: ResourceSnapshot) -> str:
+    """snapshots/resources/<placement>/<index>/snapshot.yaml"""
+    return f"{resource_snapshot_folder(snapshot.placement, snapshot.index)}/{SNAPSHOT_FILE}"
+
+
 def policies_folder(key: PlacementKey) -> str:
     """snapshots/policies/<placement>"""
     return f"snapshots/policies/{folder_of(key)}"
@@ -115,6 +120,25 @@ def inventory_folder(cluster: str) -> str:
 def last_good_path(blob: str) -> str:
     """lastgood/<blob id>.yaml: kept alive by its id alone, so that no file's name can stand in the way."""
     return f"{LAST_GOOD}{blob}.yaml"
+
+
+_OWNERS: Final = re.compile(r"(placements|snapshots/(?:resources|policies|overrides)|clusters|holds)/(.+)")
+
+
+def owner_of(path: str) -> PlacementKey | OverrideKey | str | None:
+    """The placement, override, cluster or hold (the last two by name) whose own file or snapshot lies at a path; None
+    for the other files, those of bindings and inventory among them."""
+    match = _OWNERS.fullmatch(path)
+    if match is None:
+        return None
+    kind, rest = match[1], match[2]
+    if kind in ("clusters", "holds"):
+        return rest.removesuffix(".yaml")
+    if kind == "placements":
+        namespace, _, name = rest.removesuffix(".yaml").rpartition("/")
+        return PlacementKey(namespace, name)
+    namespace, _, name = rest.split("/")[0].rpartition("_")
+    return OverrideKey(namespace, name) if kind == "snapshots/overrides" else PlacementKey(namespace, name)
 
 
 def document_paths(snapshot: ResourceSnapshot) -> tuple[str, ...]:

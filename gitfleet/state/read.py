@@ -26,7 +26,7 @@ from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.yaml_reader import Profile, UnreadableText, read_documents
 from gitfleet.state import paths
 from gitfleet.state.shapes.bindings import read_bindings
-from gitfleet.state.shapes.ledgers import FleetHead, read_faults, read_inventory
+from gitfleet.state.shapes.ledgers import FleetHead, read_faults, read_head, read_inventory
 from gitfleet.state.shapes.overrides import read_override
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.state.shapes.snapshots import read_policy_file, read_policy_snapshot, read_resource_snapshot
@@ -198,7 +198,7 @@ def _parse(kind: str, content: bytes) -> ParsedStateFile:
         case "faults":
             return FaultsFile(*read_faults(_only(content)))
         case _:
-            return read_state(FleetHead, _only(content))
+            return read_head(_only(content))
 
 
 def _only(content: bytes) -> JsonObject:

@@ -14,7 +14,7 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.state import paths
-from gitfleet.state.assemble import assemble_state
+from gitfleet.state.assemble import assemble_state, refuse_damage
 from gitfleet.state.read import ParsedStateFile, PlacementFile, is_state_file, parse_state_file, too_large
 from gitfleet.state.shapes.ledgers import FleetHead
 from gitfleet.state.shapes.summaries import summary_of
@@ -109,7 +109,7 @@ class StateReader:
         for part in parts:
             files |= self._files(part)
             listing |= self._listing(part)
-        return assemble_state(listing, files)
+        return refuse_damage(assemble_state(listing, files))
 
     def _files(self, part: str, wanted: tuple[str, ...] = ()) -> dict[str, ParsedStateFile]:
         listing = {path: oid for path, oid in self._listing(part).items() if is_state_file(path)}

@@ -7,6 +7,7 @@
     with_holds                                              a placement with held removals says so
     commit_message(events, failures) -> (subject, body)                 the same as sentences
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
+    notices_of, released_*, standing_notices                 what could not be used of the state branch
     cluster_state, joined_condition, health_condition                   what is said of a cluster
     SCHEDULED, one_line(text, limit)                                    the words in which it is said
 
@@ -26,6 +27,7 @@ from gitfleet.status.conditions import (
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
 from gitfleet.status.failures import faults_of, with_failures, with_unsettled
 from gitfleet.status.holds import with_holds
+from gitfleet.status.notices import notices_of, released_cluster, released_placement, standing_notices
 from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
 from gitfleet.status.vocabulary import SCHEDULED
 
@@ -41,12 +43,16 @@ __all__ = [
     "has_overrides",
     "health_condition",
     "joined_condition",
+    "notices_of",
     "object_reference",
     "observed_snapshot",
     "one_line",
     "placement_conditions",
+    "released_cluster",
+    "released_placement",
     "scheduled_condition",
     "sentence",
+    "standing_notices",
     "unmet_count",
     "with_conditions",
     "with_failures",

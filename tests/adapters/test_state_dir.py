@@ -18,7 +18,8 @@ from gitfleet.errors import BadInput, LostRace, RetryLater
 from gitfleet.formats.git_names import blob_id
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.kustomize import Kustomizer
-from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache

@@ -89,7 +89,7 @@ def test_what_is_planned_for_a_cluster(
 def test_a_cluster_with_neither_works_nor_inventory_is_passed_over_and_the_next_is_planned() -> None:
     """What is owned is planned for without a work; by cluster name."""
     state = FleetState(clusters=HERE, inventory={"c2": {A.key: ENTRY}})
-    answers = {name: seen(name, live={A.key: THERE}) for name in ("c2", "c1")}
+    answers = {name: seen(name, live={A.key: live(A, "u1", manager="gitfleet")}) for name in ("c2", "c1")}
     removing = {"c2": {WEB: DeletePropagation.DELETE}}
     operations, memo = plan_fleet(state, {}, answers, removing, {}, Failures())
     assert [(type(o), o.cluster) for o in operations] == [(Delete, "c2")]

@@ -232,14 +232,15 @@ def test_nothing_is_done_to_a_placement_nobody_spoke_of() -> None:
 @pytest.mark.parametrize(
     ("uid", "there", "expected"),
     [
-        ("u1", live(CM), (Delete, "ClusterResourcePlacement web has it no longer")),
+        ("u1", live(CM), (Release, "ConfigMap/ns/cm is not applied by gitfleet")),
+        ("u1", live(CM, manager="gitfleet"), (Delete, "ClusterResourcePlacement web has it no longer")),
         ("u1", None, (Release, "ConfigMap/ns/cm is gone")),
         ("u0", live(CM), (Release, "ConfigMap/ns/cm was replaced by somebody else")),
-        (None, live(CM), (Release, "ConfigMap/ns/cm was never applied by gitfleet")),
+        (None, live(CM), (Release, "ConfigMap/ns/cm is not applied by gitfleet")),
         (None, live(CM, manager="gitfleet"), (Delete, "ClusterResourcePlacement web has it no longer")),
         (
             "u1",
-            live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
+            live(CM, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
             (Keep, "ConfigMap/ns/cm is being deleted and waits for its finalizers"),
         ),
     ],
@@ -261,7 +262,7 @@ def test_abandon_releases_untouched() -> None:
 def test_deletions_go_in_reverse_waves_after_everything_else() -> None:
     deployment = manifest({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "ns"}})
     things = (namespace(), CM, deployment)
-    there = {m.key: live(m, uid=m.key.name) for m in things}
+    there = {m.key: live(m, uid=m.key.name, manager="gitfleet") for m in things}
     inventory = {m.key: owned(m, there[m.key]) for m in things}
     new = config_map("new", "elsewhere")
     got = plan(work(new), live={**there, new.key: None}, inventory=inventory)
@@ -284,7 +285,7 @@ def test_deletions_go_in_reverse_waves_after_everything_else() -> None:
 
 def test_a_namespace_stays_while_anybody_needs_it() -> None:
     ns = namespace()
-    there = {ns.key: live(ns), CM.key: live(CM, uid="u2")}
+    there = {ns.key: live(ns, manager="gitfleet"), CM.key: live(CM, uid="u2")}
     inventory = {ns.key: owned(ns, there[ns.key]), CM.key: owned(CM, there[CM.key], OTHER)}
     got = plan(work(CM, placement=OTHER), removing={WEB: DeletePropagation.DELETE}, live=there, inventory=inventory)
     assert [(type(o), o.key.kind) for o in got] == [(Keep, "Namespace"), (Keep, "ConfigMap")]
@@ -323,7 +324,7 @@ CUSTOM: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Foo", "metada
 
 def test_a_definition_stays_while_another_placement_has_objects_of_its_kind() -> None:
     crd, custom = manifest(CRD), manifest(CUSTOM)
-    there = {crd.key: live(crd), custom.key: live(custom, uid="u2")}
+    there = {crd.key: live(crd, manager="gitfleet"), custom.key: live(custom, uid="u2")}
     inventory = {crd.key: owned(crd, there[crd.key]), custom.key: owned(custom, there[custom.key], OTHER)}
     got = plan(work(custom, placement=OTHER), removing={WEB: DeletePropagation.DELETE}, live=there, inventory=inventory)
     assert [type(o) for o in got] == [Keep, Keep]
@@ -398,7 +399,7 @@ def test_a_new_object_in_an_owned_ones_place_is_pledged_anew() -> None:
 
 
 def test_an_entry_leaves_only_when_the_object_is_gone_or_released() -> None:
-    there = live(CM)
+    there = live(CM, manager="gitfleet")
     inventory = {CM.key: owned(CM, there)}
     (delete,) = plan(work(), live={CM.key: there}, inventory=inventory)
     pending = Outcome(operation=delete, ok=True, code=OutcomeCode.DELETING, live=there)

@@ -17,9 +17,9 @@ from tests.apply.model_cluster import config_map, manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, owned, plan, work
 
 CM = config_map("cm", a="1")
-THERE = live(CM)
+THERE = live(CM, manager="gitfleet")
 ENTRY = owned(CM, THERE)
-GONE = live(CM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+GONE = live(CM, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
 LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
 
@@ -58,7 +58,8 @@ FINALIZERS = "is being deleted and waits for its finalizers"
         ((work(CM),), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, placement=WEB), None),
         ((), {"live": {CM.key: None}, **LEAVES}, ENTRY, released("is gone")),
         ((), {"live": {CM.key: live(CM, "u2")}, **LEAVES}, ENTRY, released("was replaced by somebody else")),
-        ((), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, uid=None), released("was never applied by gitfleet")),
+        ((), {"live": {CM.key: live(CM)}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
+        ((), {"live": {CM.key: live(CM)}, **LEAVES}, ENTRY, released("is not applied by gitfleet")),
         ((), {"live": {CM.key: GONE}, **LEAVES}, ENTRY, kept(KeepCode.TERMINATING, FINALIZERS, GONE)),
         (
             (),
@@ -131,7 +132,7 @@ def test_what_another_placement_wants_too_is_handed_over_and_not_deleted() -> No
     ],
 )
 def test_what_makes_other_objects_is_deleted_after_them(thing: Manifest, propagation: str) -> None:
-    there = live(thing)
+    there = live(thing, manager="gitfleet")
     found = only(live={thing.key: there}, inventory={thing.key: owned(thing, there)}, **LEAVES)
     assert isinstance(found, Delete) and found.propagation == propagation
 
@@ -139,7 +140,7 @@ def test_what_makes_other_objects_is_deleted_after_them(thing: Manifest, propaga
 def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them() -> None:
     ns, crd, custom = namespace(), manifest(CRD), manifest(CUSTOM)
     things: tuple[Manifest, ...] = (ns, crd, custom)
-    there = {m.key: live(m, uid=m.key.name) for m in things}
+    there = {m.key: live(m, uid=m.key.name, manager="gitfleet") for m in things}
     inventory = {m.key: owned(m, there[m.key]) for m in things}
     inventory[custom.key] = owned(custom, there[custom.key], OTHER)
     found = plan(work(custom, placement=OTHER), live=there, inventory=inventory, **LEAVES)
@@ -161,7 +162,7 @@ def test_a_namespace_and_a_definition_stay_for_the_first_of_those_who_need_them(
     )
     assert [o.reason for o in found if isinstance(o, Keep)] == [f"{ns.key} {why}"], "what is yet to be made counts"
     elsewhere, other_kind = namespace("elsewhere"), manifest({**CUSTOM, "kind": "Bar"})
-    there = {m.key: live(m, uid=m.key.name) for m in (elsewhere, crd, other_kind)}
+    there = {m.key: live(m, uid=m.key.name, manager="gitfleet") for m in (elsewhere, crd, other_kind)}
     inventory = {m.key: owned(m, there[m.key]) for m in (elsewhere, crd)}
     found = plan(work(other_kind, placement=OTHER), live=there, inventory=inventory, **LEAVES)
     assert {o.key for o in found if isinstance(o, Delete)} == {elsewhere.key, crd.key}

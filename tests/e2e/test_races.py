@@ -10,7 +10,8 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
-from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader

@@ -9,7 +9,8 @@ import pytest
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.kustomize import Kustomizer
-from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.trees import DesiredTrees
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from tests.builders import (

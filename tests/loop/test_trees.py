@@ -12,10 +12,10 @@ import pytest
 from gitfleet import desired
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.api.placements import PlacementKey
-from gitfleet.errors import BadInput
 from gitfleet.formats.git_names import blob_id
 from gitfleet.formats.yaml_reader import ParsedFile
-from gitfleet.loop.trees import DesiredTrees, StateTrees, snapshots_in_use
+from gitfleet.loop.state_trees import StateTrees, snapshots_in_use
+from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import TreeEntry
 from gitfleet.settings import Limits
@@ -214,9 +214,10 @@ def test_a_state_file_over_the_limit_is_named(repo: CountingRepo) -> None:
     files = {"fleet.yaml": f"a: {'x' * (1 << 20)}\n"}
     head = repo.commit_files("gitfleet/state", files, MOMENT)
     trees = StateTrees(repo, DesiredTrees(repo, MemoryCache(), Limits()), replace(Limits(), file_bytes=1 << 16))
-    with pytest.raises(BadInput, match=r"^the state branch's file fleet\.yaml is larger than 1 MiB") as refused:
-        trees.at(head)
-    assert "git revert" in str(refused.value.hint)
+    damage = trees.at(head).damage
+    assert damage.commit == head
+    assert damage.lost == {"fleet.yaml"}
+    assert damage.files["fleet.yaml"].startswith("the state branch's file fleet.yaml is larger than 1 MiB")
 
 
 def test_one_blob_at_paths_of_several_kinds_is_read_as_what_each_path_says(repo: CountingRepo) -> None:
@@ -228,10 +229,17 @@ def test_one_blob_at_paths_of_several_kinds_is_read_as_what_each_path_says(repo:
             head = repo.commit_files(f"state-of-{path[:5]}", files, MOMENT)
             for _ in range(2):
                 trees = StateTrees(repo, DesiredTrees(repo, MemoryCache(), Limits()), Limits(), cache)
-                with pytest.raises(BadInput) as refused:
-                    trees.at(head)
-                said.add(str(refused.value))
+                said |= set(trees.at(head).damage.files.values())
     assert len(said) == 2
+
+
+def test_the_last_version_that_can_be_read_is_taken_from_the_commits_before(repo: CountingRepo) -> None:
+    state = replace(small_fleet(), placements={}, last_good={})
+    first = repo.commit_files("gitfleet/state", compose_state(FleetState(), state).write, MOMENT)
+    heads = [repo.commit_files("gitfleet/state", {"clusters/eu-1.yaml": text}, MOMENT) for text in ("{", "[", "- 1\n")]
+    read = StateTrees(repo, DesiredTrees(repo, MemoryCache(), Limits()), Limits()).at(heads[-1])
+    assert read == state
+    assert (read.damage.restored, read.damage.lost) == ({"clusters/eu-1.yaml": first}, frozenset())
 
 
 def test_a_state_that_was_read_once_is_read_from_the_cache_but_for_files_of_many_entries(repo: CountingRepo) -> None:
@@ -253,7 +261,7 @@ def test_the_files_of_a_state_are_read_so_many_at_a_time(repo: CountingRepo, mon
     state = replace(small_fleet(), placements={}, last_good={})
     change = compose_state(FleetState(), state)
     head = repo.commit_files("gitfleet/state", change.write, MOMENT)
-    monkeypatch.setattr("gitfleet.loop.trees._BATCH", 2)
+    monkeypatch.setattr("gitfleet.loop.state_trees._BATCH", 2)
     asked: list[int] = []
 
     def read_blobs(oids: Iterable[str], *, limit: int) -> Mapping[str, bytes]:

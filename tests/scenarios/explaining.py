@@ -6,7 +6,8 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.runner import Wake
-from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.workspace import Workspace
 from gitfleet.settings import Limits
 from gitfleet.simulation.clock import ManualClock

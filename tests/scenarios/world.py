@@ -16,7 +16,8 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.loop.driver import Driver, ReconcileResult
 from gitfleet.loop.fanout import Fanout
-from gitfleet.loop.trees import DesiredTrees, StateTrees
+from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
 from gitfleet.settings import Limits
@@ -170,6 +171,11 @@ class World:
     def image(self, cluster: str, name: str = "web") -> str | None:
         """The image of a Deployment, None when it is not there."""
         body = self.live(cluster, "Deployment", name)
+        return body["spec"]["template"]["spec"]["containers"][0]["image"] if body else None
+
+    def image_in(self, cluster: str, namespace: str) -> str | None:
+        """The image of the Deployment `web` of a namespace, None when it is not there."""
+        body = self.live(cluster, "Deployment", "web", namespace)
         return body["spec"]["template"]["spec"]["containers"][0]["image"] if body else None
 
     @contextmanager

@@ -115,10 +115,9 @@ def test_history_is_limited_but_nothing_in_use_is_dropped() -> None:
         applied_snapshot="web-0-snapshot",
     )
     for value in "12345":
-        record = record_of(subject, answer, bindings=(bound,))
-        answer = take(
-            subject, index(NAMESPACE, config("s", "web", value)), record, retain=Retained(snapshots={"web-2-snapshot"})
-        )
+        record = record_of(subject, answer, bindings=(bound,) if int(value) > 1 else ())
+        keep = Retained(snapshots={"web-2-snapshot"} if int(value) > 2 else set())
+        answer = take(subject, index(NAMESPACE, config("s", "web", value)), record, retain=keep)
     assert [s.index for s in answer.resource_snapshots] == [0, 1, 2, 4, 5]
     assert [s.index for s in take(subject, index(), record_of(subject, answer)).resource_snapshots] == [5, 6]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from gitfleet.api import write
 from gitfleet.api.bindings import (
     Binding,
     BindingState,
@@ -69,6 +70,7 @@ from gitfleet.api.strategies import (
     WhenToApply,
     WhenToTakeOver,
 )
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState, PlacementRecord
 
 names = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)
@@ -335,9 +337,10 @@ def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnaps
         placement=st.none() | st.builds(OverridePlacement, names, words),
         labels=maps,
     )
+    drawn = [draw(override) for _ in range(draw(st.integers(1, 2)))]
     return tuple(
-        OverrideSnapshot(override=draw(override), index=index, hash=draw(texts))
-        for index in range(draw(st.integers(1, 2)))
+        OverrideSnapshot(override=one, index=index, hash=digest_of(write(one)["spec"]))
+        for index, one in enumerate(drawn)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from gitfleet.adapters.git import objects
@@ -117,6 +117,14 @@ class GitReader:
         if not result.ok:
             raise self._connection.unreadable(result, f"the commits {old} and {new}")
         return objects.parse_changes(result.output)
+
+    def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
+        """The commits before a commit, the nearest first, following first parents; BadInput for an unknown commit."""
+        names.check_object_id(commit)
+        answer = self._connection.local("rev-list", "--first-parent", f"--max-count={most + 1}", commit, "--")
+        if not answer.ok:
+            raise self._connection.unreadable(answer, f"the history of {commit}")
+        return answer.output.decode().split()[1:]
 
     def commit_message(self, commit: str) -> str:
         """The whole message of a commit; BadInput for an unknown commit."""

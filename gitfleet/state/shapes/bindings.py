@@ -10,7 +10,7 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PARENT_LABEL, PLACEMENT_GROUP, PlacementKey
 from gitfleet.formats.yaml_reader import Profile, read_documents
-from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
+from gitfleet.state.shapes.lines import check_count, counted, entry_line, lines_bytes, read_lines
 
 
 def binding_line(binding: Binding) -> bytes:
@@ -26,7 +26,8 @@ def bindings_bytes(key: PlacementKey, lines: Iterable[bytes]) -> bytes:
     """One file of a placement's bindings: a typed list."""
     kind = "ResourceBindingList" if key.namespace else "ClusterResourceBindingList"
     head: JsonObject = {"apiVersion": f"{PLACEMENT_GROUP}/v1beta1", "kind": kind, "placement": str(key)}
-    return lines_bytes(head, "items", lines)
+    head, every = counted(head, lines)
+    return lines_bytes(head, "items", every)
 
 
 def read_bindings(content: bytes) -> tuple[tuple[Binding, ...], bool]:
@@ -57,4 +58,5 @@ def _listed(head: Mapping[str, Any], items: Any) -> tuple[Binding, ...]:
         if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
             raise InvalidContent("`items` must be a list of mappings with metadata")
         item["metadata"].update(owner)
+    check_count(head, items)
     return read_state(tuple[Binding, ...], items)

@@ -15,7 +15,7 @@ from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.values import Time
 from gitfleet.formats.yaml_reader import Profile, read_documents
-from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
+from gitfleet.state.shapes.lines import check_count, counted, entry_line, lines_bytes, read_lines
 
 API_VERSION: Final = "gitfleet.dev/v1alpha1"
 
@@ -23,12 +23,14 @@ API_VERSION: Final = "gitfleet.dev/v1alpha1"
 @document("status", identify=lambda _: (API_VERSION, "FleetState"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetHead:
-    """fleet.yaml: what the branch belongs to, when it was last written, and the scheduler's plug-ins that decided."""
+    """fleet.yaml: what the branch belongs to, when it was last written, and the scheduler's plug-ins that decided.
+    `faults` is how many entries faults.yaml has: so its loss is noticed."""
 
     observed_commit: str | None = None
     gitfleet_version: str = ""
     last_changed: Time | None = None
     scheduler_plugins: tuple[ListedPlugin, ...] = ()
+    faults: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,19 @@ class FaultList:
     held: Annotated[tuple[Held, ...], At("lastGood")] = ()
 
 
+def read_head(source: Mapping[str, Any]) -> FleetHead:
+    """The fleet's head line back."""
+    check_kind(FleetHead(), source)
+    return read_state(FleetHead, source)
+
+
+def check_kind(value: FleetHead | FaultList, source: Mapping[str, Any]) -> None:
+    """InvalidContent for a mapping that says that it is something else."""
+    wanted = write(value)
+    if any(source.get(name) != wanted[name] for name in ("apiVersion", "kind")):
+        raise InvalidContent(f"it must be a {wanted['kind']} of {API_VERSION}")
+
+
 def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGood, ...]]) -> JsonObject:
     """The content of faults.yaml."""
     held = tuple(Held(path=path, good=good) for path, versions in sorted(last_good.items()) for good in versions)
@@ -57,6 +72,7 @@ def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGoo
 
 def read_faults(source: Mapping[str, Any]) -> tuple[tuple[Fault, ...], dict[str, tuple[LastGood, ...]]]:
     """The faults and the last good versions back."""
+    check_kind(FaultList(), source)
     found = read_state(FaultList, source)
     last_good: dict[str, tuple[LastGood, ...]] = {}
     for item in found.held:
@@ -66,7 +82,8 @@ def read_faults(source: Mapping[str, Any]) -> tuple[tuple[Fault, ...], dict[str,
 
 def inventory_bytes(cluster: str, lines: Iterable[bytes]) -> bytes:
     """One file of a cluster's inventory."""
-    return lines_bytes({"apiVersion": API_VERSION, "cluster": cluster, "kind": "Inventory"}, "items", lines)
+    head, every = counted({"apiVersion": API_VERSION, "cluster": cluster, "kind": "Inventory"}, lines)
+    return lines_bytes(head, "items", every)
 
 
 def inventory_line(entry: InventoryEntry) -> bytes:
@@ -85,4 +102,5 @@ def read_inventory(content: bytes) -> tuple[str, tuple[InventoryEntry, ...], boo
         source = documents[0] if len(documents) == 1 else None
     if not isinstance(source, dict) or not isinstance(source.get("cluster"), str):
         raise InvalidContent("it must hold one inventory, whose `cluster` is text")
+    check_count(source, source.get("items"))
     return source["cluster"], read_state(tuple[InventoryEntry, ...], source.get("items") or []), found is not None

@@ -7,9 +7,10 @@ last thing in the file, at the top or inside a mapping (`indent`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from gitfleet.api import InvalidContent
 from gitfleet.api.objects import JsonObject
 from gitfleet.formats.canonical_json import NotJson, canonical_json, parse_json
 from gitfleet.formats.yaml_reader import Profile, read_documents
@@ -18,6 +19,7 @@ from gitfleet.formats.yaml_writer import yaml_text
 _HIDDEN: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """What JSON shows as it is and YAML takes for a line break or refuses."""
 _LONGEST_HEAD: Final = 64 * 1024
+COUNT: Final = "count"
 
 
 def entry_line(entry: JsonObject) -> bytes:
@@ -26,6 +28,18 @@ def entry_line(entry: JsonObject) -> bytes:
     if line.isascii() and b"\x7f" not in line:
         return line
     return _HIDDEN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line.decode()).encode()
+
+
+def counted(head: JsonObject, lines: Iterable[bytes]) -> tuple[JsonObject, list[bytes]]:
+    """The head with the number of entries in it, so that a file that was cut short is noticed."""
+    every = list(lines)
+    return {**head, COUNT: len(every)}, every
+
+
+def check_count(head: Mapping[str, Any], entries: Any) -> None:
+    """InvalidContent where a head says another number of entries; an earlier version's says none."""
+    if COUNT in head and isinstance(entries, list) and head[COUNT] != len(entries):
+        raise InvalidContent(f"it must hold {head[COUNT]} entries and holds {len(entries)}")
 
 
 def lines_bytes(head: JsonObject, field: str, lines: Iterable[bytes], *, indent: str = "") -> bytes:

@@ -134,6 +134,18 @@ def test_changes_between_commits(hub: Hub) -> None:
     assert hub.repo.changed_paths(new, new) == {}
 
 
+def test_the_commits_before_one_are_listed_nearest_first(hub: Hub) -> None:
+    first = hub.seed({"f": b"1"})
+    second = hub.other.commit(change("main", first, {"f": b"2"}))
+    third = hub.other.commit(change("main", second, {"f": b"3"}))
+    hub.repo.fetch()
+    assert list(hub.repo.ancestors(third, most=5)) == [second, first]
+    assert list(hub.repo.ancestors(third, most=1)) == [second]
+    assert list(hub.repo.ancestors(first, most=5)) == []
+    with pytest.raises(BadInput):
+        hub.repo.ancestors("1" * 40, most=1)
+
+
 def test_a_large_tree_brought_forward_is_the_tree_itself(hub: Hub) -> None:
     files = {f"d{n % 40}/f{n}": b"%d" % n for n in range(1500)}
     old = hub.seed(files)

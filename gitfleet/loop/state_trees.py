@@ -1,0 +1,202 @@
+"""From commits to values: the state branch, each blob parsed once per object id.
+
+What cannot be read is never fatal: the last version that can be read is looked for in the commits before, and what
+has none is left out of the state. The state's damage says both.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Final
+
+from gitfleet import snapshots
+from gitfleet.api.objects import Manifest
+from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.loop.trees import DesiredTrees
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.ports.caches import BlobCache
+from gitfleet.ports.repos import RepoReader, TreeEntry
+from gitfleet.settings import Limits
+from gitfleet.state import (
+    CACHED_FORM,
+    FAULTS_FILE,
+    ParsedStateFile,
+    Unusable,
+    assemble_state,
+    cached_form,
+    document_paths,
+    is_state_file,
+    lost_faults,
+    parse_state_file,
+    snapshot_path,
+    state_file_kind,
+    too_large,
+)
+
+_BATCH: Final = 2000
+"""So many files are read and parsed at once: a bound on memory, not on work."""
+_MOST_COMMITS: Final = 50
+"""So many commits back, a version that can be read is looked for."""
+_PLAIN: Final = ("100644", "100755")
+
+_File = tuple[str, str]
+"""(path, blob id)"""
+
+
+class StateTrees:
+    """Reads the state branch. One instance serves one thread."""
+
+    def __init__(self, repo: RepoReader, trees: DesiredTrees, limits: Limits, cache: BlobCache | None = None) -> None:
+        """Files that are slow to read are kept in `cache` by blob id."""
+        self._cache = cache
+        self._repo = repo
+        self._trees = trees
+        self._limits = limits
+        self._parsed: dict[_File, ParsedStateFile | Failure] = {}
+
+    def at(self, head: str | None) -> FleetState:
+        """All that the state branch holds at a head (None: nothing yet), snapshots in use loaded."""
+        if head is None:
+            return FleetState()
+        entries = self._repo.list_tree(head)
+        wanted = {path: entry for path, entry in entries.items() if is_state_file(path)}
+        with _without_collection():
+            known = {(path, entry.oid): self._parsed.get((path, entry.oid)) for path, entry in wanted.items()}
+            unread = [file for file, parsed in known.items() if parsed is None and wanted[file[0]].mode in _PLAIN]
+            fresh: dict[_File, ParsedStateFile | Failure] = {}
+            for start in range(0, len(unread), _BATCH):
+                fresh |= self._parse(unread[start : start + _BATCH])
+            fresh |= {file: _no_plain_file(file[0]) for file in known.keys() - fresh.keys() if known[file] is None}
+            self._parsed = {file: fresh[file] if parsed is None else parsed for file, parsed in known.items()}
+            state = self._assembled(head, entries)
+        return self._with_documents(state, entries)
+
+    def _assembled(self, head: str, entries: Mapping[str, TreeEntry]) -> FleetState:
+        found = {path: file for (path, _), file in self._parsed.items() if not isinstance(file, Failure)}
+        bad = {path: file.error for (path, _), file in self._parsed.items() if isinstance(file, Failure)}
+        if lost_faults(found):
+            bad.setdefault(FAULTS_FILE, f"the state branch's {FAULTS_FILE} lacks entries")
+        restored: dict[str, str] = {}
+        for path, (commit, file) in self._before(head, bad).items():
+            restored[path], found[path] = commit, file
+        listing = {path: entry.oid for path, entry in entries.items()}
+        return assemble_state(listing, found, Unusable(commit=head, files=bad, restored=restored))
+
+    def _before(self, head: str, bad: Collection[str]) -> dict[str, tuple[str, ParsedStateFile]]:
+        """The last version of each path that can be read, and its commit; a path that has none is left out."""
+        found: dict[str, tuple[str, ParsedStateFile]] = {}
+        tried: set[_File] = set()
+        missing = set(bad)
+        for commit in self._repo.ancestors(head, most=_MOST_COMMITS) if bad else ():
+            tree = self._repo.list_tree(commit)
+            there = {path: tree[path].oid for path in missing if path in tree and tree[path].mode in _PLAIN}
+            unread = set(there.items()) - tried
+            tried |= unread
+            for (path, _), file in self._parse(unread).items():
+                if not isinstance(file, Failure):
+                    found[path] = (commit, file)
+            missing -= found.keys()
+            if not missing:
+                break
+        return found
+
+    def _parse(self, files: Collection[_File]) -> dict[_File, ParsedStateFile | Failure]:
+        """What files say, from the cache where it has them; the failure of one that cannot be read."""
+        keys = {(path, oid): f"{CACHED_FORM}:{state_file_kind(path)}:{oid}" for path, oid in files}
+        kept = self._cache.get_many(set(keys.values())) if self._cache is not None else {}
+        missing = {oid for (_, oid), key in keys.items() if key not in kept}
+        limit = 16 * self._limits.file_bytes
+        read = self._repo.read_blobs(missing, limit=limit)
+        fresh: dict[str, bytes] = {}
+        parsed: dict[_File, ParsedStateFile | Failure] = {}
+        for (path, oid), key in keys.items():
+            content = kept.get(key, read.get(oid))
+            if content is None:
+                parsed[path, oid] = Failure(subject=Subject("File", path), error=str(too_large(path, limit)))
+                continue
+            file = parsed[path, oid] = attempt(Subject("File", path), parse_state_file, path, content)
+            if self._cache is not None and key not in kept and not isinstance(file, Failure):
+                form = cached_form(path, content)
+                fresh |= {key: form} if form is not None else {}
+        if self._cache is not None:
+            self._cache.put_many(fresh)
+        return parsed
+
+    def _with_documents(self, state: FleetState, entries: Mapping[str, TreeEntry]) -> FleetState:
+        """The state with the manifests of the snapshots in use; a snapshot whose documents are not all there any more
+        is lost as one whose file is."""
+        lost: dict[str, str] = {}
+        records = {**state.placements, **state.damage.orphans}
+        used = {key: tuple(_linked(snapshots_in_use(record), entries, lost)) for key, record in records.items()}
+        wanted = {(d.path, d.blob) for found in used.values() for snapshot in found for d in snapshot.documents}
+        documents = self._trees.documents(sorted(wanted))
+        whole = {key: _with_manifests(record, used[key], documents, lost) for key, record in records.items()}
+        if not (lost or state.damage.any):
+            return replace(state, placements=whole)
+        damage = replace(
+            state.damage,
+            files={**state.damage.files, **lost},
+            restored={path: commit for path, commit in state.damage.restored.items() if path not in lost},
+            orphans={key: whole[key] for key in state.damage.orphans},
+        )
+        return replace(state, placements={key: whole[key] for key in state.placements}, damage=damage)
+
+
+def _no_plain_file(path: str) -> Failure:
+    return Failure(subject=Subject("File", path), error=f"the state branch's {path} is no plain file")
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage collection inside: a hundred thousand values that all stay are searched in vain again and again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def snapshots_in_use(record: PlacementRecord) -> tuple[ResourceSnapshot, ...]:
+    """The snapshots whose manifests are needed: the newest, and those that bindings have or are to have."""
+    names = {binding.resource_snapshot for binding in record.bindings}
+    return tuple(s for s in record.resource_snapshots if s is record.latest_resources or s.name in names)
+
+
+def _linked(
+    used: tuple[ResourceSnapshot, ...], entries: Mapping[str, TreeEntry], lost: dict[str, str]
+) -> Iterator[ResourceSnapshot]:
+    """The snapshots whose documents lie on the branch; of the others, the reason by their file. So no blob is asked for
+    that the repository does not have."""
+    for snapshot in used:
+        places = zip(snapshot.documents, document_paths(snapshot), strict=True)
+        if any(path not in entries or entries[path].oid != document.blob for document, path in places):
+            lost[snapshot_path(snapshot)] = f"the objects of snapshot {snapshot.name} are not all on the branch"
+        else:
+            yield snapshot
+
+
+def _with_manifests(
+    record: PlacementRecord,
+    used: tuple[ResourceSnapshot, ...],
+    documents: Mapping[tuple[str, int], Manifest],
+    lost: dict[str, str],
+) -> PlacementRecord:
+    """The record with the manifests of the snapshots in use; the reasons of those that are left out by their file."""
+    indexes = {snapshot.index for snapshot in used}
+    kept: list[ResourceSnapshot] = []
+    for snapshot in record.resource_snapshots:
+        path = snapshot_path(snapshot)
+        restored: ResourceSnapshot | Failure = snapshot
+        if snapshot.index in indexes:
+            restored = attempt(Subject("File", path), snapshots.restore_snapshot, snapshot, documents)
+        if isinstance(restored, Failure):
+            lost[path] = restored.error
+        elif path not in lost:
+            kept.append(restored)
+    return replace(record, resource_snapshots=tuple(kept))
