@@ -7,7 +7,7 @@ branch, and from what the clusters say of themselves. Nothing is deleted on acco
     inventory      of a lost part: what the placements have on the cluster, to be confirmed by the API server
     bindings       a placement that owns something on a cluster is bound there, to its newest snapshot
 
-A lost resource snapshot or override snapshot is taken anew under an index that no binding names, and goes out within
+A lost resource snapshot or override snapshot is taken again under an index that no binding names, and goes out within
 the budget; until then its objects are left alone. What belongs to a placement or lies on a cluster that neither the
 branch nor the config repo knows is released, never deleted.
 """
@@ -43,7 +43,7 @@ def rebuild(read: FleetState, wanted: Desired, now: datetime) -> FleetState:
     """The state to decide from, of one that was just read from the branch; the very same when nothing is missing.
 
     While a file of the config repo hides what is wanted (`holds_removals`), nothing is released, and what only that
-    file could tell waits: the damage is then `unfinished`.
+    file could say waits: the damage is then `unfinished`.
     """
     clusters = _clusters(read, wanted, now)
     placements = _placements(read, wanted)
@@ -135,7 +135,7 @@ def _owned(known: FleetState, wanted: Desired) -> tuple[Mapping[str, Inventory],
 
 
 def _with_policy(record: PlacementRecord, damage: Damage) -> PlacementRecord:
-    """The record with its latest policy snapshot, and to be scheduled anew, where that was lost."""
+    """The record with its latest policy snapshot, and to be scheduled again, where that was lost."""
     key = record.placement.key
     named = (b.policy_snapshot.removeprefix(f"{key.name}-") for b in record.bindings)
     indexes = [int(index) for index in named if index.isascii() and index.isdigit()]

@@ -1,6 +1,6 @@
 """From commits to values: the state branch, each blob parsed once per object id.
 
-What cannot be read is never fatal: the last version that can be read is looked for in the commits before, and what
+What cannot be read is never fatal: the last version that can be read is searched for in the commits before, and what
 has none is left out of the state. The state's damage says both.
 """
 
@@ -40,7 +40,7 @@ from gitfleet.state import (
 _BATCH: Final = 2000
 """So many files are read and parsed at once: a bound on memory, not on work."""
 _MOST_COMMITS: Final = 50
-"""So many commits back, a version that can be read is looked for."""
+"""So many commits back, a version that can be read is searched for."""
 _PLAIN: Final = ("100644", "100755")
 
 _File = tuple[str, str]

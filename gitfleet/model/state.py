@@ -68,7 +68,7 @@ class Damage:
     `files` says why, in a sentence, by path; of those in `restored`, the version of an earlier commit (its value) is in
     the state instead. `orphans` are the snapshots and bindings of placements whose own file is lost: only the key of
     their `placement` means anything. `commit` is the head that was read, where all of it is kept. `notices` are what
-    people are told. `rebuilt` are the placements and clusters of which the state says more than the branch. On clusters
+    is said of it. `rebuilt` are the placements and clusters of which the state says more than the branch. On clusters
     in `unsure` the inventory was rebuilt: nothing is deleted there in this pass. `unfinished`: something waits until
     every file of the config repo can be read.
     """
@@ -84,7 +84,7 @@ class Damage:
 
     @property
     def any(self) -> bool:
-        """Whether something must be written anew, or said."""
+        """Whether something must be written again, or said."""
         return bool(self.files or self.orphans or self.notices or self.rebuilt)
 
     @property

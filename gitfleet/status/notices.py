@@ -1,4 +1,4 @@
-"""What people are told of files of the state branch that could not be used."""
+"""What is said of files of the state branch that could not be used."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def standing_notices(before: FleetState, commit: str) -> tuple[Fault, ...]:
 
 
 def _notice(damage: Damage, path: str) -> Fault:
-    instead = "what it said is worked out anew"
+    instead = "what it said is worked out again"
     if path in damage.restored:
         instead = f"the version of commit {damage.restored[path][:12]} holds instead"
     kept = "" if damage.commit.startswith("dir:") else f" (`git show {damage.commit[:12]}:{path}`)"

@@ -337,7 +337,7 @@ def test_a_placement_that_only_reports_keeps_no_other_from_writing() -> None:
 
 
 def test_releases_come_after_all_deletions() -> None:
-    ns, there = namespace(), live(namespace())
+    ns, there = namespace(), live(namespace(), manager="gitfleet")
     inventory = {ns.key: owned(ns, there), CM.key: owned(CM, live(CM))}
     got = plan(removing={WEB: DeletePropagation.DELETE}, live={ns.key: there, CM.key: None}, inventory=inventory)
     assert [type(o) for o in got] == [Delete, Release]
