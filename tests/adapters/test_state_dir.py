@@ -340,9 +340,11 @@ def test_a_second_run_with_no_change_writes_nothing(tmp_path: Path) -> None:
     assert {path: path.stat() for path in tmp_path.rglob("*") if path.name != ".gitfleet.lock"} == before
 
 
-def test_a_binding_that_was_edited_by_hand_is_read_at_the_next_tick(tmp_path: Path) -> None:
+def test_an_inventory_that_was_edited_by_hand_is_read_and_rebuilt_at_the_next_tick(tmp_path: Path) -> None:
     world = FolderWorld(folder=tmp_path)
     play(world)
     (tmp_path / "inventory/eu-1/all.yaml").write_text("nonsense")
-    with pytest.raises(BadInput, match=r"inventory/eu-1/all\.yaml cannot be used"):
-        world.driver.reconcile()
+    with world.nothing_deleted():
+        assert "eu-1" in world.driver.reconcile().state.inventory
+        world.settle()
+    assert "uid" in (tmp_path / "inventory/eu-1/all.yaml").read_text()

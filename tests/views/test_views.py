@@ -7,10 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from gitfleet.api import write
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import BadInput
+from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views import age, describe_lines, kinds, objects_of, table_of
@@ -29,7 +31,8 @@ def fleet() -> FleetState:
         resources=(OverriddenResource("apps", "v1", "Deployment", "web"),),
         rules=(OverrideRule(cluster_terms=(), patches=(JsonPatch("remove", "/spec"),)),),
     )
-    snapshots = tuple(OverrideSnapshot(override=override, index=index, hash="h") for index in (0, 1))
+    digest = digest_of(write(override)["spec"])
+    snapshots = tuple(OverrideSnapshot(override=override, index=index, hash=digest) for index in (0, 1))
     cart = record("cart", binding(key, "eu-1"), namespace="shop")
     return replace(base, placements={**base.placements, key: cart}, overrides={override.key: snapshots})
 
