@@ -24,6 +24,7 @@ from gitfleet.cli.streams import EXIT_READER_GONE, OutputLost, guard_streams
 from gitfleet.errors import GitfleetError
 
 _LAST_SECONDS = 0.5
+_MOST_CAUSES = 10
 _LONGEST_ARGUMENT = 100
 COMPLETION = "_GITFLEET_COMPLETE"
 """What a shell sets to ask for completions (click's convention)."""
@@ -84,8 +85,8 @@ def run(arguments: list[str]) -> int:
             say(f"hint: {_shortened(error.hint, arguments)}")
         return EXIT_FAULT
     except Exception as error:  # noqa: BLE001 - a defect of ours: say where the report is, show no traceback
-        say(f"unexpected error: {type(error).__name__}: {error}")
-        say(f"This is a defect of gitfleet {__version__}; the report is {saved_report(arguments)}")
+        say(f"unexpected error: {type(error).__name__}")  # its own words may repeat what a Secret holds
+        say(f"This is a defect of gitfleet {__version__}; the report is {saved_report(arguments, error)}")
         return EXIT_UNEXPECTED
     return outcome if isinstance(outcome, int) else 0
 
@@ -99,14 +100,19 @@ def _lost(lost: OutputLost) -> int:
     return EXIT_FAULT
 
 
-def saved_report(arguments: list[str]) -> Path:
-    """Write the traceback to a private file; only the command's name of the arguments is kept, they may hold
-    secrets."""
+def saved_report(arguments: list[str], error: BaseException) -> Path:
+    """Write to a private file where the error happened. Neither its message nor more of the arguments than the
+    command's name is kept: both may hold secrets."""
     import tempfile
     import traceback
 
+    parts = [f"gitfleet {__version__} {arguments[:1]}"]
+    cause: BaseException | None = error
+    while cause is not None and len(parts) <= _MOST_CAUSES:
+        parts.append(f"{type(cause).__name__}\n{''.join(traceback.format_tb(cause.__traceback__))}")
+        cause = cause.__cause__ or cause.__context__
     with tempfile.NamedTemporaryFile("w", prefix="gitfleet-report-", suffix=".txt", delete=False) as file:
-        file.write(f"gitfleet {__version__} {arguments[:1]}\n\n{traceback.format_exc()}")
+        file.write("\n\n".join(parts))
     return Path(file.name)
 
 

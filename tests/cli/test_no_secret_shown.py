@@ -1,0 +1,218 @@
+"""No command, log, status, commit or report shows a value of a Secret: a fleet full of them, and all that it prints."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from gitfleet.adapters.kube.performing import Performer
+from tests.cli.conftest import Shell, commit, git, make_repo
+
+CORE = re.compile(r"c4nary[0-9a-f]{2}", re.IGNORECASE)
+"""Stands in every value, with a number of its own."""
+COPIES = ("snapshots/", "lastgood/")
+"""Of the state branch: copies of what the repo holds (docs/state-branch.md)."""
+
+
+def canary(number: int) -> str:
+    return f"c4nary{number:02x}"
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def traces(text: str) -> set[str]:
+    """Canaries in a text: as they are, encoded, in hex, and with their letters escaped or folded."""
+    plain = set(CORE.findall(text)) | set(CORE.findall(re.sub(r"[\s\\\"'|]+", "", text)))
+    encoded = {
+        found
+        for run in re.findall(r"[A-Za-z0-9+/_-]{8,}", text)
+        for shift in range(4)
+        for found in CORE.findall(_decoded(run[shift:]))
+    }
+    in_hex = {"hex"} if b"c4nary".hex() in text else set()
+    return plain | encoded | in_hex
+
+
+def _decoded(run: str) -> str:
+    run = run.replace("-", "+").replace("_", "/")
+    return base64.b64decode(run + "A" * (-len(run) % 4)).decode("latin-1")
+
+
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: NAME, namespace: web}\n"
+INNER = (SECRET + f"stringData: {{a: {canary(1)}-inner}}\n").replace("NAME", "inner")
+
+
+def secrets(version: int) -> dict[str, str | None]:
+    """Files of a fleet with Secrets of every shape; their values change with the version."""
+
+    def value(number: int) -> str:
+        return f"{canary(number)}-{version}-long-enough"
+
+    applied = json.dumps(json.dumps({"kind": "Secret", "data": {"a": b64(value(2))}}))
+    text = json.dumps(f'{value(3)} "quoted" <and> \\\\ escaped\n  line of {value(4)}\n')
+    bodies = {
+        "plain": f"stringData: {{a: {value(5)}, b: {text}, port: '5432'}}\n",
+        "encoded": f"data: {{a: {b64(value(6))}, b: {b64(chr(255) + value(7))}}}\n",
+        "block": f"stringData:\n  a: |\n    first\n    {value(8)}\n  b: >-\n    {value(9)}\n    folded\n",
+        "annotated": f"stringData: {{a: {value(10)}}}\n",
+        "patched": f"stringData: {{a: {value(11)}}}\n",
+        "typed": f"type: kubernetes.io/basic-auth\nstringData: {{username: admin, password: {value(12)}}}\n",
+    }
+    files: dict[str, str | None] = {
+        f"resources/web/{name}.yaml": SECRET.replace("NAME", name) + body for name, body in bodies.items()
+    }
+    note = (
+        f"namespace: web, annotations: {{kubectl.kubernetes.io/last-applied-configuration: {applied}, x: {value(13)}}}"
+    )
+    annotated = str(files["resources/web/annotated.yaml"])
+    files["resources/web/annotated.yaml"] = annotated.replace("namespace: web", note)
+    files["resources/web/list.yaml"] = json.dumps(
+        {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Secret",
+         "metadata": {"name": "listed", "namespace": "web"}, "data": {"a": b64(value(14))}}]}
+    )  # fmt: skip
+    files["resources/web/envelope.yaml"] = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: envelope\n  namespace: web\n"
+        "  annotations: {kubernetes-fleet.io/envelope-configmap: 'true'}\n"
+        f"data:\n  s.yaml: {json.dumps(INNER + f'data: {{b: {b64(value(15))}}}')}\n"
+    )
+    files["resources/web/envelope2.yaml"] = (
+        "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ResourceEnvelope\n"
+        "metadata: {name: e2, namespace: web}\n"
+        "data:\n  s.yaml:\n    apiVersion: v1\n    kind: Secret\n    metadata: {name: inner2, namespace: web}\n"
+        f"    stringData: {{a: {value(16)}}}\n"
+    )
+    files["resources/web/text.yaml"] = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: text, namespace: web}\n"
+        f"data:\n  s.yaml: {json.dumps(INNER + f'immutable: {value(17)}')}\n"
+    )
+    files["overrides/secret.yaml"] = (
+        "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ResourceOverride\n"
+        "metadata: {name: secret, namespace: web}\nspec:\n"
+        "  resourceSelectors: [{group: '', version: v1, kind: Secret, name: patched}]\n"
+        "  policy: {overrideRules: [{clusterSelector: {clusterSelectorTerms: []}, jsonPatchOverrides: [\n"
+        f"    {{op: add, path: /stringData/b, value: {value(18)}}}]}}]}}\n"
+    )
+    return files
+
+
+BROKEN: dict[str, str | None] = {
+    "resources/web/wrong.yaml": SECRET.replace("NAME", "wrong") + f"data: {canary(32)}-scalar\n",
+    "resources/web/wrong2.yaml": SECRET.replace("NAME", "wrong2") + f"data: {{a: {canary(33)}-not-base64}}\n",
+    "resources/web/wrong3.yaml": SECRET.replace("NAME", "wrong3") + f"stringData: {{a: [{canary(34)}]}}\n",
+    "resources/web/wrong4.yaml": SECRET.replace("NAME", "wrong4") + f"stringData: {{a: {canary(35)}: b\n",
+    "resources/web/wrong5.yaml": SECRET.replace("NAME", "wrong5") + f"stringData:\n\t a: {canary(36)}\n",
+    "resources/web/wrong6.yaml": SECRET.replace("NAME", "wrong6") + f"stringData: {{a: !!int {canary(37)}}}\n",
+    "resources/web/wrong7.yaml": SECRET.replace("NAME", "wrong7") + f"stringData: {{a: *{canary(38)}}}\n",
+    "resources/web/wrong8.yaml": '{"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "' + canary(39) + '\n"}}',
+    "resources/app/kustomization.yaml": f"secretGenerator: [{{name: s, literals: ['{canary(40)}']}}]\n",
+    "overrides/wrong.yaml": "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ResourceOverride\n"
+    "metadata: {name: wrong, namespace: web}\nspec:\n"
+    "  resourceSelectors: [{group: '', version: v1, kind: Secret, name: plain}]\n"
+    "  policy: {overrideRules: [{clusterSelector: {clusterSelectorTerms: []}, jsonPatchOverrides: [\n"
+    f"    {{op: put, path: /data/{canary(41)[:0]}x, value: {canary(41)}}}]}}]}}\n",
+    "resources/web/envelope3.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: envelope3\n  namespace: web\n"
+    "  annotations: {kubernetes-fleet.io/envelope-configmap: 'true'}\n"
+    f"data:\n  s.yaml: {json.dumps(SECRET + f'stringData: [{canary(42)}')}\n",
+}
+
+
+class Outputs:
+    """Everything that was printed, by command."""
+
+    def __init__(self, gitfleet: Shell) -> None:
+        self._gitfleet = gitfleet
+        self.texts: dict[str, str] = {}
+
+    def run(self, *words: str | Path) -> str:
+        """Run a command and keep what it prints."""
+        ended = self._gitfleet(*words)
+        text = ended.out + ended.err
+        self.texts[" ".join(map(str, words))] = text
+        return text
+
+    def shown(self) -> dict[str, set[str]]:
+        """The commands that show a canary, with the canaries."""
+        return {words: found for words, text in self.texts.items() if (found := traces(text))}
+
+
+def everything(outputs: Outputs, repo: Path, folder: Path) -> None:
+    """Every command that prints, but `render`, which is there to write manifests."""
+    for output in ("text", "json", "github", "sarif"):
+        outputs.run("validate", repo, "-o", output)
+    for output in ("text", "json", "markdown"):
+        outputs.run("plan", repo, "-o", output)
+    for kind in ("crp", "mc", "bindings", "snapshots", "policies", "cro", "ro", "strategies"):
+        for output in ("wide", "yaml"):
+            outputs.run("get", kind, "-C", repo, "-o", output)
+    for name in ("crp web", "ro secret", "mc eu-west-1"):
+        outputs.run("describe", *name.split(), "-C", repo)
+    for output in ("wide", "json"):
+        outputs.run("explain", "web", "-C", repo, "-o", output)
+    outputs.run("simulate", repo, "-o", "jsonl", "--save", folder / "page.html")
+    outputs.texts["page.html"] = (folder / "page.html").read_text()
+
+
+def state_texts(repo: Path) -> dict[str, str]:
+    """Every commit message and file of every commit of the state branch, but for copies of the repo's files."""
+    texts = {"messages": git(repo, "log", "--format=%B%n%an", "gitfleet/state")}
+    for one in git(repo, "rev-list", "gitfleet/state").split():
+        for path in git(repo, "ls-tree", "-r", "--name-only", one).splitlines():
+            if not path.startswith(COPIES):
+                texts[f"{one}:{path}"] = git(repo, "show", f"{one}:{path}")
+    return texts
+
+
+def test_the_test_sees_a_canary_in_whatever_form() -> None:
+    value = f"x{canary(7)}y"
+    forms = (
+        value,
+        b64(value),
+        b64("a" + value),
+        b64("ab" + value),
+        value.encode().hex(),
+        value[:3] + "\n  " + value[3:],
+    )
+    assert all(traces(f"says {form}!") for form in forms)
+    assert not traces("says nothing")
+
+
+def test_no_output_shows_a_value_of_a_secret(
+    gitfleet: Shell, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo, outputs = make_repo(tmp_path / "fleet"), Outputs(gitfleet)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    commit(repo, secrets(1), "Secrets")
+    assert "inner2" in outputs.run("plan", repo), "the Secrets are placed"
+    outputs.run("run", repo, "--until-settled", "-o", "jsonl")
+    commit(repo, secrets(2), "Other values")
+    assert "(changed)" in outputs.run("plan", repo, "-o", "markdown")
+    everything(outputs, repo, tmp_path)
+    with monkeypatch.context() as failing:
+        for place in (f"{Performer.__module__}.Performer._apply", "gitfleet.works.patches.CompiledPatch.apply"):
+            failing.setattr(place, _quoting)
+        outputs.run("run", repo, "--once", "-o", "json")
+        failing.setattr("gitfleet.loop.workspace.Workspace.faults_at", _quoting)
+        assert "unexpected error" in outputs.run("validate", repo)
+    outputs.run("run", repo, "--until-settled")
+    commit(repo, BROKEN, "Mistakes")
+    outputs.run("run", repo, "--once")
+    everything(outputs, repo, tmp_path)
+    outputs.texts["log"] = caplog.text
+    saved = [*Path(os.environ["XDG_CACHE_HOME"]).rglob("reports/*"), *tmp_path.glob("gitfleet-report-*")]
+    outputs.texts |= {str(path): path.read_text() for path in saved if path.is_file()}
+    assert len(saved) > 1, "the failures are reported, in the cache and where the command failed"
+    assert outputs.shown() == {}
+    assert {place: found for place, text in state_texts(repo).items() if (found := traces(text))} == {}
+
+
+def _quoting(*given: object) -> None:
+    """A defect whose message repeats what it was given."""
+    raise RuntimeError(f"cannot do {canary(48)} {given}")
