@@ -150,7 +150,7 @@ class FleetConfig:
 
 _NOT_ACTED_ON: Final = frozenset(
     {
-        "rendered", "approvals", "massDelete", "policy", "freezeWindows", "healthChecks",
+        "rendered", "approvals", "policy", "freezeWindows", "healthChecks",
         "ignoreDifferences", "notifications", "stateHistory",
     }
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_text import summary_line
-from gitfleet.views import code_span, moves_sentence, table_lines
+from gitfleet.views import code_span, hold_sentence, moves_sentence, reason_sentence, table_lines
 
 MOST_DIFF_CHARACTERS: Final = 40_000
 """Forges cut a comment at 64 KiB; the diffs are what can be long."""
@@ -22,6 +22,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     touched = {o["clusterName"] for p in document["placements"] for o in p["operations"] if o["action"] in _WRITES}
     where = f" {len(touched)} {'cluster is' if len(touched) == 1 else 'clusters are'} touched." if touched else ""
     yield summary_line(document) + where
+    for hold in document["holds"]:
+        yield from _hold_lines(hold)
     if document["faults"] or document.get("unreachable"):
         yield ""
     for fault in document["faults"]:
@@ -33,6 +35,17 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     for placement in document["placements"]:
         yield from _placement_lines(placement)
     yield from _diff_lines(document)
+
+
+def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    yield f"**Held:** {code_span(hold_sentence(hold))} is not removed until somebody approves it."
+    yield ""
+    yield from (f"- {code_span(reason_sentence(reason))}" for reason in hold["reasons"])
+    yield ""
+    yield f"To remove it, add {code_span(hold['approval']['path'])}:"
+    yield ""
+    yield from _fenced(hold["approval"]["content"].splitlines(), "yaml")
 
 
 _WRITES: Final = ("create", "update", "delete")
@@ -94,11 +107,11 @@ def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield "</details>"
 
 
-def _fenced(lines: Sequence[str]) -> Iterator[str]:
+def _fenced(lines: Sequence[str], language: str = "diff") -> Iterator[str]:
     """A code block whose fence is longer than any row of backticks inside."""
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
-    yield f"{fence}diff"
+    yield f"{fence}{language}"
     yield from lines
     yield fence
 

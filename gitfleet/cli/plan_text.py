@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
-from gitfleet.views import moves_sentence
+from gitfleet.views import hold_sentence, moves_sentence, reason_sentence
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
 
 
 def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a Plan document; further lines of a folded one stand six to the right."""
+    for hold in document["holds"]:
+        yield from _hold_lines(hold)
     for fault in document["faults"]:
         place = f"{fault['path']}:{fault['line']}"
         yield f"{fault['severity']}: " + ": ".join(
@@ -25,6 +27,15 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     for placement in document["placements"]:
         yield from _placement_lines(placement)
     yield summary_line(document)
+
+
+def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
+    """What is not removed, why, and how to let it happen."""
+    yield f"held: {hold_sentence(hold)}"
+    for reason in hold["reasons"]:
+        yield f"  because {reason_sentence(reason)}"
+    yield f"  Nothing of it is removed; the rest of the commit goes out. To remove it, add {hold['approval']['path']}:"
+    yield from (f"      {line}" for line in hold["approval"]["content"].splitlines())
 
 
 def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:

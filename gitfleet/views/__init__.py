@@ -6,11 +6,13 @@ markdown_table(table), html_page(title, table)  a table for other readers; the t
 code_span, table_lines, html_document           the parts of which such pages are made
 readme_text(state)                              README.md of the state branch
 plan_document(...), fault_document, has_changes `plan -o json`; moves_sentence(...) sums up what moves
+hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
 explanation(...), no_placement, recorded_plan   what `explain` prints
 """
 
 from gitfleet.views.description import describe_lines
 from gitfleet.views.explanation import explanation, no_placement, recorded_plan
+from gitfleet.views.holds import approval_path, approval_text, hold_document, hold_sentence, reason_sentence
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, markdown_table, table_lines
@@ -23,11 +25,15 @@ from gitfleet.views.tables import Table, age
 __all__ = [
     "Table",
     "age",
+    "approval_path",
+    "approval_text",
     "code_span",
     "describe_lines",
     "explanation",
     "fault_document",
     "has_changes",
+    "hold_document",
+    "hold_sentence",
     "html_document",
     "html_page",
     "in_scope",
@@ -38,6 +44,7 @@ __all__ = [
     "objects_of",
     "plan_document",
     "readme_text",
+    "reason_sentence",
     "recorded_plan",
     "shown_object",
     "table_lines",

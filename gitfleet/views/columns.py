@@ -111,6 +111,15 @@ POLICIES: Final[tuple[Column, ...]] = (
     ("LATEST", False, lambda view, _: str(view.latest).lower()),
     ("TYPE", False, lambda view, _: view.snapshot.policy.placement_type.value),
 )
+HOLDS: Final[tuple[Column, ...]] = (
+    ("STATE", False, lambda view, _: view.state),
+    ("OBJECTS", False, lambda view, _: str(view.hold.objects)),
+    ("CLUSTERS", False, lambda view, _: str(len(view.hold.clusters))),
+    ("REMOVALS", False, lambda view, _: str(len(view.hold.removals))),
+    ("COMMIT", False, lambda view, _: view.hold.commit[:12]),
+    ("AGE", False, lambda view, now: age(view.since, now)),
+    ("REASON", True, lambda view, _: str(view.hold.reasons[0]) if view.hold.reasons else ""),
+)
 OVERRIDES: Final[tuple[Column, ...]] = (
     ("INDEX", False, lambda view, _: str(view.snapshot.index)),
     ("LATEST", False, lambda view, _: str(view.latest).lower()),

@@ -15,6 +15,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput
 from gitfleet.state import StateReader
 from gitfleet.views import columns, models
+from gitfleet.views.holds import hold_views
 from gitfleet.views.models import View
 from gitfleet.views.tables import Table
 
@@ -91,5 +92,6 @@ _KINDS: Final[dict[str, _Kind]] = {
     "bindings": _by_view(lambda state, _: models.binding_views(state), columns.BINDINGS),
     "snapshots": _by_view(lambda state, _: models.snapshot_views(state), columns.SNAPSHOTS),
     "policies": _by_view(lambda state, _: models.policy_views(state), columns.POLICIES),
+    "holds": _by_view(hold_views, columns.HOLDS),
     "overrides": _by_view(lambda state, _: models.override_views(state), columns.OVERRIDES),
 }

@@ -8,7 +8,7 @@ from difflib import unified_diff
 from typing import Any
 
 from gitfleet.api.bindings import Binding, ClusterDecision
-from gitfleet.api.conditions import ConditionType, Reason, find_condition, type_of
+from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
@@ -28,6 +28,7 @@ from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, R
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import object_reference
+from gitfleet.views.holds import hold_document
 from gitfleet.views.plan_moves import moves_document
 
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
@@ -68,6 +69,7 @@ def plan_document(
         "commit": commit,
         "stateCommit": state_commit,
         "faults": [fault_document(fault) for fault in faults],
+        "holds": [hold_document(hold) for hold in after.holds.values() if hold.answer is not Status.TRUE],
         "placements": placements,
         "runs": [],
         "evictions": [],

@@ -13,6 +13,7 @@ from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.status import cluster_progress, cluster_state, health_condition
+from gitfleet.views.holds import approval_path, approval_text, hold_document, hold_sentence, reason_sentence
 from gitfleet.views.markdown import code_span, link, table_lines
 
 MOST_ROWS: Final = 50
@@ -27,6 +28,7 @@ def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
     content are left out."""
     sections = [
         _head(state, time_text(now) if now else None),
+        _holds(state),
         _clusters(state),
         _placements(state),
         _faults(state.faults),
@@ -53,6 +55,27 @@ def _held(state: FleetState, shown: Iterable[str]) -> Held:
             if binding.cluster in held:
                 held[binding.cluster].append((str(key), record.snapshot_index(binding.applied_snapshot)))
     return held
+
+
+def _holds(state: FleetState) -> list[str]:
+    """Removals that wait for a person, each with the file to add."""
+    waiting = [hold for hold in state.holds.values() if hold.answer is not Status.TRUE]
+    if not waiting:
+        return []
+    lines = [
+        f"## Pending approvals: {len(waiting)}",
+        "",
+        "What is held is not removed. Taking the removal back ends it.",
+    ]
+    for hold in waiting[:MOST_ROWS]:
+        document = hold_document(hold)
+        rejected = " (rejected)" if hold.answer is Status.FALSE else ""
+        lines += ["", f"### {link(hold.name, paths.hold_path(hold.name))}{rejected}", ""]
+        lines += [f"{code_span(hold_sentence(document), 300)}, since commit {code_span(hold.commit)}.", ""]
+        lines += [f"- {code_span(reason_sentence(reason), 300)}" for reason in document["reasons"]]
+        lines += ["", f"To remove it, add {code_span(approval_path(hold.name))} to the config repo:", ""]
+        lines += ["```yaml", *approval_text(hold.name).splitlines(), "```"]
+    return [*lines, *_rest(len(waiting), "holds")]
 
 
 def _clusters(state: FleetState) -> list[str]:

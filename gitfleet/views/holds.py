@@ -1,0 +1,106 @@
+"""Held removals for people: why they wait, what would go where, and the file that lets them happen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from gitfleet.api import write
+from gitfleet.api.conditions import Status
+from gitfleet.api.holds import APPROVED, Hold
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.state import StateReader
+from gitfleet.status import one_line
+
+_MOST_NAMED: Final = 5
+_MOST_CHARACTERS: Final = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldView:
+    """A hold."""
+
+    hold: Hold
+
+    @property
+    def namespace(self) -> str:
+        """Holds are cluster-scoped."""
+        return ""
+
+    @property
+    def name(self) -> str:
+        """The hold's name."""
+        return self.hold.name
+
+    @property
+    def state(self) -> str:
+        """Pending, Approved (its removals are under way) or Rejected."""
+        answer = self.hold.answer
+        return "Pending" if answer is None else "Approved" if answer is Status.TRUE else "Rejected"
+
+    @property
+    def since(self) -> datetime:
+        """When its removals were asked for first."""
+        return self.hold.since
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return write(self.hold)
+
+
+def hold_views(state: StateReader, name: str | None = None) -> Iterator[HoldView]:
+    """Every hold, or the one of a name."""
+    return (HoldView(hold=hold) for hold in state.holds(name))
+
+
+def hold_document(hold: Hold) -> dict[str, Any]:
+    """A hold in a Plan document: what is held, why, and the file that approves it."""
+    return {
+        "name": hold.name,
+        "commit": hold.commit,
+        "objects": hold.objects,
+        "clusters": [{"clusterName": count.cluster, "objects": count.objects} for count in hold.clusters],
+        "removals": [str(removal) for removal in hold.removals],
+        "reasons": [
+            {"rule": reason.rule.value, "path": reason.path, "line": reason.line, "message": reason.message}
+            for reason in hold.reasons
+        ],
+        "approval": {"path": approval_path(hold.name), "content": approval_text(hold.name)},
+    }
+
+
+def approval_path(name: str) -> str:
+    """Where the file lies that answers a hold."""
+    return f"approvals/{name}.yaml"
+
+
+def approval_text(name: str) -> str:
+    """The file that approves a hold."""
+    return yaml_text(
+        {
+            "apiVersion": f"{PLACEMENT_GROUP}/v1beta1",
+            "kind": "ClusterApprovalRequest",
+            "metadata": {"name": name},
+            "status": {"conditions": [{"type": APPROVED, "status": Status.TRUE.value}]},
+        }
+    )
+
+
+def hold_sentence(document: Mapping[str, Any]) -> str:
+    """What a hold keeps back, in one line, from its document."""
+    names = [row["clusterName"] for row in document["clusters"]]
+    where = f" on {named_briefly(names, _MOST_NAMED)}" if names else ""
+    count = document["objects"]
+    what = named_briefly(document["removals"], _MOST_NAMED)
+    return one_line(f"{what}: {count} placed object{'' if count == 1 else 's'}{where}", _MOST_CHARACTERS)
+
+
+def reason_sentence(reason: Mapping[str, Any]) -> str:
+    """`path:line: message`, without a place where there is none."""
+    place = f"{reason['path']}:{reason['line']}: " if reason["path"] else ""
+    return one_line(f"{place}{reason['message']}", _MOST_CHARACTERS)
