@@ -39,7 +39,8 @@ def decide_with_holds(
         new = tuple(r for r in removals.going(before, decision.after) if r.id not in approved)
         if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
-        request = removals.JudgeRequest(desired=wanted, before=before, after=decision.after, new=new, held=held)
+        asked = tuple(removal for removal in held if kept.asks_for(removal))
+        request = removals.JudgeRequest(desired=wanted, before=before, after=decision.after, new=new, held=asked)
         groups = removals.judge(request) if new else ()
         if not groups:
             break

@@ -98,6 +98,17 @@ def folders_of(path: str) -> Iterator[str]:
         yield path
 
 
+def ignoring_line(content: bytes, path: str) -> int:
+    """The line of the last ignore rule that decides on a path, 0 where the path is not ignored."""
+    found = 0
+    if not read_ignore(content)[0].match_file(path):
+        return found
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), start=1):
+        if read_ignore(line.encode())[0].match_file(path):
+            found = number
+    return found
+
+
 def read_ignore(content: bytes) -> tuple[GitIgnoreSpec, list[LineFault]]:
     """The rules of an ignore file, and a fault for each line that is none; bytes that are not UTF-8 are replaced.
 

@@ -38,6 +38,7 @@ from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.readings import Identity, ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.request import DesiredRequest
+from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
 
 _MOST_GUESSES: Final = 1_000_000
@@ -336,4 +337,6 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
             for path, versions in sorted(pool.last_good.items())
         },
         holds_removals=pool.holds_removals,
+        vanished=vanished_objects(pool.request, pool.recovery.everything(), pool.chosen),
+        ignored=ignored_placed(pool.request),
     )

@@ -59,7 +59,7 @@ class DesiredTrees:
         if known is not None:
             return known
         listing = self._listing(commit)
-        before, changed = self._changes(commit, state)
+        before, changed = self._changes(commit, listing, state)
         held = {
             path: tuple((good, good.path or path, TreeEntry("100644", good.blob)) for good in versions)
             for path, versions in state.last_good.items()
@@ -97,7 +97,8 @@ class DesiredTrees:
         reading it again against what came of it gives the same."""
         if state.observed_commit != commit or state.faults or state.last_good:
             return None
-        return next((known for (of, _), known in self._latest.items() if of == commit and not known.faults), None)
+        sound = (known for (of, _), known in self._latest.items() if of == commit and not known.faults)
+        return next((known for known in sound if not known.vanished), None)
 
     def regular_files(self, commit: str) -> Mapping[str, str]:
         """The blob of every ordinary file that a reader of the config repo may need, by path."""
@@ -118,9 +119,11 @@ class DesiredTrees:
     def _listing(self, commit: str) -> Mapping[str, TreeEntry]:
         return _in_unicode(self._repo.list_tree(commit))
 
-    def _changes(self, commit: str, state: FleetState) -> tuple[dict[str, TreeEntry], frozenset[str] | None]:
-        """The files that were read at the observed commit and are others now, as they were; and every path that differs
-        (None when that is no longer known)."""
+    def _changes(
+        self, commit: str, listing: Mapping[str, TreeEntry], state: FleetState
+    ) -> tuple[dict[str, TreeEntry], frozenset[str] | None]:
+        """The files that were read at the observed commit and are others now, or are not read any more, as they were;
+        and every path that differs (None when that is no longer known)."""
         if FAULTS_FILE in state.damage.lost or (state.observed_commit is None and state.placements):
             return {}, None  # what was held, or against which commit, was lost
         if state.observed_commit is None or state.observed_commit == commit:
@@ -132,7 +135,10 @@ class DesiredTrees:
             # History was rewritten and the old commit is gone: only what the state branch holds can be held on to.
             return {}, None
         read = desired.read_paths(before, self._ignore_rules(before)) if changed else frozenset()
-        return {path: before[path] for path in changed if path in read}, frozenset(changed)
+        hidden: frozenset[str] = frozenset()
+        if desired.IGNORE_FILE in changed:
+            hidden = read - desired.read_paths(listing, self._ignore_rules(listing))
+        return {path: before[path] for path in sorted({*changed, *hidden}) if path in read}, frozenset(changed)
 
     def _built(self, listing: Mapping[str, TreeEntry]) -> dict[str, desired.SourceFile]:
         if self._kustomizer is None:

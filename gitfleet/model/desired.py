@@ -18,6 +18,22 @@ _DEFAULTS: Final = FleetConfig()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Vanished:
+    """An object that was in force at the observed commit and is not in this one.
+
+    `path` is where it stood; `removed` says that no such file is there now, `ignored` is the line of the ignore rule
+    that hides it (0: none). `successor` is an object that came in its place, at `line`, under a name that differs as
+    a typing error does (None: none).
+    """
+
+    path: str
+    line: int = 1
+    removed: bool = False
+    ignored: int = 0
+    successor: tuple[str, str, str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
     """The fleet as written at `commit`.
 
@@ -25,7 +41,9 @@ class Desired:
     documents of which older versions of a file are used instead of faulty ones: the state branch keeps it, so that
     the next commits can hold them too.
     `holds_removals` is set when a file could not be read and had no last good version: then nothing that is missing
-    from this commit counts as removed. `objects` are the values of every kind that people write, by what `get` lists
+    from this commit counts as removed. `vanished` are the objects that were in force at the observed commit and are not
+    here, by group, kind, namespace and name; `ignored` are the files of placed objects that an ignore rule hides, with
+    the rule's line. `objects` are the values of every kind that people write, by what `get` lists
     them under (`Kind.listed_as`) and by their key; workload rollouts are kept there as written. The properties are for
     the kinds that packages decide on.
     """
@@ -37,6 +55,8 @@ class Desired:
     faults: tuple[Fault, ...] = ()
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     holds_removals: bool = False
+    vanished: Mapping[tuple[str, str, str, str], Vanished] = field(default_factory=dict)
+    ignored: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def config(self) -> FleetConfig:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
-from gitfleet.api.bindings import is_active
-from gitfleet.api.holds import ALLOW_EMPTY, ClusterCount, HoldReason, HoldRule, Removal, RemovalKind
-from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.holds import ClusterCount, HoldReason, Removal
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
+from gitfleet.removals.causes import Causes
 from gitfleet.removals.placed import Cell, Losses
-from gitfleet.removals.shares import Asked, Finding, placements_of, shares_exceeded
+from gitfleet.removals.shares import Asked, Finding, shares_exceeded
+from gitfleet.removals.suspicions import Suspicions
+
+MOST_REASONS: Final = 20
+"""So many reasons of one hold are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,39 +53,14 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
         held={removal: losses.of(removal) for removal in request.held},
     )
     config = request.desired.config
-    found = [*shares_exceeded(asked, request.before, losses.placed, config), *_emptied(request, asked)]
+    causes = Causes.between(request.before, request.desired)
+    shares = [
+        Finding(causes.explained(one.reason.rule, one.reason.message, one.removals), one.removals)
+        for one in shares_exceeded(asked, request.before, losses.placed, config)
+    ]
+    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes)
+    found = [*shares, *suspicions.found()]
     return tuple(_held_back(reasons, removals, asked) for reasons, removals in _joined(found))
-
-
-def _emptied(request: JudgeRequest, asked: Asked) -> Iterator[Finding]:
-    """Selections and choices of clusters that had something and now have nothing (decision D31), whatever their size;
-    not where the placement itself is removed, or its annotation allows it."""
-    mine = {key: [r for r in request.new if r.placement == key and asked.new[r]] for key in placements_of(request.new)}
-    for key, removals in sorted(mine.items()):
-        record = request.after.placements.get(key)
-        if record is None or record.placement.deleting is not None or allows_empty(record.placement):
-            continue
-        objects = tuple(r for r in removals if r.kind is RemovalKind.OBJECT)
-        if objects and record.latest_resources is not None and not record.latest_resources.documents:
-            yield Finding(_reason(HoldRule.EMPTY_SELECTION, key, "selects nothing any more", record.placement), objects)
-        bindings = tuple(r for r in removals if r.kind is RemovalKind.BINDING)
-        if bindings and not any(is_active(binding) for binding in record.bindings):
-            yield Finding(_reason(HoldRule.LAST_CLUSTER, key, "picks no cluster any more", record.placement), bindings)
-
-
-def allows_empty(placement: Placement) -> bool:
-    """Whether a placement may have no objects and no clusters."""
-    return placement.annotations.get(ALLOW_EMPTY) == "true"
-
-
-def _reason(rule: HoldRule, key: PlacementKey, what: str, placement: Placement) -> HoldReason:
-    origin = placement.origin
-    return HoldReason(
-        rule=rule,
-        message=f"{key.kind} {key} {what}",
-        path=origin.path if origin else "",
-        line=origin.line if origin else 0,
-    )
 
 
 def _joined(findings: Iterable[Finding]) -> list[tuple[tuple[HoldReason, ...], tuple[Removal, ...]]]:
@@ -96,7 +75,7 @@ def _joined(findings: Iterable[Finding]) -> list[tuple[tuple[HoldReason, ...], t
             else:
                 apart.append(group)
         groups = [*apart, (reasons, removals)]
-    ordered = [(tuple(reasons), tuple(found[id_] for id_ in sorted(found))) for reasons, found in groups]
+    ordered = [(tuple(reasons[:MOST_REASONS]), tuple(found[id_] for id_ in sorted(found))) for reasons, found in groups]
     return sorted(ordered, key=lambda group: group[1][0].id)
 
 

@@ -237,6 +237,10 @@ def test_a_past_state_is_read_at_its_commit(gitfleet: Shell, moving: Path) -> No
     then = git(moving, "rev-parse", "gitfleet/state").strip()
     commit(moving, {"placements/monitoring.yaml": None})
     assert gitfleet("run", "--until-settled", moving).code == 0
+    (plan_hold,) = json.loads(gitfleet("plan", moving, "-o", "json").out)["holds"]
+    assert gitfleet("get", "holds", "-C", moving, "-o", "name").out == f"hold/{plan_hold['name']}\n"
+    commit(moving, {plan_hold["approval"]["path"]: plan_hold["approval"]["content"]})
+    assert gitfleet("run", "--until-settled", moving).code == 0
 
     now, before = gitfleet("get", "crp", "-C", moving), gitfleet("get", "crp", "-C", moving, "--at", then[:12])
 

@@ -143,7 +143,7 @@ def test_one_object_by_its_name(name: str, found: int) -> None:
 def test_an_unknown_kind_names_the_known_ones() -> None:
     with pytest.raises(BadInput, match='no kind "runs" on the state branch') as caught:
         objects_of("runs", reader_of(fleet()))
-    assert "placements, clusters, bindings, snapshots, policies, overrides" in str(caught.value.hint)
+    assert "placements, clusters, bindings, snapshots, policies, holds, overrides" in str(caught.value.hint)
     with pytest.raises(BadInput, match='no kind "pods"'):
         objects_of("pods", reader_of(fleet()))
 

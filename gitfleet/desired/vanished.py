@@ -1,0 +1,75 @@
+"""What was in force before a commit and is there no more: where it stood, and what may have happened to it.
+
+It explains removals (decisions D25 and D31); nothing is kept or taken away because of it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gitfleet.api.objects import Origin
+from gitfleet.desired.near_names import is_near_kind, is_typing_error
+from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_hidden
+from gitfleet.desired.readings import Identity, ReadObject
+from gitfleet.desired.request import SYMLINK, DesiredRequest
+from gitfleet.model.desired import Vanished
+
+
+def vanished_objects(
+    request: DesiredRequest, before: Mapping[Identity, ReadObject], chosen: Mapping[Identity, ReadObject]
+) -> dict[Identity, Vanished]:
+    """For each object that was in force and is not chosen now, its last place and what stands there now."""
+    gone = {identity: item for identity, item in before.items() if identity not in chosen}
+    fresh: dict[str, list[Identity]] = {}
+    for identity, item in chosen.items() if gone else ():
+        if identity not in before:
+            fresh.setdefault(item.origin.path, []).append(identity)
+    rules = ignore_rules(request)
+    found: dict[Identity, Vanished] = {}
+    for identity, item in sorted(gone.items()):
+        path = item.origin.path
+        successor = next((new for new in sorted(fresh.get(path, ())) if _is_renamed(identity, new)), None)
+        origin = chosen[successor].origin if successor is not None else Origin(path, 1)
+        found[identity] = Vanished(
+            path=path,
+            line=origin.line,
+            removed=path not in request.files,
+            ignored=_ignored(path, request, rules),
+            successor=None if successor is None else _placed_identity(successor),
+        )
+    return {_placed_identity(identity): one for identity, one in found.items()}
+
+
+def _placed_identity(identity: Identity) -> Identity:
+    """As manifests have it."""
+    group, *rest = identity
+    return (group.removeprefix("payload "), rest[0], rest[1], rest[2])
+
+
+def ignored_placed(request: DesiredRequest) -> dict[str, int]:
+    """The files of placed objects that an ignore rule hides now, with the line of the rule."""
+    rules = ignore_rules(request)
+    if not rules.strip():
+        return {}
+    newest = (record.latest_resources for record in request.accepted.placements.values())
+    paths = {document.path for snapshot in newest if snapshot is not None for document in snapshot.documents}
+    return {path: line for path in sorted(paths) if (line := _ignored(path, request, rules))}
+
+
+def ignore_rules(request: DesiredRequest) -> bytes:
+    """The content of the ignore file, none where it is not an ordinary file."""
+    source = request.files.get(IGNORE_FILE)
+    return request.contents(source.blob) if source is not None and source.mode < SYMLINK else b""
+
+
+def _ignored(path: str, request: DesiredRequest, rules: bytes) -> int:
+    return ignoring_line(rules, path) if path in request.files and not is_hidden(path) else 0
+
+
+def _is_renamed(old: Identity, new: Identity) -> bool:
+    """Whether two objects of one file differ in one part of their identity, and there as a typing error does."""
+    differing = [place for place in range(4) if old[place] != new[place]]
+    if len(differing) != 1:
+        return False
+    place = differing[0]
+    return is_near_kind(old[place], new[place]) if place < 2 else is_typing_error(old[place], new[place])

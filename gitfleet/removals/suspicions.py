@@ -1,0 +1,123 @@
+"""Removals that look like an accident whatever their size (decision D31): what was emptied, hidden or misspelt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gitfleet.api.bindings import is_active
+from gitfleet.api.holds import ALLOW_EMPTY, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.labels import InvalidSelector
+from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import Placement, ResourceSelector
+from gitfleet.formats.sentences import named_briefly
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.removals.causes import Causes
+from gitfleet.removals.placed import Cell, Identity
+from gitfleet.removals.shares import Finding, placements_of
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicions:
+    """The new removals of a commit with the placed objects that they take away."""
+
+    desired: Desired
+    before: FleetState
+    after: FleetState
+    new: Mapping[Removal, frozenset[Cell]]
+    causes: Causes
+
+    def found(self) -> Iterator[Finding]:
+        """What must wait, and why; a removal that takes nothing away is let through, unless it is a cluster."""
+        for removal, cells in self.new.items():
+            if cells or removal.kind is RemovalKind.CLUSTER:
+                yield from self._hidden_or_misspelt(removal)
+        for key in sorted(placements_of(self.new)):
+            record, old = self.after.placements.get(key), self.before.placements.get(key)
+            if record is None or old is None or record.placement.deleting is not None:
+                continue
+            mine = tuple(r for r, cells in self.new.items() if r.placement == key and cells)
+            yield from self._objects(tuple(r for r in mine if r.kind is RemovalKind.OBJECT), old, record)
+            yield from self._bindings(tuple(r for r in mine if r.kind is RemovalKind.BINDING), old, record)
+
+    def _hidden_or_misspelt(self, removal: Removal) -> Iterator[Finding]:
+        vanished = self.causes.vanished(removal)
+        cause = self.causes.of(removal)
+        if cause.hidden:
+            yield self._finding(HoldRule.IGNORED_FILE, f"an ignore rule takes {removal} away", (removal,))
+        elif vanished is not None and vanished.successor and not self._was_placed(removal, vanished.successor):
+            message = f"the commit renames {removal}, by what may be a typing error"
+            yield self._finding(HoldRule.LIKELY_TYPO, message, (removal,))
+
+    def _was_placed(self, removal: Removal, successor: Identity) -> bool:
+        """Whether what came in its place was there before: then a typing error is taken back."""
+        return removal.placement is not None and (removal.placement, successor) in self.causes.places
+
+    def _objects(self, removals: tuple[Removal, ...], old: PlacementRecord, new: PlacementRecord) -> Iterator[Finding]:
+        placement = new.placement
+        if not removals:
+            return
+        name = f"{placement.key.kind} {placement.key}"
+        if not allows_empty(placement):
+            if new.latest_resources is not None and not new.latest_resources.documents:
+                yield self._finding(HoldRule.EMPTY_SELECTION, f"{name} selects nothing any more", removals)
+            elif empty := [s for s in placement.selectors if self._is_emptied(s, old)]:
+                what = named_briefly([_described(selector) for selector in empty], _MOST_NAMED)
+                yield self._finding(HoldRule.EMPTY_SELECTION, f"{name}: nothing matches the selector {what}", removals)
+        if placement.selectors == old.placement.selectors:
+            left = tuple(r for r in removals if self.causes.is_written(r))
+            if left:
+                message = f"{name} selects {named_briefly([str(r.object) for r in left], _MOST_NAMED)} no more"
+                yield self._finding(HoldRule.LABELS_CHANGED, f"{message}, though the manifests are still there", left)
+
+    def _is_emptied(self, selector: ResourceSelector, old: PlacementRecord) -> bool:
+        """Whether a selector matches nothing, and did match something or is new."""
+        if any(matches(selector, manifest) for manifest in self.desired.payload):
+            return False
+        latest = old.latest_resources
+        manifests = latest.manifests if latest is not None else None
+        was = manifests is None or any(matches(selector, manifest) for manifest in manifests)
+        return was or selector not in old.placement.selectors
+
+    def _bindings(self, removals: tuple[Removal, ...], old: PlacementRecord, new: PlacementRecord) -> Iterator[Finding]:
+        if not removals:
+            return
+        placement = new.placement
+        name = f"{placement.key.kind} {placement.key}"
+        if not allows_empty(placement) and not any(is_active(binding) for binding in new.bindings):
+            yield self._finding(HoldRule.LAST_CLUSTER, f"{name} picks no cluster any more", removals)
+        known = old.placement.effective_policy.cluster_names
+        named = placement.effective_policy.cluster_names
+        if unknown := [n for n in named if n not in self.after.clusters and n not in known]:
+            what = named_briefly([f'"{one}"' for one in unknown], _MOST_NAMED)
+            message = f"{name} names {what}, which is no cluster of the fleet"
+            yield self._finding(HoldRule.LIKELY_TYPO, message, removals)
+
+    def _finding(self, rule: HoldRule, message: str, removals: tuple[Removal, ...]) -> Finding:
+        reason: HoldReason = self.causes.explained(rule, message, removals)
+        return Finding(reason, removals)
+
+
+def allows_empty(placement: Placement) -> bool:
+    """Whether a placement may have no objects and no clusters."""
+    return placement.annotations.get(ALLOW_EMPTY) == "true"
+
+
+def matches(selector: ResourceSelector, manifest: Manifest) -> bool:
+    """Whether an object is one that a selector names; what a selected Namespace brings along is not."""
+    key = manifest.key
+    if (key.group, key.version, key.kind) != (selector.group, selector.version, selector.kind):
+        return False
+    if selector.name is not None:
+        return key.name == selector.name
+    try:
+        return selector.label_selector is None or selector.label_selector.matches(manifest.labels)
+    except InvalidSelector:
+        return True
+
+
+def _described(selector: ResourceSelector) -> str:
+    return f'{selector.kind} "{selector.name}"' if selector.name else f"{selector.kind} by labels"
