@@ -12,6 +12,7 @@ from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, Cluste
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, Connection, MemberCluster, PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Condition, Conditions, Status
 from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api.holds import ClusterCount, Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
@@ -165,7 +166,7 @@ def entry(key: ObjectKey, placement: str = "web") -> InventoryEntry:
 
 
 def small_fleet() -> FleetState:
-    """Three clusters, one placement rolled out to two of them, one object on each, one fault."""
+    """Three clusters, one placement rolled out to two of them, one object on each, one fault, one hold."""
     key = PlacementKey("", "web")
     web = record(
         "web",
@@ -185,7 +186,22 @@ def small_fleet() -> FleetState:
         inventory={name: {NAMESPACE: entry(NAMESPACE), CONFIG: entry(CONFIG)} for name in ("eu-1", "eu-2")},
         faults=(Fault("placements/shop.yaml", 7, "ClusterResourcePlacement/shop", "spec.policy", "is odd"),),
         last_good={"placements/shop.yaml": (LastGood("d" * 40, (0,)),)},
+        holds={HOLD.name: HOLD},
     )
+
+
+HOLD = Hold(
+    name="hold-web-0123456789",
+    commit=COMMIT,
+    since=T0,
+    digest="0123456789" + "a" * 54,
+    reasons=(
+        HoldReason(rule=HoldRule.EMPTY_SELECTION, message="web selects nothing", path="placements/web.yaml", line=3),
+    ),
+    removals=(Removal(kind=RemovalKind.OBJECT, placement=PlacementKey("", "web"), object=CONFIG),),
+    objects=2,
+    clusters=(ClusterCount(cluster="eu-1", objects=1), ClusterCount(cluster="eu-2", objects=1)),
+)
 
 
 def fault(message: str, severity: Severity = Severity.ERROR) -> Fault:

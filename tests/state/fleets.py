@@ -37,6 +37,7 @@ from gitfleet.api.clusters import (
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.fleet import ListedPlugin
+from gitfleet.api.holds import ClusterCount, Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest, ObjectKey, Origin
@@ -344,6 +345,31 @@ def override_snapshots(draw: st.DrawFn, key: OverrideKey) -> tuple[OverrideSnaps
     )
 
 
+def holds(name: str) -> st.SearchStrategy[Hold]:
+    """A hold of a name."""
+    owners = st.builds(PlacementKey, st.just("") | names, names)
+    removal = st.one_of(
+        st.builds(Removal, kind=st.just(RemovalKind.PLACEMENT), placement=owners),
+        st.builds(Removal, kind=st.just(RemovalKind.CLUSTER), cluster=names),
+        st.builds(Removal, kind=st.just(RemovalKind.OBJECT), placement=owners, object=keys),
+        st.builds(Removal, kind=st.just(RemovalKind.BINDING), placement=owners, cluster=names),
+    )
+    return st.builds(
+        Hold,
+        name=st.just(name),
+        commit=words,
+        since=times,
+        digest=words,
+        reasons=tuples(
+            st.builds(HoldReason, rule=st.sampled_from(HoldRule), message=texts, path=texts, line=st.integers(0, 9))
+        ),
+        removals=tuples(removal),
+        objects=counts,
+        clusters=tuples(st.builds(ClusterCount, cluster=names, objects=counts)),
+        conditions=conditions,
+    )
+
+
 @st.composite
 def fleets(draw: st.DrawFn) -> FleetState:
     """A whole state."""
@@ -383,4 +409,5 @@ def fleets(draw: st.DrawFn) -> FleetState:
             )
         ),
         last_good=draw(st.dictionaries(st.sampled_from(["a.yaml", "b/c d.yaml", "e\\f\n.yaml"]), _last_good)),
+        holds={name: draw(holds(name)) for name in draw(st.sets(names, max_size=2))},
     )

@@ -136,11 +136,14 @@ def test_what_was_rendered_is_written_out() -> None:
 def test_a_placement_that_ends_leaves_nothing() -> None:
     before = small_fleet()
 
-    change = compose_state(before, replace(before, placements={}, inventory={}, faults=(), last_good={}), now=T0)
+    change = compose_state(
+        before, replace(before, placements={}, inventory={}, faults=(), last_good={}, holds={}), now=T0
+    )
 
     assert set(change.write) == ALWAYS
     assert change.remove == (
-        "bindings/web", "faults.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml",
+        "bindings/web", "faults.yaml", "holds/hold-web-0123456789.yaml", "inventory/eu-1/all.yaml",
+        "inventory/eu-2/all.yaml",
         f"lastgood/{'d' * 40}.yaml", "placements/web.yaml", "snapshots/policies/web", "snapshots/resources/web",
     )  # fmt: skip
     tree = put(put({}, compose_state(FleetState(), before, now=T0)), change)

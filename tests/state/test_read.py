@@ -45,7 +45,7 @@ def test_only_what_has_to_be_read_is_asked_for() -> None:
     assert set(wanted_files(tree())) == {
         "fleet.yaml", "faults.yaml", "clusters/eu-1.yaml", "clusters/eu-2.yaml", "clusters/us-1.yaml",
         "placements/web.yaml", "snapshots/resources/web/0/snapshot.yaml", "snapshots/policies/web/0.yaml",
-        "bindings/web/all.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml",
+        "bindings/web/all.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml", "holds/hold-web-0123456789.yaml",
     }  # fmt: skip
 
 

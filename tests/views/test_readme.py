@@ -65,7 +65,7 @@ def test_the_page_of_the_small_fleet() -> None:
     assert page == (Path(__file__).parent / "golden" / "README.md").read_text()
     assert "| [`us-1`](clusters/us-1.yaml) | `region=us` | unhealthy: `no answer for 5 minutes` | 0 |  |" in page
     assert "`eu-2` `Available: deployment web is not available` |" in page
-    assert "approval" not in page
+    assert "To remove it, add `approvals/hold-web-0123456789.yaml` to the config repo:" in page
 
 
 def test_an_empty_fleet_has_a_short_page() -> None:
