@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Final
 
 from annotated_types import Len
 
@@ -43,6 +43,16 @@ class OverriddenResource:
     name: NonEmpty
 
 
+_MAPS: Final = ("data", "stringData", "binaryData", "metadata")
+"""Below these, digits are a key."""
+_MOST_DIGITS: Final = 6
+"""A list with more items than can be counted in so many digits does not fit into an object."""
+
+
+def _is_no_index(part: str) -> bool:
+    return len(part) > _MOST_DIGITS and part.isdigit()
+
+
 def patch_path_break(path: str) -> str | None:
     """What is wrong with a patch's path, or None (KubeFleet pkg/utils/validator/override.go).
 
@@ -59,6 +69,8 @@ def patch_path_break(path: str) -> str | None:
         return "cannot change the status; remove the patch"
     if parts[0] == "metadata" and (len(parts) == 1 or parts[1] not in ("annotations", "labels")):
         return "can change only labels and annotations of metadata; correct it"
+    if parts[0] not in _MAPS and any(_is_no_index(part) for part in parts):
+        return "has an index that no list has; correct it"
     if "" in parts:
         return "has an empty part, by a doubled or final slash; remove the slash"
     return None

@@ -68,7 +68,8 @@ def _placement(new: Placement, old: Placement | None) -> Placement:
 
 def _cluster(new: MemberCluster, old: MemberCluster | None) -> MemberCluster:
     if old is None:
-        return new
+        # An export of a hub says what that hub observed; whether this cluster answers shows only when it does.
+        return replace(new, status=replace(new.status, conditions=(), agent=None))
     # What is known of a cluster outlives an edit of its file: the status is observed, not written by people.
     same = replace(new, generation=old.generation, status=old.status)
     if replace(same, origin=old.origin) == old or (old.deleting is None and as_written(new) == as_written(old)):

@@ -13,6 +13,7 @@ from gitfleet.api.kinds import KINDS, ROLLOUTS
 from gitfleet.api.objects import GroupKind, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval
+from gitfleet.desired.absent import absent_warnings
 from gitfleet.desired.accept import same_content
 from gitfleet.desired.crosschecks import (
     Refusals,
@@ -94,7 +95,9 @@ def _warnings(pool: _Pool) -> Refusals:
     sound = [item for item in pool.chosen.values() if item.identity not in pool.kept]
     known = _known_kinds(pool)
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
-    return [*budget_warnings(sound), *selector_warnings(sound, known), *undeclared_warnings(sound, known)]
+    found = [*budget_warnings(sound), *selector_warnings(sound, known), *undeclared_warnings(sound, known)]
+    absent = absent_warnings(pool.chosen.values())
+    return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
 
 
 def _known_kinds(pool: _Pool) -> KnownKinds:

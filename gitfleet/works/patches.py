@@ -89,7 +89,9 @@ class CompiledPatch:
         """The key or index of a token in its container; PatchError when nothing is there."""
         if isinstance(container, dict) and token in container:
             return token
-        if isinstance(container, list) and token.isascii() and token.isdigit() and int(token) < len(container):
+        # The length first: Python reads no number of thousands of digits.
+        short = isinstance(container, list) and len(token) <= len(str(len(container)))
+        if short and token.isascii() and token.isdigit() and int(token) < len(container):
             return int(token)
         raise self._missing(depth + 1)
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from gitfleet.api import read, read_state, write
-from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster, PropertyValue
+from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.placements import Placement
 from gitfleet.desired.accept import accept
@@ -104,3 +105,16 @@ def test_a_cluster_that_comes_back_is_not_leaving_any_more() -> None:
     back = accepted_cluster(cluster(), leaving)
 
     assert (back.deleting, back.generation) == (None, 3)
+
+
+def test_what_a_hub_observed_of_a_cluster_is_not_taken_over() -> None:
+    """An exported file says Joined and healthy; only the cluster itself can say so. What it has is taken to plan by."""
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    joined = Condition(type="Joined", status=Status.TRUE, reason="Joined", last_transition_time=when)
+    exported = ClusterStatus(
+        conditions=(joined,), agent=AgentStatus(conditions=(joined,)), properties={"a": PropertyValue("1")}
+    )
+    written = replace(cluster(), status=exported)
+    desired = Desired(commit="c", objects={"clusters": {written.name: written}})
+    found = accept(desired, FleetState(), when, Failures()).clusters[written.name]
+    assert found.status == ClusterStatus(properties={"a": PropertyValue("1")})

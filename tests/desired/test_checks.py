@@ -159,6 +159,11 @@ def test_strategies(strategy: dict[str, Any], sound: bool) -> None:
         ("/metadata/name", False),
         ("/metadata/labels/", False),
         ("/spec//x", False),
+        ("/spec/list/999999", True),
+        ("/spec/list/9999999", False),
+        ("/spec/list/" + "9" * 5000, False),
+        ("/metadata/labels/9999999", True),
+        ("/data/9999999", True),
     ],
 )
 def test_paths_of_patches(path: str, sound: bool) -> None:

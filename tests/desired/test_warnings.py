@@ -21,6 +21,52 @@ def warnings(text: str) -> list[str]:
     return [f"{fault.line}: {fault.field}: {fault.message}" for fault in faults]
 
 
+def overriding(value: str, placement: str = "web") -> str:
+    """A placement of `web`, and an override of it with a value."""
+    rule = f"{{clusterSelector: {{}}, jsonPatchOverrides: [{{op: add, path: /metadata/labels/a, value: {value}}}]}}"
+    return (
+        f"{PLACEMENT}{SELECTOR}---\n{GROUP}kind: ClusterResourceOverride\nmetadata: {{name: o}}\nspec:\n"
+        "  clusterResourceSelectors: [{group: '', version: v1, kind: Namespace, name: web}]\n"
+        f"  placement: {{name: {placement}}}\n  policy:\n    overrideRules:\n    - {rule}\n"
+    )
+
+
+FIELD = "16: spec.policy.overrideRules[0].jsonPatchOverrides[0].value: "
+VARIABLE = FIELD + (
+    "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME} or "
+    "${MEMBER-CLUSTER-LABEL-KEY-<label key>}"
+)
+MEMBER = "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: eu-west-1}\n"
+FIXED = f"{PLACEMENT}{SELECTOR}  policy: {{placementType: PickFixed, clusterNames: [eu-west-1, eu-wset-1, moon]}}\n"
+NO_CLUSTER = "names a cluster that is not in the repo, so nothing is placed there; "
+NO_PLACEMENT = "names a placement that is not in the repo, so nothing is overridden; "
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            f"{FIXED}---\n{MEMBER}",
+            [
+                f"7: spec.policy.clusterNames[1]: {NO_CLUSTER}did you mean eu-west-1?",
+                f"7: spec.policy.clusterNames[2]: {NO_CLUSTER}correct it, or add it",
+            ],
+        ),
+        (overriding("x", "wbe"), [f"13: spec.placement.name: {NO_PLACEMENT}did you mean web?"]),
+        (overriding("'${MEMBER-CLUSTER-NAME} ${MEMBER-CLUSTER-LABEL-KEY-example.com/a_b}'"), []),
+        (overriding("'${MEMBER-CLUSTERNAME}'"), [VARIABLE]),
+        (overriding("'$MEMBER-CLUSTER-NAME'"), [VARIABLE]),
+        (overriding("'${member-cluster-name}'"), [VARIABLE]),
+        (overriding("'${MEMBER-CLUSTER-LABEL-KEY-}'"), [VARIABLE]),
+        (overriding("'${MEMBER-CLUSTER-LABEL-region}'"), [VARIABLE]),
+        (overriding("{a: ['${MEMBER-CLUSTER-NAME']}"), [VARIABLE]),
+        (overriding("'${MEMBERSHIP} ${OTHER}'"), []),
+    ],
+)
+def test_names_that_lead_nowhere(text: str, expected: list[str]) -> None:
+    assert warnings(text) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "warning"),
     [

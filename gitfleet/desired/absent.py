@@ -1,0 +1,70 @@
+"""Names of what is not in the repo, and variables that do not exist: allowed, as it may come later, and warned of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from difflib import get_close_matches
+from typing import Final
+
+from gitfleet.api import Break
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.overrides import Override
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.desired.crosschecks import Refusals
+from gitfleet.desired.readings import ReadObject
+from gitfleet.formats.canonical_json import canonical_json
+
+_VARIABLE: Final = re.compile(r"\$\{?\s*MEMBER[-_ ]?CLUSTER[^}\"]*\}?", re.IGNORECASE)
+_SOUND: Final = re.compile(r"\$\{MEMBER-CLUSTER-(NAME|LABEL-KEY-[A-Za-z0-9][-A-Za-z0-9_./]*)\}")
+
+_NO_VARIABLE: Final = (
+    "holds a variable that does not exist and goes out as it is written; write ${MEMBER-CLUSTER-NAME} or "
+    "${MEMBER-CLUSTER-LABEL-KEY-<label key>}"
+)
+
+
+def absent_warnings(objects: Iterable[ReadObject]) -> Refusals:
+    """Clusters and placements that are named and not there, and misspelt variables of overrides."""
+    items = list(objects)
+    clusters = {item.value.name for item in items if isinstance(item.value, MemberCluster)}
+    placements = {item.value.key for item in items if isinstance(item.value, Placement)}
+    warned: Refusals = []
+    for item in items:
+        if isinstance(item.value, Placement):
+            warned += [(item, note) for note in _absent_clusters(item.value, clusters)]
+        elif isinstance(item.value, Override):
+            warned += [(item, note) for note in _absent_placement(item.value, placements)]
+            warned += [(item, note) for note in _misspelt_variables(item.value)]
+    return warned
+
+
+def _absent_clusters(placement: Placement, clusters: Collection[str]) -> Iterator[Break]:
+    for index, name in enumerate(placement.effective_policy.cluster_names):
+        if name not in clusters:
+            sentence = f"names a cluster that is not in the repo, so nothing is placed there; {_meant(name, clusters)}"
+            yield ("spec", "policy", "clusterNames", index), sentence
+
+
+def _absent_placement(override: Override, placements: Collection[PlacementKey]) -> Iterator[Break]:
+    if override.placement is None:
+        return
+    namespace = override.key.namespace if override.placement.scope == "Namespaced" else ""
+    if PlacementKey(namespace, override.placement.name) not in placements:
+        names = [key.name for key in placements if key.namespace == namespace]
+        sentence = "names a placement that is not in the repo, so nothing is overridden; "
+        yield ("spec", "placement", "name"), sentence + _meant(override.placement.name, names)
+
+
+def _misspelt_variables(override: Override) -> Iterator[Break]:
+    for index, rule in enumerate(override.rules):
+        for number, patch in enumerate(rule.patches):
+            text = canonical_json(patch.operand).decode() if patch.op != "remove" else ""
+            if any(_SOUND.fullmatch(found[0]) is None for found in _VARIABLE.finditer(text)):
+                here = ("spec", "policy", "overrideRules", index, "jsonPatchOverrides", number, "value")
+                yield here, _NO_VARIABLE
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, sorted(known), n=1)
+    return f"did you mean {near[0]}?" if near else "correct it, or add it"
