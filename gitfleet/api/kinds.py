@@ -220,7 +220,6 @@ _KINDS: Final = (
         group=GITFLEET_GROUP,
         name="Hold",
         declaration=Hold,
-        short_names=("hold",),
         versions=("v1alpha1",),
         folder="holds",
         place=Place.STATE_BRANCH,

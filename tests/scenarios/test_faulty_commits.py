@@ -231,7 +231,7 @@ def test_faults_stand_on_the_state_branch_for_people_and_programs(name: str) -> 
     reported = document["items"]
     assert [entry["path"] for entry in reported if entry.get("severity", "error") == "error"] == [case.path]
     readme = world.state_text("README.md")
-    assert f"{case.path}:" in readme and "Faults" in readme
+    assert f"{case.path}:" in readme and "Errors" in readme
     assert [e for e in world.events if e.type == "fault" and e.fields["path"] == case.path]
 
 
