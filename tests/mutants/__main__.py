@@ -29,7 +29,13 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "snapshots": ("tests/snapshots",),
     "schedule": ("tests/schedule",),
     "status": ("tests/status", "tests/views/test_views.py"),
-    "reconcile": ("tests/loop/test_contained.py", "tests/loop/test_memo.py", "tests/scenarios/test_settled.py"),
+    "reconcile": (
+        "tests/loop/test_contained.py",
+        "tests/loop/test_memo.py",
+        "tests/scenarios/test_settled.py",
+        "tests/scenarios/test_safe_rollout.py",
+        "tests/scenarios/test_overrides_that_fail.py",
+    ),
 }
 """Which tests speak of each package; the conformance cases speak of all."""
 NOTICED: Final = ("killed", "timeout", "caught by type check", "segfault")

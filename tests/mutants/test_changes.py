@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.mutants.__main__ import TESTS, reasons
+from tests.mutants.__main__ import MISLED, ROOT, SLOW, TESTS, reasons
 from tests.mutants.changes import changes_of
 
 _HEAD = "def x_wait__mutmut_orig(now):\n    left = 2\n    return now + left\n\n"
@@ -41,6 +41,13 @@ def test_methods_are_named_as_they_are_written_and_a_row_shows_the_lines(tmp_pat
     assert change.row() == f"| `{change.name}` | `return a \\| 1` → `return a \\| 2` | |"
     assert reasons(change.row()) == set(), "without a reason it is not explained"
     assert reasons(change.row() + " since 1 is 2 |") == {change.name}
+
+
+def test_the_tests_that_are_asked_exist() -> None:
+    asked = {
+        path.partition("::")[0] for path in (*SLOW, *MISLED, *(path for paths in TESTS.values() for path in paths))
+    }
+    assert [path for path in sorted(asked) if not (ROOT / path).exists()] == []
 
 
 def test_every_row_of_a_page_has_a_reason() -> None:

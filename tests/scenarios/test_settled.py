@@ -38,7 +38,9 @@ def test_an_object_whose_deletion_is_refused_keeps_the_fleet_from_being_settled(
     world.settle()
     for _ in range(3):
         result = last(world)
-        assert not result.changed and not result.waiting, "every binding has arrived, and yet"
+        assert not result.changed, "every binding has arrived, and yet"
+        (refused,) = result.waiting
+        assert refused.startswith("web: c2 has not deleted ConfigMap/web/settings: ")
         assert [(o.operation.cluster, o.ok) for o in result.outcomes] == [("c2", False)]
         assert not result.settled
     assert SETTINGS in world.state().inventory["c2"], "an entry leaves only when the server says NotFound"
