@@ -135,7 +135,7 @@ class Outputs:
         """Run a command and keep what it prints."""
         ended = self._gitfleet(*words)
         text = ended.out + ended.err
-        self.texts[" ".join(map(str, words))] = text
+        self.texts[f"{len(self.texts)}: {' '.join(map(str, words))}"] = text
         return text
 
     def shown(self) -> dict[str, set[str]]:
@@ -157,7 +157,7 @@ def everything(outputs: Outputs, repo: Path, folder: Path) -> None:
     for output in ("wide", "json"):
         outputs.run("explain", "web", "-C", repo, "-o", output)
     outputs.run("simulate", repo, "-o", "jsonl", "--save", folder / "page.html")
-    outputs.texts["page.html"] = (folder / "page.html").read_text()
+    outputs.texts[f"{len(outputs.texts)}: page"] = (folder / "page.html").read_text()
 
 
 def state_texts(repo: Path) -> dict[str, str]:
