@@ -51,8 +51,8 @@ def open_state(settings: Settings, at: str | None = None) -> OpenedState:
     BadInput when there is no state yet, or `at` names no commit of it.
     """
     now, repo = SystemClock().now(), open_repository(settings)
-    heads = repo.fetch()
     watch = settings.watch_branch or Branches().watch
+    heads = repo.fetch((watch, Branches().state))
     if at is None:
         reader = StateReader(SharedSource(repo), _head(settings, repo, heads, watch))
     else:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,9 +44,9 @@ class StateDirectory:
         self._repo = repo
         self._files = FolderFiles(folder)
 
-    def fetch(self) -> Mapping[str, str]:
+    def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
         """The repository's branches, with the folder in the place of the state branch."""
-        heads = {name: oid for name, oid in self._repo.fetch().items() if name != self._branch}
+        heads = {name: oid for name, oid in self._repo.fetch(branches).items() if name != self._branch}
         with self._readable_errors():
             self._observe()
         head = self._files.head()

@@ -36,6 +36,9 @@ Listener = Callable[[Event], None]
 P = ParamSpec("P")
 log = logging.getLogger(__name__)
 _MOST_TURNS = 3
+_OWN_BRANCHES = "gitfleet/"
+_MOST_CANDIDATES = 50
+"""So many branches may hold the state that keeps a configuration; a remote may have any number."""
 _LONGEST_DELAY = timedelta(seconds=2)
 """Longer than this between a push and its operations, a process was suspended or starved, and asks the remote again."""
 
@@ -107,6 +110,11 @@ class Driver:
         named = self.config.branches
         return replace(named, watch=self.watch_branch or named.watch, state=self.state_branch or named.state)
 
+    @property
+    def needed(self) -> tuple[str, str]:
+        """The branches to fetch: nobody else's are read."""
+        return self.branches.watch, self.branches.state
+
     def interval(self) -> float:
         """The poll interval in seconds."""
         return self.config.interval_seconds
@@ -146,14 +154,16 @@ class Driver:
         It may have named the state branch, which alone has it: that is the branch whose last good configuration
         gives it this very name.
         """
-        for name, head in sorted(heads.items()):
-            if head != commit and FLEET_FILE in self.reader.list_tree(head):
-                try:
-                    config = self.desired_trees.at(commit, self.state_trees.at(head)).config
-                except BadInput:
-                    continue  # somebody else's branch: what lies there is no state of a fleet
-                if config.branches.state == name and config.origin is not None:
-                    return config
+        ours = sorted(heads.items(), key=lambda item: (not item[0].startswith(_OWN_BRANCHES), item))
+        for name, head in ours[:_MOST_CANDIDATES]:
+            try:
+                if head == commit or FLEET_FILE not in self.reader.list_tree(head):
+                    continue
+                config = self.desired_trees.at(commit, self.state_trees.at(head)).config
+            except BadInput:
+                continue  # somebody else's branch: what lies there is no state of a fleet, or cannot be fetched
+            if config.branches.state == name and config.origin is not None:
+                return config
         return None
 
     def reconcile(self) -> ReconcileResult:
@@ -161,7 +171,7 @@ class Driver:
         whatever a
         cluster does is a result, never an error. After LostRace nothing was done: the next reconcile observes again."""
         now = self.clock.now()
-        heads = self.reader.fetch()
+        heads = self.reader.fetch(self.needed)
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
         if self._unchanged is not None and self._unchanged[0].still(inputs):
@@ -333,7 +343,7 @@ class Driver:
         if not any(isinstance(operation, Create | Update | Delete) for operation in operations):
             return
         sure = pushed is not None and self.clock.now() - pushed <= _LONGEST_DELAY
-        if not sure and self.reader.fetch().get(self.branches.state) != head:
+        if not sure and self.reader.fetch(()).get(self.branches.state) != head:
             raise LostRace(f"{self.branches.state} was moved by another process")
 
     def _events(self, before: FleetState, after: FleetState) -> tuple[Event, ...]:

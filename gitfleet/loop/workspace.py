@@ -60,7 +60,7 @@ class Workspace:
     def _fetched(self) -> Mapping[str, str]:
         """The remote's branches, asked for once: all results of one command are of the same moment."""
         if self._heads is None:
-            self._heads = self.driver.reader.fetch()
+            self._heads = self.driver.reader.fetch(self.driver.needed)
         return self._heads
 
     def state_file(self, path: str) -> str:

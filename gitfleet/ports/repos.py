@@ -47,8 +47,9 @@ class BranchChange:
 class RepoReader(Protocol):
     """Reads commits of one remote. An instance belongs to one thread; `clone_reader` makes one for another thread."""
 
-    def fetch(self) -> Mapping[str, str]:
-        """Bring the remote's branches here and give `{branch name: commit id}`; RemoteUnreachable, Forbidden."""
+    def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
+        """Bring some branches here (all when None) and give `{branch name: commit id}` of every branch that there is;
+        the tree of another one is brought when it is read. RemoteUnreachable, Forbidden."""
 
     def resolve(self, revision: str) -> str:
         """The commit id that a branch, tag or (abbreviated) id names; BadInput when it names none."""

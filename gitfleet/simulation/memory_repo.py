@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -61,7 +61,7 @@ class MemoryRepo:
 
     # -- RepoReader
 
-    def fetch(self) -> Mapping[str, str]:
+    def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
         """`{branch: commit id}`; raises what `fail_next_fetch` was given."""
         if self._next_fetch_faults:
             raise self._next_fetch_faults.pop(0)

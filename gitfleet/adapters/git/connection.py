@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,21 +12,27 @@ from gitfleet.adapters.git.address import parse_address
 from gitfleet.adapters.git.credentials import GitCredentials, Mask
 from gitfleet.adapters.git.errors import error_of, is_about_the_remote, quote_of
 from gitfleet.adapters.git.hardening import git_environment
-from gitfleet.adapters.git.mirror import BRANCHES, Mirror
+from gitfleet.adapters.git.mirror import BRANCHES, Mirror, branch_ref, remove_tree
 from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable
 
 _HEADS = "refs/heads/"
-_RECREATED = "is damaged; it is recreated at the next fetch."
+_DAMAGED = "is damaged; it is fetched again."
 _OTHER_FORMAT = re.compile(
     r"mismatched algorithms|unknown object format|object format mismatch|repository's hash algorithm", re.I
 )
-_DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad config")
+_DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad config|unable to read|is empty|does not match index")
+_ABSENT = re.compile(
+    r"not a tree|bad object|[Nn]ot a valid|not found|bad file|[Mm]issing|unknown|does not exist|not a commit"
+)
+"""What git says of an object that is not there, perhaps because it never was; a damaged one gives other errors."""
+_UNSOUND_OBJECT = re.compile(r"object ([0-9a-f]{40,64}): ")
 _STALE_LOCK = re.compile(r"\.lock': File exists")
+_SHA1_DIGITS = 40
 _NO_SUCH_REF = re.compile(r"couldn't find remote ref", re.I)
 _FETCH = (
-    "fetch", "--quiet", "--prune", "--no-tags", "--force", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc",
-    "--no-recurse-submodules", "--no-show-forced-updates",
+    "fetch", "--quiet", "--no-tags", "--force", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc",
+    "--no-recurse-submodules", "--no-show-forced-updates", "--stdin",
 )  # fmt: skip
 _log = logging.getLogger(__name__)
 
@@ -67,15 +73,9 @@ class Connection:
         self.mask = Mask(credentials)
         self.mirror = Mirror(settings.mirror_dir, lock_seconds=settings.bounds.lock_seconds)
         self._settings = replace(settings, credentials=credentials)
-        environment = git_environment(
-            str(self.mirror.git_dir),
-            protocols=self.address.protocols,
-            origin=self.address.origin,
-            credentials=credentials,
-            use_git_config=settings.use_git_config,
-        )
-        self._git = GitRunner(self.mirror.folder, environment)
+        self._git = self._runner(self.mirror.git_dir)
         self._seen: tuple[int, int] | None = None
+        self._heads: Mapping[str, str] | None = None
 
     @property
     def shown(self) -> str:
@@ -86,9 +86,7 @@ class Connection:
         self, *arguments: str, stdin: Iterable[bytes] = (), output_bytes: int = OUTPUT_BYTES, hold: int | None = None
     ) -> GitResult:
         """Run git on the mirror alone, which is made first when it is not there."""
-        if not self.mirror.is_there():
-            with self.mirror.hold():
-                pass
+        self._check_mirror()
         if self._seen is None:
             self._seen = self.mirror.identity()
         return self._git.run(*arguments, stdin=stdin, output_bytes=output_bytes, hold=hold)
@@ -101,31 +99,60 @@ class Connection:
         if not result.ok:
             raise error_of(result, self.shown, self.mask, doing="Reading the branches of")
         self._seen = self.mirror.identity()
-        return _heads(result.output, separator="\t", prefix=_HEADS)
+        self._heads = _heads(result.output, separator=b"\t", prefix=_HEADS)
+        return self._heads
 
-    def mirror_heads(self) -> Mapping[str, str]:
-        """The remote's branches as the mirror has them."""
+    def known_heads(self) -> Mapping[str, str]:
+        """The remote's branches as it reported them last."""
+        return self.remote_heads() if self._heads is None else self._heads
+
+    def kept(self, names: Iterable[str]) -> Mapping[str, str]:
+        """Those of the branches that are in the mirror, as they are there."""
         result = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
         if not result.ok:
-            raise self.unreadable(result, "the branches of the mirror")
-        return _heads(result.output, separator=" ", prefix=BRANCHES)
+            self.recover(result, "the branches of the mirror")
+            result = self.local("for-each-ref", "--format=%(objectname) %(refname)", BRANCHES)
+        refs = _heads(result.output, separator=b" ", prefix="")
+        found = {name: refs.get(branch_ref(name)) for name in names}
+        return {name: oid for name, oid in found.items() if oid is not None}
 
-    def update(self) -> None:
-        """Fetch all branches into the mirror; removes stale locks, and makes a broken mirror again."""
+    def bring(self, names: Collection[str]) -> None:
+        """Fetch branches into the mirror, and nothing else that the remote has: whatever lies on other branches cannot
+        get in the way. Removes stale locks, and fetches a damaged mirror again."""
         with self.mirror.hold() as hold:
             if self.mirror.is_damaged():
-                self.mirror.recreate(object_format=self._object_format(hold))
-            result = self._fetch(f"+{_HEADS}*:{BRANCHES}*", hold=hold)
-            if not result.ok and self._repair(result):
-                result = self._fetch(f"+{_HEADS}*:{BRANCHES}*", hold=hold)
+                self._fetch_again(names)
+            result = self._fetch(_refspecs(names), hold=hold)
+            if not result.ok and self._repair(result, names):
+                result = self._fetch(_refspecs(names), hold=hold)
             self._seen = self.mirror.identity()
-        if not result.ok:
-            raise self._fetch_error(result)
+            if _NO_SUCH_REF.search(result.errors):
+                raise RemoteUnreachable(f"A branch of {self.shown} was deleted while it was fetched.")
+            if not result.ok:
+                raise self._fetch_error(result, names)
+
+    def recover(self, result: GitResult, what: str) -> None:
+        """After a reading of the mirror failed: fetch it again when it is damaged, so that the reading can be repeated.
+
+        BadInput when the mirror is intact and does not have it; what the fetch raises when that fails: the damaged
+        mirror then stays, and what can be read in it is read on.
+        """
+        if not result.timed_out and not result.too_large and self._seen != self.mirror.identity():
+            self._seen = self.mirror.identity()  # another process has replaced it
+            return
+        if not self.mirror.is_damaged():
+            error = self.unreadable(result, what)
+            if not isinstance(error, RemoteUnreachable) or result.timed_out:
+                raise error
+        with self.mirror.hold():
+            if self.mirror.is_damaged():
+                self._fetch_again(())
+        self._seen = self.mirror.identity()
 
     def fetch_ref(self, name: str, to: str) -> bool:
         """Fetch one ref of the remote; False when it has none of that name."""
         with self.mirror.hold() as hold:
-            result = self._fetch(f"+{name}:{to}", hold=hold)
+            result = self._fetch([f"+{name}:{to}"], hold=hold)
         if _NO_SUCH_REF.search(result.errors):
             return False
         if not result.ok:
@@ -152,15 +179,16 @@ class Connection:
             return BadInput(f"Reading {what} gives more than gitfleet takes in.")
         if result.timed_out or self._seen != self.mirror.identity():
             return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {what}.")
-        if _DAMAGE.search(result.errors) or not self._is_intact():
+        absent = not result.errors or _ABSENT.search(result.errors)
+        if not absent or _DAMAGE.search(result.errors) or not self._is_intact():
             self.mirror.note_damage(quote_of(self.mask(result.errors)))
-            return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_RECREATED}")
+            return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_DAMAGED}")
         return BadInput(f"{self.shown} does not have {what}.")
 
     def damaged(self, what: str) -> GitfleetError:
         """Note that an object of the mirror is not what its id says."""
         self.mirror.note_damage(what)
-        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_RECREATED}")
+        return RemoteUnreachable(f"The git mirror in {self.mirror.folder} {_DAMAGED}")
 
     def housekeep(self) -> None:
         """Roll small packs and loose objects up into one pack when there are many; nothing is ever dropped."""
@@ -174,35 +202,89 @@ class Connection:
         if not result.ok:
             _log.warning("git housekeeping failed", extra={"reason": quote_of(self.mask(result.errors))})
 
-    def adopt_object_format_of(self, result: GitResult) -> bool:
-        """Make an empty mirror of the other hash when the remote reported that it has it; whether that was so."""
-        return bool(_OTHER_FORMAT.search(result.errors)) and self._repair(result)
+    def repaired_push(self, result: GitResult) -> bool:
+        """Whether a push failed for the mirror's own sake and may be tried again: it has ids of the other hash than the
+        remote, or was damaged."""
+        if _OTHER_FORMAT.search(result.errors):
+            return self._repair(result)
+        return bool(_DAMAGE.search(result.errors)) and self._repair(result, ())
 
-    def _list_heads(self) -> GitResult:
-        if not self.mirror.is_there():
+    def _check_mirror(self) -> None:
+        if not self.mirror.is_there() or not self.mirror.is_ours():
             with self.mirror.hold():
                 pass
+
+    def _runner(self, git_dir: Path) -> GitRunner:
+        environment = git_environment(
+            str(git_dir),
+            protocols=self.address.protocols,
+            origin=self.address.origin,
+            credentials=self._settings.credentials,
+            use_git_config=self._settings.use_git_config,
+        )
+        return GitRunner(self.mirror.folder, environment)
+
+    def _list_heads(self) -> GitResult:
+        self._check_mirror()
         return self._git.run(
             "ls-remote", "--quiet", "--heads", *self._service("upload-pack"), "--", self.address.url,
             seconds=self._settings.bounds.network_seconds,
         )  # fmt: skip
 
-    def _fetch(self, refspec: str, *, hold: int) -> GitResult:
-        return self._git.run(
-            *_FETCH, *self._service("upload-pack"), "--", self.address.url, refspec,
+    def _fetch(
+        self, refspecs: Iterable[str], *, hold: int, git: GitRunner | None = None, settings: Sequence[str] = ()
+    ) -> GitResult:
+        return (git or self._git).run(
+            *settings, *_FETCH, *self._service("upload-pack"), "--", self.address.url,
+            stdin=["".join(f"{refspec}\n" for refspec in refspecs).encode(errors="surrogateescape")],
             seconds=self._settings.bounds.network_seconds,
             file_bytes=self._settings.bounds.largest_fetch_bytes,
             hold=hold,
         )  # fmt: skip
 
-    def _fetch_error(self, result: GitResult) -> GitfleetError:
+    def _fetch_again(self, names: Iterable[str]) -> None:
+        """Fetch what the mirror holds into a new one and put that in its place; only under `hold`."""
+        heads = self.remote_heads()
+        wanted = sorted({name for name in names if name in heads} | {*self.mirror.kept_branches(heads)})
+        _log.warning("git mirror is damaged and fetched again", extra={"mirror": str(self.mirror.folder)})
+        with self.mirror.hold() as hold:
+            fresh = self.mirror.make_fresh(object_format=_format_of(heads))
+            result = self._fetch(_refspecs(wanted), hold=hold, git=self._runner(fresh))
+            if not result.ok:
+                remove_tree(fresh)
+                raise self._fetch_error(result, wanted)
+            self.mirror.replace_with(fresh)
+
+    def _fetch_error(self, result: GitResult, names: Iterable[str] = ()) -> GitfleetError:
         limit_bytes = self._settings.bounds.largest_fetch_bytes
         # git does not say that the system stopped it at the limit; the file that it was writing does.
         if self.mirror.largest_unfinished_bytes() >= limit_bytes:
             self._remove_leftovers()
             limit = f"{limit_bytes >> 20} MiB"
             return BadInput(f"Fetching {self.shown} brings more than {limit}.", hint="Use a repository of its own.")
-        return error_of(result, self.shown, self.mask, doing="Fetching")
+        error = error_of(result, self.shown, self.mask, doing="Fetching")
+        unsound = _UNSOUND_OBJECT.search(result.errors)
+        if unsound and (commit := self._commit_with(unsound[1], names)):
+            return BadInput(f"{error} It came with commit {commit}.", hint=f"Rewrite the branch without {commit[:12]}.")
+        return error
+
+    def _commit_with(self, oid: str, names: Iterable[str]) -> str | None:
+        """The oldest commit of some branches that holds an object which was refused: they are fetched once more, to
+        where nothing is kept."""
+        with self.mirror.hold() as hold:
+            scratch = self.mirror.make_fresh(object_format=_format_of({"": oid}), name="examined.git")
+            try:
+                git = self._runner(scratch)
+                unchecked = ("-c", "fetch.fsckObjects=false", "-c", "transfer.fsckObjects=false")
+                if not self._fetch(_refspecs(names), hold=hold, git=git, settings=unchecked).ok:
+                    return None
+                log = ("log", "--all", "--reverse", "--format=%H %T")
+                changed = git.run(*log, "-t", f"--find-object={oid}").output.split()
+                named = [line for line in git.run(*log).output.splitlines() if oid.encode() in line]
+                found = changed or [word for line in named for word in line.split()]
+                return found[0].decode() if found else None
+            finally:
+                remove_tree(scratch)
 
     def _remove_leftovers(self) -> None:
         with self.mirror.hold():
@@ -211,8 +293,8 @@ class Connection:
     def _service(self, name: str) -> list[str]:
         return [f"--{name}={self.address.local.service(name)}"] if self.address.local else []
 
-    def _repair(self, result: GitResult) -> bool:
-        """Repair the mirror if a failure was its own fault; whether to try again."""
+    def _repair(self, result: GitResult, names: Iterable[str] | None = None) -> bool:
+        """Repair the mirror if a failure was its own fault; whether to try again. Without `names` it is left empty."""
         if is_about_the_remote(result):
             return False
         with self.mirror.hold() as hold:
@@ -221,12 +303,23 @@ class Connection:
                 self.mirror.recreate(object_format=other)
             elif _STALE_LOCK.search(result.errors):
                 self.mirror.remove_leftovers()
-            elif not self._is_intact():
-                _log.warning("git mirror is damaged and recreated", extra={"mirror": str(self.mirror.folder)})
+            elif self._is_intact():
+                return False
+            elif names is None:
                 self.mirror.recreate()
             else:
-                return False
+                self._fetch_again(names)
         return True
+
+    def repair_after(self, result: GitResult, branch: str, base: str | None) -> None:
+        """After a writing into the mirror failed: bring what it may have lacked, fetch a damaged mirror again."""
+        self.mirror.remove_leftovers()
+        if not self._is_intact():
+            self.mirror.note_damage(quote_of(self.mask(result.errors)))
+        heads = self.remote_heads()
+        wanted = {name for name, oid in heads.items() if name == branch or oid == base}
+        if wanted or self.mirror.is_damaged():
+            self.bring(sorted(wanted))
 
     def _is_intact(self) -> bool:
         return self._git.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress").ok
@@ -235,10 +328,20 @@ class Connection:
         return self._git.run("rev-parse", "--show-object-format", hold=hold).output.decode().strip() or "sha1"
 
 
-def _heads(output: bytes, *, separator: str, prefix: str) -> dict[str, str]:
+def _refspecs(names: Iterable[str]) -> list[str]:
+    return [f"+{_HEADS}{name}:{branch_ref(name)}" for name in names]
+
+
+def _format_of(heads: Mapping[str, str]) -> str:
+    return "sha256" if any(len(oid) > _SHA1_DIGITS for oid in heads.values()) else "sha1"
+
+
+def _heads(output: bytes, *, separator: bytes, prefix: str) -> dict[str, str]:
+    """Ids by ref without its prefix. Only a line feed ends a line: a name may hold other line ends of Unicode."""
     heads = {}
-    for line in output.decode(errors="surrogateescape").splitlines():
-        oid, ref = line.split(separator, 1)
-        if ref.startswith(prefix):
-            heads[ref.removeprefix(prefix)] = oid
+    for line in output.split(b"\n"):
+        oid, _, name = line.partition(separator)
+        ref = name.decode(errors="surrogateescape")
+        if ref.startswith(prefix) and ref:
+            heads[ref.removeprefix(prefix)] = oid.decode("ascii", errors="replace")
     return heads

@@ -4,14 +4,16 @@ mirror_dir/
   gitfleet-mirror   says that the folder is ours and may be deleted
   lock              held by whoever changes the mirror, across threads and processes
   damaged           there when a reader found an unsound object: the next fetch recreates the mirror
-  mirror.git/       branches of the remote as refs/remotes/origin/*, tags that were asked for as refs/tags/*
+  mirror.git/       branches as refs/gitfleet/branches/<hash of the name>, requested tags as refs/tags/*
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.runner import GitRunner
 from gitfleet.errors import BadInput, MissingPart, RetryLater
 
-BRANCHES = "refs/remotes/origin/"
+BRANCHES = "refs/gitfleet/branches/"
 """Where the mirror keeps the remote's branches."""
 PENDING = "refs/gitfleet/pending"
 """The ref that holds a commit between its making and its push; only ever used under the lock."""
@@ -30,10 +32,27 @@ _MARKER = "gitfleet-mirror"
 _MARKER_TEXT = "A mirror of a git remote, kept by gitfleet. It may be deleted at any time.\n"
 _HARMLESS = frozenset({"lock", "lost+found"})  # the second is in the top folder of a fresh volume
 _LEFTOVERS = ("*.lock", "gc.pid", "fast_import_crash_*", "objects/pack/tmp_*", "objects/info/*.lock")
+_FOREIGN = (
+    "commondir", "config.worktree", "gitdir", "hooks", "info/attributes", "info/grafts", "objects/info/alternates",
+    "objects/info/http-alternates",
+)  # fmt: skip
+"""What would lead git to settings, objects or programs of somebody else; a mirror needs none of it."""
+_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = true\n{extensions}"
+_CONFIGS = {
+    "sha1": _CONFIG.format(version=0, extensions="").encode(),
+    "sha256": _CONFIG.format(version=1, extensions="[extensions]\n\tobjectformat = sha256\n").encode(),
+}
+_HEAD = b"ref: refs/heads/main\n"
 _MANY_PACKS = 20
 _MANY_LOOSE = 1_000
 _POLL_SECONDS = 0.01
 _log = logging.getLogger(__name__)
+
+
+def branch_ref(name: str) -> str:
+    """Where the mirror keeps a branch. By a hash: names of branches may exclude each other as files and folders do, and
+    some file systems take two of them for one."""
+    return BRANCHES + hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:40]
 
 
 class Mirror:
@@ -81,6 +100,16 @@ class Mirror:
             and (self.git_dir / "refs").is_dir()
         )
 
+    def is_ours(self) -> bool:
+        """Whether the settings are the ones that we wrote, and nothing leads git to those of somebody else: git runs
+        and follows what a repository's settings name (programs for ssh and credentials, other addresses)."""
+        try:
+            head = self.git_dir / "HEAD"
+            ours = (self.git_dir / "config").read_bytes() in _CONFIGS.values() and head.read_bytes() == _HEAD
+            return ours and not head.is_symlink() and not self.git_dir.is_symlink() and not self._foreign()
+        except OSError:
+            return False
+
     def identity(self) -> tuple[int, int]:
         """Changes when the repository is recreated."""
         try:
@@ -101,22 +130,45 @@ class Mirror:
 
     def recreate(self, *, object_format: str = "sha1") -> None:
         """Throw the repository away and put an empty one there; only under `hold`."""
-        fresh = self.folder / "fresh.git"
-        shutil.rmtree(fresh, ignore_errors=True)
+        self.replace_with(self.make_fresh(object_format=object_format))
+
+    def make_fresh(self, *, object_format: str = "sha1", name: str = "fresh.git") -> Path:
+        """An empty repository beside the mirror; only under `hold`."""
+        fresh = self.folder / name
+        remove_tree(fresh)
         git = GitRunner(self.folder, git_environment(str(fresh)))
         # An empty template: no sample hooks, no description, nothing that a system's administrator put there.
         result = git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}", str(fresh))
-        if not result.ok:
-            raise MissingPart(
-                f"git could not make a mirror in {self.folder}.", hint="Is the folder writable, is it full?"
-            )
+        try:
+            if result.ok:
+                _write_settings(fresh, _CONFIGS[object_format])
+                return fresh
+        except OSError as error:
+            raise self._unusable(error) from error
+        raise MissingPart(f"git could not make a mirror in {self.folder}.", hint="Is the folder writable, is it full?")
+
+    def replace_with(self, fresh: Path) -> None:
+        """Put a repository from `make_fresh` in the mirror's place; only under `hold`. Whoever is reading the old one
+        learns from `identity` that it was replaced."""
         old = self.folder / "old.git"
-        shutil.rmtree(old, ignore_errors=True)
-        with suppress(FileNotFoundError):
-            self.git_dir.rename(old)
-        fresh.rename(self.git_dir)
-        shutil.rmtree(old, ignore_errors=True)
-        (self.folder / "damaged").unlink(missing_ok=True)
+        remove_tree(old)
+        try:
+            with suppress(FileNotFoundError):
+                self.git_dir.rename(old)
+            fresh.rename(self.git_dir)
+            (self.folder / "damaged").unlink(missing_ok=True)
+        except OSError as error:
+            raise self._unusable(error) from error
+        remove_tree(old)
+
+    def kept_branches(self, names: Iterable[str]) -> list[str]:
+        """Those of the branches that the mirror has, whether or not git can still read them."""
+        try:
+            packed = (self.git_dir / "packed-refs").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            packed = ""
+        refs = {name: branch_ref(name) for name in names}
+        return [name for name, ref in refs.items() if ref in packed or os.path.lexists(self.git_dir / ref)]
 
     def remove_leftovers(self) -> None:
         """Remove what killed git processes left: under `hold` no other git of ours is alive, so all of it is stale."""
@@ -126,6 +178,7 @@ class Mirror:
         for path in stale:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
+            remove_tree(path)
         self.drop_pending()
         self._cleared = True
 
@@ -151,10 +204,27 @@ class Mirror:
         return max(sizes)
 
     def _ensure(self) -> None:
-        if not self.is_there():
+        if self.git_dir.is_symlink() or not self.is_there():
             self.recreate()
+        elif not self.is_ours():
+            self._restore_settings()
         if not self._cleared:
             self.remove_leftovers()
+
+    def _restore_settings(self) -> None:
+        _log.warning("git mirror had settings of somebody else", extra={"mirror": str(self.folder)})
+        with suppress(OSError):
+            self.git_dir.chmod(0o700)
+            known = (self.git_dir / "config").read_bytes()
+            for path in self._foreign():
+                remove_tree(path)
+                path.unlink(missing_ok=True)
+            _write_settings(self.git_dir, _CONFIGS["sha256" if b"sha256" in known else "sha1"])
+        if not self.is_ours():
+            self.recreate()
+
+    def _foreign(self) -> list[Path]:
+        return [path for path in (self.git_dir / name for name in _FOREIGN) if os.path.lexists(path)]
 
     def _note_descriptor(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -179,3 +249,23 @@ class Mirror:
             f"The folder {self.folder} for the git mirror cannot be used: {error.strerror}.",
             hint="Give a folder that this process may write to, with package on its disk.",
         )
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder and all in it, whatever rights were taken from it; no errors. Links are not followed."""
+    if folder.is_symlink():
+        with suppress(OSError):
+            folder.unlink()
+        return
+    for place, _, _ in os.walk(folder):
+        with suppress(OSError):
+            Path(place).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_settings(git_dir: Path, config: bytes) -> None:
+    for name, content in (("config", config), ("HEAD", _HEAD)):
+        new = git_dir / f"{name}.new"
+        new.write_bytes(content)
+        remove_tree(git_dir / name)
+        new.replace(git_dir / name)

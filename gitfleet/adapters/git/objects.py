@@ -12,7 +12,9 @@ _NO_MODE = "000000"
 
 
 def parse_tree(output: bytes) -> dict[str, TreeEntry]:
-    """Entries of `ls-tree -r -z -l` by path, in path order. A name that is not UTF-8 keeps its bytes as surrogates."""
+    """Entries of `ls-tree -r -z -l` by path, in path order. A name that is not UTF-8 keeps its bytes as surrogates.
+
+    ValueError for a blob whose size is `BAD`: git cannot read it and ends well all the same."""
     entries = {}
     for record in output.decode(errors="surrogateescape").split("\0"):
         if record:
@@ -50,6 +52,16 @@ def parse_contents(output: bytes) -> Iterator[tuple[str, str, bytes]]:
         start = end + 1 + int(size)
         yield oid, kind, output[end + 1 : start]
         start += 1
+
+
+def parse_blobs(output: bytes) -> dict[str, bytes]:
+    """The blobs that `cat-file --batch` printed; ValueError for an object that is none, or not what its id says."""
+    found = {}
+    for oid, kind, data in parse_contents(output):
+        if kind != "blob" or not is_blob(oid, data):
+            raise ValueError(f"the object {oid} is not what its id says")
+        found[oid] = data
+    return found
 
 
 def is_blob(oid: str, data: bytes) -> bool:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
+from typing import TypeVar
 
 from gitfleet.adapters.git import objects
 from gitfleet.adapters.git.connection import Connection
-from gitfleet.adapters.git.mirror import BRANCHES
+from gitfleet.adapters.git.runner import GitResult
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import TreeEntry
 
+_Parsed = TypeVar("_Parsed")
 _TREES_KEPT = 6
 _WORTH_BRINGING_FORWARD = 1_000
 """Entries from which `diff-tree` against a listing at hand is cheaper than a new `ls-tree`."""
 _ANCESTORS_TRIED = "20"
 _BATCH_BYTES = 64 << 20
 _HEADER_BYTES = 200
+_MOST_READINGS = 3
+"""A commit that is not here yet, and a mirror that is damaged, each cost one reading more."""
 _REMOTE_HEAD = "refs/gitfleet/head"
 
 
@@ -31,30 +36,36 @@ class GitReader:
         self._known: tuple[tuple[int, int], Mapping[str, str]] | None = None
         self._changes = 0
 
-    def fetch(self) -> Mapping[str, str]:
-        """Bring the remote's branches into the mirror and give `{branch: commit id}`; `{}` for an empty remote.
+    def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
+        """Bring some of the remote's branches into the mirror (all when None) and give `{branch: commit id}` of every
+        branch that there is; `{}` for an empty remote. The tree of another branch is brought when it is read.
 
-        When no branch moved this is one `ls-remote`. RemoteUnreachable, Forbidden, BadInput (no repository there).
+        When none of them moved this is one `ls-remote`. RemoteUnreachable, Forbidden, BadInput (no repository there).
         """
-        heads = self._connection.remote_heads()
+        heads = dict(self._connection.remote_heads())
         mirror = self._connection.mirror
-        if self._known == (mirror.identity(), heads) and not mirror.is_damaged():
-            return dict(heads)
-        if mirror.is_damaged() or self._connection.mirror_heads() != heads:
-            self._connection.update()
-            heads = self._connection.mirror_heads()
+        wanted = heads if branches is None else {name: heads[name] for name in branches if name in heads}
+        if self._known == (mirror.identity(), wanted) and not mirror.is_damaged():
+            return heads
+        if mirror.is_damaged() or self._connection.kept(wanted) != wanted:
+            self._connection.bring(sorted(wanted))
+            heads |= self._connection.kept(wanted)
             self._changes += 1
-        self._known = (mirror.identity(), heads)
-        return dict(heads)
+        self._known = (mirror.identity(), {name: heads[name] for name in wanted})
+        return heads
 
     def resolve(self, revision: str) -> str:
         """The commit id that a branch, a tag, HEAD or an (abbreviated) id names; BadInput when it names none.
 
-        Branches and ids are looked up in the mirror as last fetched; a tag or HEAD is asked of the remote.
+        A branch is the one that the last fetch found; an id is sought in what was read already, then in the rest of
+        the remote; a tag or HEAD is asked of the remote.
         """
         name = revision.removeprefix("refs/heads/")
+        found = None if revision == "HEAD" else self._connection.known_heads().get(name)
+        if found is not None:
+            return found
         if names.is_abbreviated_id(name):
-            found = self._commit_of(f"{BRANCHES}{name}") or self._commit_of(name)
+            found = self._by_id(name)
         else:
             if any(sign in revision for sign in ("~", "^", "@{")):
                 raise BadInput(
@@ -62,7 +73,6 @@ class GitReader:
                     hint="Give a branch, a tag or a commit id: `git rev-parse` prints the id of any revision.",
                 )
             names.check_branch(revision)
-            found = None if revision == "HEAD" else self._commit_of(f"{BRANCHES}{name}")
         if found is None:
             tag = f"refs/tags/{revision.removeprefix('refs/tags/')}"
             source, target = ("HEAD", _REMOTE_HEAD) if revision == "HEAD" else (tag, tag)
@@ -97,25 +107,17 @@ class GitReader:
         found: dict[str, bytes] = {}
         for batch in _batches(sizes):
             expected = sum(sizes[oid] + _HEADER_BYTES for oid in batch)
-            result = self._connection.local(
-                "cat-file", "--batch", "--buffer", stdin=_lines(batch), output_bytes=expected
-            )
-            if not result.ok:
-                raise self._connection.unreadable(result, f"the blob {batch[0]} or one after it")
-            for oid, kind, data in objects.parse_contents(result.output):
-                if kind != "blob" or not objects.is_blob(oid, data):
-                    raise self._connection.damaged(f"the object {oid} is not what its id says")
-                found[oid] = data
+            found |= self._contents(batch, expected)
         return found
 
     def changed_paths(self, old: str, new: str) -> Mapping[str, TreeEntry | None]:
         """Paths that differ between two commits: the new entry (without its size), or None where the path is gone."""
-        result = self._connection.local(
+        result = self._read(
+            f"the commits {old} and {new}",
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv",
             "--ignore-submodules=none", names.check_object_id(old), names.check_object_id(new), "--",
+            commits=(old, new),
         )  # fmt: skip
-        if not result.ok:
-            raise self._connection.unreadable(result, f"the commits {old} and {new}")
         return objects.parse_changes(result.output)
 
     def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
@@ -128,10 +130,69 @@ class GitReader:
 
     def commit_message(self, commit: str) -> str:
         """The whole message of a commit; BadInput for an unknown commit."""
-        result = self._connection.local("cat-file", "commit", names.check_object_id(commit))
-        if not result.ok:
-            raise self._connection.unreadable(result, f"the commit {commit}")
+        what = f"the commit {commit}"
+        result = self._read(what, "cat-file", "commit", names.check_object_id(commit), commits=(commit,))
         return result.output.partition(b"\n\n")[2].decode(errors="replace")
+
+    def _contents(self, batch: list[str], output_bytes: int) -> dict[str, bytes]:
+        """The blobs of a batch, each checked against its id."""
+        what = f"the blob {batch[0]} or one after it"
+        read = partial(
+            self._read, what, "cat-file", "--batch", "--buffer", stdin=_lines(batch), output_bytes=output_bytes
+        )
+        return self._parsed(what, read, objects.parse_blobs)
+
+    def _parsed(self, what: str, read: Callable[[], GitResult], parse: Callable[[bytes], _Parsed]) -> _Parsed:
+        """What git printed as a value. Git does not always say by its exit code that an object is damaged: then parsing
+        fails, and it is read once more when the mirror was fetched again."""
+        for _ in range(_MOST_READINGS):
+            result = read()
+            try:
+                return parse(result.output)
+            except ValueError as error:
+                self._connection.mirror.note_damage(f"{what}: {error}")
+                self._connection.recover(result, what)
+        raise self._connection.damaged(what)
+
+    def _by_id(self, beginning: str) -> str | None:
+        """The commit of an (abbreviated) id, from the whole remote when what was read does not have it."""
+        if found := self._commit_of(beginning):
+            return found
+        heads = self._connection.known_heads()
+        matching = {oid for oid in heads.values() if oid.startswith(beginning)}
+        if len(matching) == 1:
+            return matching.pop()
+        self._connection.bring(sorted(heads))
+        return self._commit_of(beginning)
+
+    def _read(
+        self,
+        what: str,
+        *arguments: str,
+        commits: Collection[str] = (),
+        stdin: Sequence[bytes] = (),
+        output_bytes: int | None = None,
+    ) -> GitResult:
+        """Run git on the mirror; a commit that was not brought yet is brought, a damaged mirror is fetched again."""
+        bounds = {} if output_bytes is None else {"output_bytes": output_bytes}
+        for _ in range(_MOST_READINGS):
+            result = self._connection.local(*arguments, stdin=stdin, **bounds)
+            if result.ok:
+                return result
+            if not self._brought(commits):
+                self._connection.recover(result, what)
+        raise self._connection.damaged(what)
+
+    def _brought(self, commits: Collection[str]) -> bool:
+        """Whether one of the commits is the head of a branch that had to be brought."""
+        heads = self._connection.known_heads() if commits else {}
+        wanted = {name: oid for name, oid in heads.items() if oid in commits}
+        have = self._connection.kept(wanted) if wanted else {}
+        missing = [name for name in wanted if have.get(name) != wanted[name]]
+        if missing and not any(have.get(name) == oid for name, oid in wanted.items()):
+            self._connection.bring(missing[:1])
+            return True
+        return False
 
     def _commit_of(self, ref: str) -> str | None:
         result = self._connection.local("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
@@ -150,10 +211,9 @@ class GitReader:
         return self._trees[commit]
 
     def _listed(self, commit: str, *parts: str) -> dict[str, TreeEntry]:
-        result = self._connection.local("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *parts)
-        if not result.ok:
-            raise self._connection.unreadable(result, f"the commit {commit}")
-        return objects.parse_tree(result.output)
+        arguments = ("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *parts)
+        what = f"the commit {commit}"
+        return self._parsed(what, partial(self._read, what, *arguments, commits=(commit,)), objects.parse_tree)
 
     def _updated_listing(self, commit: str) -> dict[str, TreeEntry] | None:
         """The listing made from that of a recent ancestor: its cost follows the change and not the tree."""
@@ -172,17 +232,22 @@ class GitReader:
         return objects.with_changes(self._trees[near], sized)
 
     def _sizes(self, oids: list[str]) -> Mapping[str, int]:
-        result = self._connection.local("cat-file", "--batch-check", "--buffer", stdin=_lines(oids))
-        if not result.ok:
-            raise self._connection.unreadable(result, "the blobs that were asked for")
-        sizes = {}
-        for oid, found in objects.parse_sizes(result.output).items():
-            if found is None:
-                raise self._connection.unreadable(result, f"the blob {oid}")
-            if found[0] != "blob":
-                raise BadInput(f"The object {oid} is a {found[0]} and not a blob.")
-            sizes[oid] = found[1]
-        return sizes
+        for _ in range(_MOST_READINGS):
+            result = self._read(
+                "the blobs that were asked for", "cat-file", "--batch-check", "--buffer", stdin=_lines(oids)
+            )
+            found = objects.parse_sizes(result.output)
+            missing = next((oid for oid in oids if found.get(oid) is None), None)
+            if missing is None:
+                return {oid: self._size_of_blob(oid, found[oid]) for oid in oids}
+            self._connection.recover(result, f"the blob {missing}")
+        raise self._connection.damaged("the blobs that were asked for")
+
+    def _size_of_blob(self, oid: str, found: tuple[str, int] | None) -> int:
+        kind, size = found or ("missing object", 0)
+        if kind != "blob":
+            raise BadInput(f"The object {oid} is a {kind} and not a blob.")
+        return size
 
 
 def _lines(oids: Iterable[str]) -> tuple[bytes]:

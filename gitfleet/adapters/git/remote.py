@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from gitfleet.adapters.git import imports
 from gitfleet.adapters.git.connection import Bounds, Connection, ConnectionSettings
 from gitfleet.adapters.git.credentials import GitCredentials
-from gitfleet.adapters.git.mirror import BRANCHES, PENDING
+from gitfleet.adapters.git.mirror import PENDING, branch_ref
 from gitfleet.adapters.git.pushes import checked_out, classify_push
 from gitfleet.adapters.git.reader import GitReader
 from gitfleet.errors import BadInput, GitfleetError, LostRace
@@ -97,15 +97,15 @@ class GitRemote(GitReader):
                 self._connection.mirror.drop_pending()
             if pushed:
                 # Should this fail, the next fetch finds the branch moved and brings it.
-                self._connection.local("update-ref", "--no-deref", BRANCHES + change.branch, pushed, hold=hold)
+                self._connection.local("update-ref", "--no-deref", branch_ref(change.branch), pushed, hold=hold)
         if pushed is None:
             return self._unchanged(change)
         self._count_change()
         return pushed
 
-    def fetch(self) -> Mapping[str, str]:
+    def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
         """As `GitReader.fetch`; tidies the mirror now and then, since every fetch leaves a pack."""
-        heads = super().fetch()
+        heads = super().fetch(branches)
         if self._changes >= _CHANGES_BETWEEN_HOUSEKEEPING:
             self._count_change()
         return heads
@@ -121,8 +121,7 @@ class GitRemote(GitReader):
         result = self._connection.local(*arguments, stdin=stream, hold=hold)
         if not result.ok:
             # Somebody else's newer commit may not be here yet, or a killed process left a lock.
-            self._connection.mirror.remove_leftovers()
-            self._connection.update()
+            self._connection.repair_after(result, change.branch, base)
             result = self._connection.local(*arguments, stdin=stream, hold=hold)
         if result.ok:
             return imports.parse_import(result.output)
@@ -147,7 +146,7 @@ class GitRemote(GitReader):
                 return None
             result = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
             # Only an empty remote reports so late that its ids are SHA-256.
-            if first and self._connection.adopt_object_format_of(result):
+            if first and not result.ok and self._connection.repaired_push(result):
                 first = False
                 continue
             error = classify_push(result, branch=change.branch, shown=self.shown, mask=self._connection.mask)

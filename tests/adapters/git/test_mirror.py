@@ -15,7 +15,7 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
-from gitfleet.errors import LostRace, RemoteUnreachable, RetryLater
+from gitfleet.errors import LostRace, RetryLater
 from gitfleet.formats.git_names import blob_id
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, git, unsound
 
@@ -74,7 +74,7 @@ def test_leftovers_of_a_killed_process_do_not_stop_the_next(file_hub: Hub) -> No
     mirror = mirror_of(file_hub)
     for name in (
         "config.lock", "HEAD.lock", "packed-refs.lock", "shallow.lock", "gc.pid", "objects/pack/tmp_pack_x",
-        f"refs/remotes/origin/{STATE}.lock", "refs/gitfleet/pending.lock", "fast_import_crash_1",
+        "refs/gitfleet/branches/x.lock", "refs/gitfleet/pending.lock", "fast_import_crash_1",
     ):  # fmt: skip
         (mirror / name).parent.mkdir(parents=True, exist_ok=True)
         (mirror / name).write_text("")
@@ -92,7 +92,8 @@ def test_leftovers_of_a_killed_process_do_not_stop_the_next(file_hub: Hub) -> No
     "harm",
     [
         "rm -r objects/pack objects/??", "rm -r objects", "rm config", ": > config", "echo '[core' > config", "rm HEAD",
-        ": > HEAD", "echo 1111111111111111111111111111111111111111 > refs/remotes/origin/main", "rm -r refs",
+        ": > HEAD", "echo 1111111111111111111111111111111111111111 > $(ls refs/gitfleet/branches/*)",
+        "rm -r refs",
         "for f in objects/??/* objects/pack/*; do chmod +w $f; echo garbage > $f; done", "echo x > packed-refs",
         "for f in objects/??/* objects/pack/*.pack; do chmod +w $f; : > $f; done",
     ],
@@ -134,9 +135,6 @@ def test_bytes_that_are_not_what_their_id_says_are_never_handed_out(file_hub: Hu
     target = objects / good[:2] / good[2:]
     target.chmod(0o644)
     target.write_bytes((objects / evil[:2] / evil[2:]).read_bytes())
-    with pytest.raises(RemoteUnreachable):
-        file_hub.repo.read_blobs([good], limit=9)
-    file_hub.repo.fetch()
     assert file_hub.repo.read_blobs([good], limit=9) == {good: b"good"}
     assert list(file_hub.repo.list_tree(commit)) == ["a", "b"]
 
