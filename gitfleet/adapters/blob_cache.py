@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sqlite3
 import threading
 import zlib
@@ -113,8 +114,13 @@ class SqliteBlobCache:
         """Nobody else may read the folder and the files: they hold what Secrets say. SQLite gives -wal and -shm the
         rights of the file itself."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         files = [self._path.with_name(self._path.name + suffix) for suffix in _SUFFIXES]
+        for file in files:
+            if file.is_symlink():
+                file.unlink()
+            elif file.is_dir():
+                shutil.rmtree(file)
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         for path, rights in ((self._path.parent, 0o700), *((file, 0o600) for file in files)):
             with suppress(FileNotFoundError, PermissionError):  # somebody else's folder, such as /tmp, stays as it is
                 if path.stat().st_mode & 0o077:

@@ -52,7 +52,11 @@ class KubeClient:
         try:
             return self._observe(keys, probe, now)
         except GitfleetError as error:
-            return ClusterObservation(cluster=self.cluster, reachable=False, error=str(error), observed=now)
+            why = str(error)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            # JSON of any shape may come from whatever answers at that address.
+            why = f"the API server of {self.cluster} gave JSON of another shape than Kubernetes has"
+        return ClusterObservation(cluster=self.cluster, reachable=False, error=why, observed=now)
 
     def perform(self, operations: Sequence[Create | Update | Delete]) -> Sequence[Outcome]:
         """See ClusterWriter."""

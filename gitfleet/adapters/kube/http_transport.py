@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import urllib3
 from kubernetes.client import ApiClient, Configuration
 
+from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
 from gitfleet.adapters.kube.wire import MIB, Timeouts
 from gitfleet.errors import BadInput, NoResponse
@@ -70,7 +71,7 @@ class HttpTransport:
                 timeout=urllib3.Timeout(connect=timeouts.connect_seconds, read=timeouts.read_seconds),
             )
             try:
-                content = response.read(request.limit + 1, decode_content=True)
+                content = self._content(response, request.limit)
                 if len(content) > request.limit:
                     response.close()
                     return Response(413, f"the response is larger than {request.limit // MIB} MiB".encode())
@@ -79,6 +80,21 @@ class HttpTransport:
                 response.release_conn()
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise NoResponse(self._why(error), passing=_is_passing(error)) from error
+
+    def _content(self, response: urllib3.BaseHTTPResponse, limit: int) -> bytes:
+        """The body up to a byte more than the limit. A server that goes on sending a byte now and then is given up as
+        one that is silent; a compressed body, which nobody asked for, may unfold to any size."""
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise NoResponse("its response is compressed, which it was not asked for", passing=False)
+        monotonic = SystemClock().monotonic
+        end, parts, left = monotonic() + self._timeouts.body_seconds, list[bytes](), limit + 1
+        while left and (part := response.read1(left, decode_content=False)):
+            parts.append(part)
+            left -= len(part)
+            if monotonic() > end:
+                response.close()
+                raise NoResponse(f"no whole response within {self._timeouts.body_seconds:g} s", passing=False)
+        return b"".join(parts)
 
     def _connected(self) -> tuple[ApiClient, Login]:
         with self._lock:

@@ -36,6 +36,7 @@ class Timeouts:
 
     connect_seconds: float = 5.0
     read_seconds: float = 20.0
+    body_seconds: float = 30.0
     tries: int = 3
     first_pause_seconds: float = 0.1
     longest_pause_seconds: float = 2.0
@@ -95,7 +96,27 @@ class Wire:
             if tries > 0 and response.status in _BUSY and not _is_verdict(response):
                 self._pause(self._next_pause(tries, response.headers.get("Retry-After")))
                 continue
-            return response
+            return self._checked(request, response)
+
+    def _checked(self, request: Request, response: Response) -> Response:
+        """The response with its body as the JSON object that was asked for. ClusterUnreachable when what answers there
+        is no API server, such as a login page or a proxy."""
+        what = ""
+        if 300 <= response.status < 400:
+            what = "a redirect"
+        elif response.ok and JSON in request.headers["Accept"]:
+            try:
+                body = response.json()
+            except ValueError:
+                html = isinstance(response.content, bytes) and response.content.lstrip()[:1] == b"<"
+                body, what = None, "HTML" if html else "something else"
+            if isinstance(body, dict):
+                return Response(response.status, body, response.headers)
+            what = what or "no object"
+        if what:
+            asked = f"{request.method} {request.path}"
+            raise ClusterUnreachable(f"the API server of {self.name} gave {what} instead of JSON for {asked}")
+        return response
 
     def pages(
         self, path: str, query: Mapping[str, str] | None = None, *, accept: str = JSON, most: int

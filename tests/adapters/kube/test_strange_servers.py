@@ -1,0 +1,95 @@
+"""Servers that are no API servers, or misbehave: that cluster alone is unreachable, with the cause as the reason."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from gitfleet.adapters.kube.client import KubeClient
+from gitfleet.adapters.kube.http_transport import HttpTransport
+from gitfleet.adapters.kube.logins import Endpoint, FixedLogin, Login
+from gitfleet.adapters.kube.wire import Timeouts, Wire
+from gitfleet.api.objects import ObjectKey
+
+POD = ObjectKey("", "v1", "ConfigMap", "web", "settings")
+QUICK = Timeouts(connect_seconds=5.0, read_seconds=0.5, body_seconds=1.0, tries=1)
+
+
+@contextmanager
+def answering(head: bytes, body: bytes, *, drip: bool = False, hang: bool = False) -> Iterator[str]:
+    """A server that sends the same bytes to every connection."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    over = threading.Event()
+
+    def answer(connection: socket.socket) -> None:
+        with connection:
+            try:
+                connection.recv(65536)
+                connection.sendall(head)
+                if hang:
+                    over.wait()
+                for byte in body if drip else ():
+                    connection.sendall(bytes([byte]))
+                    if over.wait(0.05):
+                        return
+                connection.sendall(b"" if drip or hang else body)
+            except OSError:
+                pass  # the client has gone, as it should
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        over.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def head(*lines: str, length: int | None = None, status: str = "200 OK") -> bytes:
+    size = [] if length is None else [f"Content-Length: {length}"]
+    return "\r\n".join([f"HTTP/1.1 {status}", "Connection: close", *size, *lines, "", ""]).encode()
+
+
+HTML = b"<!DOCTYPE html><title>Please log in</title>"
+BOMB = gzip.compress(bytes(50 << 20))
+STRANGE = {
+    "HTML": (head("Content-Type: text/html", length=len(HTML)), HTML, {}, "gave HTML instead of JSON"),
+    "bad JSON": (head(length=9), b'{"items":', {}, "gave something else instead of JSON"),
+    "no object": (head(length=2), b"[]", {}, "gave no object instead of JSON"),
+    "100 MB": (head(length=100 << 20), bytes(100 << 20), {}, "larger than"),
+    "without end": (head(), b" " * (80 << 20), {}, "larger than"),
+    "a bomb": (head("Content-Encoding: gzip", length=len(BOMB)), BOMB, {}, "compressed"),
+    "drips": (head(length=10_000), b" " * 10_000, {"drip": True}, "no whole response within 1 s"),
+    "hangs after headers": (head(length=100), b"", {"hang": True}, "no response within 0.5 s"),
+    "a redirect": (head("Location: http://evil.example/", length=0, status="302 Found"), b"", {}, "gave a redirect"),
+    "bad chunks": (head("Transfer-Encoding: chunked"), b"zz\r\nnonsense\r\n", {}, "broke off"),
+    "cut short": (head(length=100), b"{", {}, "broke off"),
+    "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", b"", {}, "broke off"),
+    "a wrong kind": (head(length=27), b'{"kind":"Secret","items":3}', {}, "another shape"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_strange_server_is_unreachable_for_a_reason(name: str) -> None:
+    first, body, manner, reason = STRANGE[name]
+    with answering(first, body, **manner) as url:
+        wire = Wire("c1", HttpTransport(Endpoint(server=url), FixedLogin(Login()), timeouts=QUICK), timeouts=QUICK)
+        seen = KubeClient("c1", wire, parallel=1).observe([POD])
+    if name in ("100 MB", "without end"):
+        assert not seen.healthy and reason in seen.error
+    else:
+        assert not seen.reachable and reason in seen.error, seen
+    assert not seen.live, "nothing is taken as gone"
