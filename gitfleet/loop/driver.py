@@ -36,7 +36,6 @@ Listener = Callable[[Event], None]
 P = ParamSpec("P")
 log = logging.getLogger(__name__)
 _MOST_TURNS = 3
-_OWN_BRANCHES = "gitfleet/"
 _MOST_CANDIDATES = 50
 """So many branches may hold the state that keeps a configuration; a remote may have any number."""
 _LONGEST_DELAY = timedelta(seconds=2)
@@ -154,7 +153,7 @@ class Driver:
         It may have named the state branch, which alone has it: that is the branch whose last good configuration
         gives it this very name.
         """
-        ours = sorted(heads.items(), key=lambda item: (not item[0].startswith(_OWN_BRANCHES), item))
+        ours = sorted(heads.items(), key=lambda item: (not item[0].startswith("gitfleet/"), item))
         for name, head in ours[:_MOST_CANDIDATES]:
             try:
                 if head == commit or FLEET_FILE not in self.reader.list_tree(head):

@@ -123,9 +123,8 @@ class GitReader:
     def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
         """The commits before a commit, the nearest first, following first parents; BadInput for an unknown commit."""
         names.check_object_id(commit)
-        answer = self._connection.local("rev-list", "--first-parent", f"--max-count={most + 1}", commit, "--")
-        if not answer.ok:
-            raise self._connection.unreadable(answer, f"the history of {commit}")
+        arguments = ("rev-list", "--first-parent", f"--max-count={most + 1}", commit, "--")
+        answer = self._read(f"the history of {commit}", *arguments, commits=(commit,))
         return answer.output.decode().split()[1:]
 
     def commit_message(self, commit: str) -> str:
