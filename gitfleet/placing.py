@@ -106,6 +106,7 @@ def _decide_one(
     after = mine.contain(subject, kept, decide_placement, record, seen, shared, mine)
     failures.note_all(mine)
     moving = after.plan is not None and after.plan.need_roll
+    moving = moving or (placement.deleting is not None and any(b.deleting is None for b in after.record.bindings))
     same = keep(old, after.record)
     return replace(after, record=same, lasting=same is old and not moving and not mine.found)
 

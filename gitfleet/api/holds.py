@@ -23,6 +23,8 @@ from gitfleet.api.values import Time
 ALLOW_EMPTY: Final = "gitfleet.dev/allow-empty"
 """The annotation of a placement, "true", that lets its selection and its clusters become none (decision D31)."""
 APPROVED: Final = "Approved"
+HOLD_PREFIX: Final = "hold-"
+"""What the name of every hold, and so of its approval, begins with."""
 
 
 class RemovalKind(StrEnum):
@@ -80,8 +82,8 @@ class Removal:
 
 
 class HoldRule(StrEnum):
-    """Which rule holds: a share is exceeded (D25), a selection or its clusters became none, or what is placed is
-    hidden (D31)."""
+    """Which rule holds: a share is exceeded (D25), a selection or its clusters became none, what is placed is
+    hidden or misspelt (D31), or an earlier hold could not be read any more."""
 
     MASS_DELETION = "MassDeletion"
     EMPTY_SELECTION = "EmptySelection"
@@ -89,6 +91,7 @@ class HoldRule(StrEnum):
     IGNORED_FILE = "IgnoredFile"
     LIKELY_TYPO = "LikelyTypo"
     LABELS_CHANGED = "LabelsChanged"
+    UNREADABLE_HOLD = "UnreadableHold"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
 
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.holds import APPROVED, Hold, Removal
+from gitfleet.api.holds import APPROVED, HOLD_PREFIX, Hold, Removal
 from gitfleet.api.staged import Approval, NamespacedName
 from gitfleet.removals.kept import Kept
-
-_PREFIX: Final = "hold-"
 
 Holds = Mapping[str, Hold]
 Approvals = Mapping[NamespacedName, Approval]
@@ -63,7 +60,7 @@ def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:
     waiting = {_without_digest(name): name for name, hold in holds.items() if hold.answer is None}
     for key, approval in sorted(approvals.items()):
         name = waiting.get(_without_digest(key.name))
-        if key.namespace or key.name in holds or not key.name.startswith(_PREFIX) or name is None:
+        if key.namespace or key.name in holds or not key.name.startswith(HOLD_PREFIX) or name is None:
             continue
         origin = approval.origin
         yield Fault(

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from gitfleet.api.holds import Hold, Removal, removals_digest
+from gitfleet.api.holds import HOLD_PREFIX, Hold, Removal, removals_digest
 from gitfleet.removals.judging import HeldBack
 
 _LONGEST_SUBJECT: Final = 60
@@ -19,7 +19,7 @@ def new_holds(held: Iterable[HeldBack], commit: str, now: datetime) -> dict[str,
     holds = {}
     for group in held:
         digest = removals_digest(commit, group.removals)
-        name = f"hold-{_subject(group.removals)}-{digest[:_DIGITS]}"
+        name = f"{HOLD_PREFIX}{_subject(group.removals)}-{digest[:_DIGITS]}"
         holds[name] = Hold(
             name=name,
             commit=commit,

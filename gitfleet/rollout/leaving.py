@@ -1,7 +1,7 @@
 """What leaves as a whole: a placement that was deleted, a cluster that leaves the fleet.
 
-Nothing here is a rollout of ours, so no budget counts: a leaving cluster is neither bound nor updated, its own
-deleteOptions say what becomes of its objects, and it is dropped once nothing of ours is left on it.
+A leaving cluster is neither bound nor updated, no budget counts for it, its own deleteOptions say what becomes of its
+objects, and it is dropped once nothing of ours is left on it. A deleted placement leaves its clusters a few at a time.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
+from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import Inventory, PlacementRecord
+from gitfleet.rollout.silence import silent_since
 
 FORCED_LEAVE: Final = timedelta(minutes=15)
 """KubeFleet's force-delete-wait-time."""
@@ -28,25 +30,38 @@ Owners = Mapping[str, frozenset[PlacementKey]]
 
 
 def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now: datetime) -> PlacementRecord:
-    """The record with its bindings by cluster name, those marked deleting that no budget protects any more.
+    """The record with its bindings by cluster name, those marked deleting that are given up now.
 
-    All of a placement that was deleted (KubeFleet deletes them at once), and those on a cluster that is leaving or
-    gone. A cluster that still gives resources up gets no second binding of the same placement: it is picked again when
-    the first one is gone.
+    Those on a cluster that is leaving or gone; and of a placement that was deleted as many as may be unavailable at
+    once (KubeFleet deletes all of them), at least one, clusters that do not answer besides: a deletion that is
+    noticed late has not reached every cluster yet. A cluster that still gives resources up gets no second binding of
+    the same placement: it is picked again when the first one is gone.
     """
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
+    gone = {b.cluster for b in record.bindings if _leaves(clusters.get(b.cluster))}
+    out = gone | silent_since(record.bindings, clusters).keys()
+    left = _most_at_once(record) - len(giving_up - out)
     kept: list[Binding] = []
     for binding in record.bindings:
-        if binding.deleting is None and binding.cluster in giving_up:
-            continue
-        cluster = clusters.get(binding.cluster)
-        leaves = record.placement.deleting is not None or cluster is None or cluster.deleting is not None
-        kept.append(replace(binding, deleting=now) if leaves and binding.deleting is None else binding)
+        if binding.deleting is not None or binding.cluster not in giving_up:
+            leaves = binding.cluster in gone
+            if record.placement.deleting is not None and not leaves and binding.deleting is None:
+                leaves = binding.cluster in out or left > 0
+                left -= binding.cluster not in out
+            kept.append(replace(binding, deleting=now) if leaves and binding.deleting is None else binding)
     ordered = tuple(sorted(kept, key=lambda binding: binding.cluster))
     if ordered == record.bindings:
         return record
     dropped = len(ordered) < len(record.bindings)
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
+
+
+def _most_at_once(record: PlacementRecord) -> int:
+    return max(1, scaled(record.placement.strategy.rolling_update.max_unavailable, len(record.bindings)))
+
+
+def _leaves(cluster: MemberCluster | None) -> bool:
+    return cluster is None or cluster.deleting is not None
 
 
 def take_back(record: PlacementRecord, clusters: Mapping[str, MemberCluster]) -> PlacementRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gitfleet.api.holds import Hold, HoldRule
+from gitfleet.api.placements import PlacementKey
 from tests import builders
 from tests.scenarios.world import World
 
@@ -102,3 +103,164 @@ def test_a_removal_that_is_taken_back_leaves_no_hold() -> None:
     assert objects(world) == before
     assert [event.type for event in world.events if "hold" in event.fields] == ["held", "released"]
     assert not [path for path in world.repo.files("gitfleet/state") if path.startswith("holds/")]
+
+
+def placement_of(team: str) -> dict[str, object]:
+    """A placement of the fleet."""
+    return builders.placement(team, strategy=builders.rolling_update(maxUnavailable=1))
+
+
+def test_everything_else_of_the_commit_goes_out() -> None:
+    world = settled()
+    with world.nothing_deleted():
+        app = builders.deployment("shop", "app", image="web:2")
+        world.commit(app, builders.config_map("shop", "more", {"k": "v"}), remove=["placements/web.yaml"])
+        world.settle()
+        for name in CLUSTERS:
+            assert "web:2" in str(world.live(name, "Deployment", "app", "shop"))
+        assert all(world.live(name, "ConfigMap", "more", "shop") for name in CLUSTERS)
+    (reason,) = only_hold(world).reasons
+    expected = "the commit removes 18 of the 54 objects that the fleet has, from 6 clusters (more than 30%)"
+    assert str(reason) == f"placements/web.yaml:1: {expected}: placements/web.yaml was removed"
+    (condition,) = [c for c in world.state().placements[PlacementKey("", "web")].conditions if "Held" in c.type]
+    assert condition.message == (f"removals wait for an approval of {only_hold(world).name}; all other changes go out")
+
+
+def test_an_approved_placement_leaves_its_clusters_one_after_another() -> None:
+    world = settled()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    world.write(answer(only_hold(world)))
+    seen: list[set[str]] = []
+    for _ in range(30):
+        start = len(world.happenings)
+        result = world.reconcile()
+        seen.append({h.cluster for h in world.happenings[start:] if h.what == "delete"})
+        if result is not None and not result.changed:
+            break
+    assert [sorted(clusters) for clusters in seen if clusters] == [[name] for name in CLUSTERS]
+    assert not world.state().holds and PlacementKey("", "web") not in world.state().placements
+    assert len(objects(world)) == 36
+
+
+def test_a_placement_that_comes_back_half_way_keeps_the_rest() -> None:
+    world = settled()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    world.write(answer(only_hold(world)))
+    for _ in range(4):
+        world.reconcile()
+    gone = 54 - len(objects(world))
+    assert 0 < gone < 18
+    with world.nothing_deleted():
+        world.commit(placement_of("web"))
+        world.settle()
+    assert len(objects(world)) == 54
+
+
+def test_an_approval_is_for_one_set_and_releases_it_once() -> None:
+    world = settled()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    first = only_hold(world)
+    world.write(answer(first))
+    world.settle()
+    world.commit(placement_of("web"))
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(remove=["placements/web.yaml"])
+        world.settle()
+        second = only_hold(world)
+        assert second.name != first.name
+        (warning,) = [fault for fault in world.state().faults if first.name in fault.object]
+        expected = f"answers no hold that is there now; {second.name} waits for an approval of its own"
+        assert (warning.path, warning.message) == (f"approvals/{first.name}.yaml", expected)
+
+
+def test_what_a_later_commit_removes_has_a_hold_of_its_own() -> None:
+    world = settled()
+    with world.nothing_deleted():
+        world.commit(remove=["placements/web.yaml"])
+        world.settle()
+        first = only_hold(world)
+        world.commit(remove=["placements/shop.yaml"])
+        world.settle()
+        assert {name.rpartition("-")[0] for name in world.state().holds} == {"hold-web", "hold-shop"}
+    world.write(answer(first))
+    world.settle()
+    assert {name.rpartition("-")[0] for name in world.state().holds} == {"hold-shop"}
+    assert not any("web" in one for one in objects(world))
+    assert len(objects(world)) == 36
+
+
+def test_a_part_that_is_taken_back_leaves_the_hold_and_the_approval_counts_for_the_rest() -> None:
+    world = settled()
+    with world.nothing_deleted():
+        world.commit(remove=["placements/web.yaml", "placements/shop.yaml"])
+        world.settle()
+        hold = only_hold(world)
+        assert [str(removal) for removal in hold.removals] == ["placement shop", "placement web"]
+        world.commit(placement_of("shop"))
+        world.settle()
+        assert [str(removal) for removal in only_hold(world).removals] == ["placement web"]
+        assert only_hold(world).name == hold.name
+    world.write(answer(hold))
+    world.settle()
+    assert len(objects(world)) == 36 and not world.state().holds
+
+
+def test_a_second_commit_does_not_remove_the_rest_piece_by_piece() -> None:
+    world = settled()
+    with world.nothing_deleted():
+        world.commit(remove=["resources/web/configmap-settings.yaml"])
+        world.settle()
+        assert only_hold(world).reasons[0].rule is HoldRule.MASS_DELETION
+        world.commit(remove=["resources/web/deployment-app.yaml"])
+        world.settle()
+        assert len(world.state().holds) == 2
+
+
+def test_a_share_below_the_limit_goes_and_so_does_a_small_fleet() -> None:
+    world = settled()
+    world.commit(builders.fleet_config(massDelete={"maxPercent": 40}))
+    world.settle()
+    world.commit(remove=["resources/web/configmap-settings.yaml"])
+    world.settle()
+    assert not world.state().holds and len(objects(world)) == 48
+    world.commit(builders.fleet_config(massDelete={"maxPercent": 0, "minClusters": 7, "minObjects": 60}))
+    world.commit(remove=["placements/shop.yaml"])
+    world.settle()
+    assert not world.state().holds and len(objects(world)) == 30
+
+
+def test_a_hold_stays_though_the_limit_is_raised_later() -> None:
+    world = settled()
+    with world.nothing_deleted():
+        world.commit(remove=["resources/web/configmap-settings.yaml"])
+        world.settle()
+        world.commit(builders.fleet_config(massDelete={"maxPercent": 100}))
+        world.settle()
+        assert only_hold(world)
+
+
+def test_a_lost_state_branch_holds_nothing_and_removes_nothing() -> None:
+    world = settled()
+    with world.nothing_deleted():
+        world.repo.move_branch("gitfleet/state", None)
+        world.restart()
+        world.commit(remove=["placements/web.yaml"])
+        world.settle()
+    assert not world.state().holds
+
+
+def test_a_hold_that_cannot_be_read_is_asked_for_again() -> None:
+    world = settled()
+    with world.nothing_deleted():
+        world.write(resources(world))
+        world.settle()
+        path = f"holds/{only_hold(world).name}.yaml"
+        for commit in range(60):
+            world.repo.commit_files("gitfleet/state", {path: f"broken: [{commit}\n"}, world.clock.now(), "Broken")
+        world.restart()
+        world.settle()
+        assert HoldRule.UNREADABLE_HOLD in {reason.rule for reason in only_hold(world).reasons}
