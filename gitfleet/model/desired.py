@@ -42,8 +42,9 @@ class Desired:
     the next commits can hold them too.
     `holds_removals` is set when a file could not be read and had no last good version: then nothing that is missing
     from this commit counts as removed. `vanished` are the objects that were in force at the observed commit and are not
-    here, by group, kind, namespace and name; `ignored` are the files of placed objects that an ignore rule hides, with
-    the rule's line. `objects` are the values of every kind that people write, by what `get` lists
+    here, by group, kind, namespace and name: they explain the commit and are no part of what it wants; `ignored` are
+    the files of placed objects that an ignore rule hides, with the rule's line. `objects` are the
+    values of every kind that people write, by what `get` lists
     them under (`Kind.listed_as`) and by their key; workload rollouts are kept there as written. The properties are for
     the kinds that packages decide on.
     """
@@ -55,7 +56,7 @@ class Desired:
     faults: tuple[Fault, ...] = ()
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     holds_removals: bool = False
-    vanished: Mapping[tuple[str, str, str, str], Vanished] = field(default_factory=dict)
+    vanished: Mapping[tuple[str, str, str, str], Vanished] = field(default_factory=dict, compare=False)
     ignored: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -118,7 +118,7 @@ def replaced(world: World) -> None:
     begin(world)
     world.commit(remove=[web()])
     world.driver.reconcile()
-    world.commit(web(policy=builders.pick_n(2)))
+    world.commit(web(policy=builders.pick_n(2)), *payload("web:2"))
 
 
 SITUATIONS: tuple[Callable[[World], None], ...] = (
