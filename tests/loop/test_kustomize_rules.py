@@ -116,7 +116,14 @@ def test_plug_in_files_that_are_refused(text: str, sentence: str, where: str) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["apiVersion: v1\nkind: List\nitems: []\n", "[]", "a: [", "apiVersion: x/v1\nkind: X\n"]
+    "text",
+    [
+        "apiVersion: v1\nkind: List\nitems: [{apiVersion: x/v1, kind: X}]\n",
+        "apiVersion: v1\nkind: List\nitems: 7\n",
+        "[]",
+        "a: [",
+        "apiVersion: x/v1\nkind: X\n",
+    ],
 )
 def test_a_file_that_is_no_configuration_of_a_built_in_plug_in(text: str) -> None:
     assert read_plugin_file(text.encode()).fault
