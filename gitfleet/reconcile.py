@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from gitfleet import apply, desired, observe, placing, removals, rollout, schedule, status, works
+from gitfleet.api.faults import listed
 from gitfleet.api.placements import PlacementKey
 from gitfleet.holding import decide_with_holds
 from gitfleet.model.decisions import Decision, Inputs
@@ -74,7 +75,8 @@ def _decide(inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept) -
     )
     works_after, rendered = works.render_fleet(after, rendered, failures)
     said = status.standing_notices(before, wanted.commit)
-    after = replace(after, faults=wanted.faults + faults + status.faults_of(failures, after, wanted) + said)
+    found = listed((*faults, *status.faults_of(failures, after, wanted), *said))
+    after = replace(after, faults=wanted.faults + found)
     plans = placements.plans()
     decision = Decision(
         inputs=inputs,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 from gitfleet.api.annotations import At, Default
+
+MOST_OF_A_FILE: Final = 100
+MOST_IN_ALL: Final = 1000
+LONGEST_NAME: Final = 300
+LONGEST_MESSAGE: Final = 1000
 
 
 class Severity(StrEnum):
@@ -39,6 +46,49 @@ class Fault:
 def is_error(fault: Fault) -> bool:
     """Whether a fault holds its object back."""
     return fault.severity is Severity.ERROR
+
+
+def listed(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """The faults that are kept and shown, each once and sorted by place: the first MOST_OF_A_FILE of each file and
+    MOST_IN_ALL altogether, errors before warnings. A sentence for each file, and one for the files of which nothing is
+    listed, says how many more there are. Names and messages are cut at LONGEST_NAME and LONGEST_MESSAGE characters."""
+    every = sorted({_cut(fault) for fault in faults}, key=lambda fault: (not is_error(fault), fault))
+    seen: Counter[str] = Counter()
+    chosen: list[Fault] = []
+    others: dict[str, list[Fault]] = {}
+    for fault in every:
+        if len(chosen) < MOST_IN_ALL and seen[fault.path] < MOST_OF_A_FILE:
+            seen[fault.path] += 1
+            chosen.append(fault)
+        else:
+            others.setdefault(fault.path, []).append(fault)
+    chosen += [_more(rest, "this file has") for path, rest in others.items() if path in seen]
+    if unseen := {path: rest for path, rest in others.items() if path not in seen}:
+        files = "this file has" if len(unseen) == 1 else f"this file and {len(unseen) - 1} others have"
+        chosen.append(_more(sorted(fault for rest in unseen.values() for fault in rest), files))
+    return tuple(sorted(chosen))
+
+
+def _more(rest: Sequence[Fault], where: str) -> Fault:
+    """The sentence that stands for faults that are not listed, at the first of them."""
+    errors = sum(map(is_error, rest))
+    counts = [(errors, "error"), (len(rest) - errors, "warning")]
+    said = " and ".join(f"{count} more {word}{'' if count == 1 else 's'}" for count, word in counts if count)
+    message = f"{where} {said}, not listed here; correct what is listed first"
+    return Fault(rest[0].path, rest[0].line, "", "", message, Severity.ERROR if errors else Severity.WARNING)
+
+
+def _cut(fault: Fault) -> Fault:
+    return replace(
+        fault,
+        object=_shortened(fault.object, LONGEST_NAME),
+        field=_shortened(fault.field, LONGEST_NAME),
+        message=_shortened(fault.message, LONGEST_MESSAGE),
+    )
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.faults import Fault, LastGood, Severity
+from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.kinds import KINDS, ROLLOUTS
 from gitfleet.api.objects import GroupKind, Manifest, Origin
@@ -331,7 +331,7 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
         objects=objects,
         payload=tuple(sorted(manifests, key=lambda manifest: manifest.origin)),
         namespaced=dict(sorted(scopes.items())),
-        faults=tuple(sorted(set(pool.faults))),
+        faults=listed(pool.faults),
         last_good={
             path: tuple(
                 LastGood(blob, tuple(sorted(documents)), origin)

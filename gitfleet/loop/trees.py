@@ -6,9 +6,12 @@ Two caches stand before the parser: a dictionary that lives as long as the proce
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from gitfleet import desired
+from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Manifest
 from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
@@ -59,6 +62,8 @@ class DesiredTrees:
         if known is not None:
             return known
         listing = self._listing(commit)
+        if len(listing) > self._limits.files:
+            return self._without(commit, len(listing), state)
         before, changed = self._changes(commit, listing, state)
         held = {
             path: tuple((good, good.path or path, TreeEntry("100644", good.blob)) for good in versions)
@@ -91,6 +96,19 @@ class DesiredTrees:
             self._latest[(commit, state.observed_commit)] = wanted
         self._drop_beyond([*listing.items(), *before.items(), *older])
         return wanted
+
+    def _without(self, commit: str, files: int, state: FleetState) -> Desired:
+        """The fleet as accepted last, in place of a commit with too many files: that one is refused as a whole."""
+        sentence = (
+            f"commit {commit[:12]} has {files} files, and at most {self._limits.files} are read: it is refused as a "
+            "whole, and what was accepted last goes on; remove files, or keep the fleet in a repo of its own"
+        )
+        refused = Fault(".", 1, "", "", sentence)
+        older, last = state.observed_commit, Desired(commit=commit, holds_removals=True)
+        if older is not None and older != commit:
+            with suppress(BadInput):  # history was rewritten, and it is gone: what is missing does not count as removed
+                last = self.at(older, state)
+        return replace(last, faults=(refused, *(fault for fault in last.faults if fault.path != refused.path)))
 
     def _accepted(self, commit: str, state: FleetState) -> Desired | None:
         """A reading of a commit that the state has accepted as a whole: with nothing held and no fault on either side,

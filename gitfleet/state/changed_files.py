@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from gitfleet.api.objects import JsonObject
+from gitfleet.errors import GiveUp
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.state.shards import shards
 
 Entry = TypeVar("Entry")
+LARGEST_WRITTEN_BYTES: Final = 32 * 1024 * 1024
+"""No larger file is written: half of what is read, and a third of what the forges take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,14 @@ class ChangedFiles:
     def put(self, path: str, old: JsonObject | None, new: JsonObject) -> None:
         """Write an object's file unless it says this already."""
         if old != new:
-            self.write[path] = write_documents([new])
+            self.put_bytes(path, write_documents([new]))
+
+    def put_bytes(self, path: str, content: bytes) -> None:
+        """Write a file. GiveUp for one that is too large: it could not be read back, or not be pushed."""
+        if len(content) > LARGEST_WRITTEN_BYTES:
+            size = f"{len(content)} bytes, and at most {LARGEST_WRITTEN_BYTES} are written"
+            raise GiveUp(f"the state branch's file {path} would have {size}")
+        self.write[path] = content
 
     @property
     def any(self) -> bool:
@@ -70,4 +80,4 @@ def rewrite_entries(
         if entries != old:
             ordered = sorted(entries, key=kind.order)
             if old is None or sorted(old, key=kind.order) != ordered:
-                files.write[path] = kind.render(ordered)
+                files.put_bytes(path, kind.render(ordered))

@@ -84,7 +84,7 @@ def compose_state(
         scheduler_plugins=after.scheduler_plugins,
         faults=len(written.faults) + len(written.last_good),
     )
-    files.write[paths.FLEET] = write_documents([write(head)])
+    files.put_bytes(paths.FLEET, write_documents([write(head)]))
     return StateChange(
         state=written,
         write=dict(sorted(files.write.items())),
@@ -245,7 +245,7 @@ def _overrides(
     files.remove.extend(path for path in before if path not in after)
     for path, wanted in after.items():
         if before.get(path) != wanted:
-            files.write[path] = write_documents([wanted])
+            files.put_bytes(path, write_documents([wanted]))
 
 
 def _inventory(files: ChangedFiles, cluster: str, old: Inventory | None, new: Inventory | None) -> None:
@@ -263,7 +263,7 @@ def _faults(files: ChangedFiles, before: FleetState, after: FleetState) -> None:
     if (before.faults, before.last_good) == (after.faults, after.last_good) and not damaged:
         return
     if after.faults or after.last_good:
-        files.write[paths.FAULTS] = write_documents([faults_object(after.faults, after.last_good)])
+        files.put_bytes(paths.FAULTS, write_documents([faults_object(after.faults, after.last_good)]))
     else:
         files.remove.append(paths.FAULTS)
     was, now = (

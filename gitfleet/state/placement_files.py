@@ -75,7 +75,7 @@ def _resource_snapshots(
         if before.get(index) == wanted:
             continue
         folder = paths.resource_snapshot_folder(key, index)
-        files.write[f"{folder}/{paths.SNAPSHOT_FILE}"] = write_documents([wanted])
+        files.put_bytes(f"{folder}/{paths.SNAPSHOT_FILE}", write_documents([wanted]))
         if index not in before or before[index]["spec"] != wanted["spec"]:
             if index in before:
                 files.remove.append(folder)
@@ -91,7 +91,7 @@ def _documents(files: ChangedFiles, snapshot: ResourceSnapshot) -> None:
     bodies = {manifest.key: manifest.body for manifest in snapshot.manifests or ()}
     for ref, path in zip(snapshot.documents, paths.document_paths(snapshot), strict=True):
         if paths.is_rendered(ref) and ref.key in bodies:
-            files.write[path] = write_documents([bodies[ref.key]])
+            files.put_bytes(path, write_documents([bodies[ref.key]]))
         elif ref.rendered == paths.is_rendered(ref) and ref.blob:
             files.link[path] = ref.blob
         else:
@@ -112,7 +112,7 @@ def _policy_snapshots(
     files.remove.extend(path for path in before if path not in after)
     for path, wanted in after.items():
         if before.get(path) != wanted:
-            files.write[path] = policy_snapshot_bytes(wanted)
+            files.put_bytes(path, policy_snapshot_bytes(wanted))
 
 
 def _policy_files(key: PlacementKey, record: PlacementRecord) -> dict[str, JsonObject]:

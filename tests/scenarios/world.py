@@ -60,6 +60,7 @@ class World:
     watch: Callable[[ClusterEvent], None] = lambda happening: None
     mourn: Callable[[], None] = lambda: None
     start_with: Callable[[Driver], None] = lambda driver: None
+    limits: Limits = Limits()
 
     def __post_init__(self) -> None:
         self.fleet = SimulatedFleet(self.clock, rules=self.rules, listener=self._happened)
@@ -85,12 +86,12 @@ class World:
 
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
-        trees = DesiredTrees(self.repo, _CACHE, Limits())
+        trees = DesiredTrees(self.repo, _CACHE, self.limits)
         driver = Driver(
             reader=self.repo,
             writer=self.repo,
             desired_trees=trees,
-            state_trees=StateTrees(self.repo, trees, Limits()),
+            state_trees=StateTrees(self.repo, trees, self.limits),
             fanout=Fanout(directory=simulated_clusters(self.fleet, self.clock), executor=None),
             clock=self.clock,
             version="test",

@@ -1,0 +1,71 @@
+"""How many faults are kept and shown, and what is said of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfleet.api.faults import (
+    LONGEST_MESSAGE,
+    LONGEST_NAME,
+    MOST_IN_ALL,
+    MOST_OF_A_FILE,
+    Fault,
+    Severity,
+    listed,
+)
+
+
+def faults(path: str, errors: int, warnings: int = 0) -> list[Fault]:
+    """Warnings first in the file, an error a line after them."""
+    severities = [Severity.WARNING] * warnings + [Severity.ERROR] * errors
+    return [Fault(path, line, "Kind/name", "", "no", severity) for line, severity in enumerate(severities, 1)]
+
+
+def summaries(found: tuple[Fault, ...]) -> list[tuple[str, int, str, str]]:
+    return [(f.path, f.line, f.severity.value, f.message.partition(",")[0]) for f in found if f.message != "no"]
+
+
+@pytest.mark.parametrize(
+    ("given", "count", "said"),
+    [
+        ([], 0, []),
+        (faults("b.yaml", 2) * 2 + faults("a.yaml", 1), 3, []),
+        (faults("a.yaml", MOST_OF_A_FILE), 100, []),
+        (faults("a.yaml", MOST_OF_A_FILE + 1), 101, [("a.yaml", 101, "error", "this file has 1 more error")]),
+        (faults("a.yaml", 3, 200), 101, [("a.yaml", 98, "warning", "this file has 103 more warnings")]),
+        (
+            faults("a.yaml", 101, 2), 101,
+            [("a.yaml", 103, "error", "this file has 1 more error and 2 more warnings")],
+        ),
+        (
+            [fault for n in range(1002) for fault in faults(f"{n:04}.yaml", 1, 1)], 1003,
+            [
+                ("0000.yaml", 1, "warning", "this file has 1 more warning"),
+                ("1000.yaml", 1, "error", "this file and 1 others have 2 more errors and 2 more warnings"),
+            ],
+        ),
+        (
+            faults("w.yaml", 0, 1) + [fault for n in range(1000) for fault in faults(f"{n:04}.yaml", 1)], 1001,
+            [("w.yaml", 1, "warning", "this file has 1 more warning")],
+        ),
+    ],
+)  # fmt: skip
+def test_faults_beyond_the_limits_are_counted(
+    given: list[Fault], count: int, said: list[tuple[str, int, str, str]]
+) -> None:
+    found = listed(given)
+    assert list(found) == sorted(found)
+    assert (summaries(found)[:1] + summaries(found)[-1:] if len(said) == 2 else summaries(found)) == said
+    assert len([f for f in found if f.message == "no"]) == min(MOST_IN_ALL, count - (len(said) if count < 1001 else 0))
+
+
+def test_every_error_is_listed_before_any_warning() -> None:
+    found = listed([fault for n in range(40) for fault in faults(f"{n}.yaml", 30, 100)])
+    assert sum(f.message == "no" and f.severity is Severity.ERROR for f in found) == 1000
+
+
+def test_long_texts_are_cut() -> None:
+    (found,) = listed([Fault("a.yaml", 1, "o" * 9999, "f" * 9999, "m" * 9999)])
+    assert [len(text) for text in (found.object, found.field, found.message)] == [
+        LONGEST_NAME + 3, LONGEST_NAME + 3, LONGEST_MESSAGE + 3,
+    ]  # fmt: skip

@@ -1,0 +1,101 @@
+"""Bounds on what is read and written hold in whole passes: what is beyond them is refused and said, and the fleet goes
+on with what it has."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfleet.settings import Limits
+from gitfleet.state import changed_files
+from tests import builders
+from tests.scenarios.world import STATE, World
+
+FEW = Limits(files=60)
+
+
+def settled(limits: Limits = FEW) -> World:
+    """One placement on two clusters."""
+    world = World(limits=limits)
+    world.commit(
+        builders.member_cluster("c1"), builders.member_cluster("c2"),
+        builders.namespace("web"), builders.deployment("web", "web", image="web:1"), builders.placement("web"),
+    )  # fmt: skip
+    world.settle()
+    assert world.image("c1") == "web:1"
+    return world
+
+
+def too_many(world: World) -> None:
+    files = {f"resources/web/{n}.yaml": builders.to_yaml(builders.config_map("web", f"m{n}", {})) for n in range(80)}
+    web = builders.repo_files_for(builders.deployment("web", "web", image="web:2"))
+    world.write({**files, **web})
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_commit_with_too_many_files_is_refused_and_the_last_good_goes_on(restart: bool) -> None:
+    world = settled()
+    accepted = world.state().observed_commit
+    too_many(world)
+    with world.nothing_deleted():
+        for _ in range(2):
+            world.settle()
+            if restart:
+                world.restart()
+    assert (world.image("c1"), world.state().observed_commit) == ("web:1", accepted)
+    (fault,) = world.state().faults
+    assert "has 85 files, and at most 60 are read" in str(fault)
+    assert "at most 60 are read" in world.state_text("README.md")
+    world.write({f"resources/web/{n}.yaml": None for n in range(80)})
+    with world.nothing_deleted():
+        world.settle()
+    assert (world.image("c1"), world.image("c2"), world.state().faults) == ("web:2", "web:2", ())
+
+
+def test_a_first_commit_with_too_many_files_places_nothing() -> None:
+    world = World(limits=FEW)
+    too_many(world)
+    world.settle()
+    assert [str(f).startswith(".:1: commit ") for f in world.state().faults] == [True]
+    assert not world.state().placements
+
+
+def test_a_limit_that_is_lower_than_what_is_accepted_takes_nothing_away() -> None:
+    world = settled(Limits())
+    world.limits = Limits(files=3)
+    world.restart()
+    with world.nothing_deleted():
+        world.settle()
+        world.commit(builders.deployment("web", "web", image="web:2"))
+        world.settle()
+    assert world.image("c1") == "web:1"
+    assert not world.state().holds
+    assert len(world.state().faults) == 1
+
+
+def test_thousands_of_faulty_documents_stay_a_small_report() -> None:
+    world = settled(Limits())
+    document = "kind: ConfigMap\napiVersion: v1\nmetadata: {name: 'X y', namespace: web, labels: " + "[1]}\n"
+    world.write({f"resources/web/{n}.yaml": "---\n".join([document] * 300) for n in range(20)})
+    with world.nothing_deleted():
+        world.settle()
+    sizes = {path: len(content) for path, content in world.repo.files(STATE).items()}
+    assert max(sizes.values()) < 1_000_000
+    assert "more errors, not listed here" in world.state_text("faults.yaml")
+    assert len(world.state_text("README.md")) < 50_000
+
+
+def test_a_file_that_would_be_too_large_is_not_written_and_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = settled(Limits())
+    monkeypatch.setattr(changed_files, "LARGEST_WRITTEN_BYTES", 20_000)
+    maps = [builders.config_map("web", f"m{n}", {}) for n in range(200)]
+    world.commit(builders.namespace("api"), builders.deployment("api", "web", image="api:1"), builders.placement("api"))
+    world.commit(*maps)
+    with world.nothing_deleted():
+        world.settle()
+    assert world.image_in("c1", "api") == "api:1"
+    assert world.image_in("c1", "web") == "web:1"
+    assert [
+        "snapshots/resources/web/1/snapshot.yaml would have" in fault.message for fault in world.state().faults
+    ] == [True]
+    sizes = {path: len(content) for path, content in world.repo.files(STATE).items() if path != "README.md"}
+    assert max(sizes.values()) <= 20_000
