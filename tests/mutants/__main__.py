@@ -55,7 +55,7 @@ MISLED: Final = (
     "tests/schedule/test_plugins.py::test_a_plugin_listed_twice_is_a_fault",
 )
 """Left out: mutmut keeps each version of a method as one more public method, which no scheduler plug-in may have."""
-_SPINNER: Final = "\r"
+_LAST: Final = 20
 _COPIED: Final = ("gitfleet", "tests", "examples", "repo-layout", "docs", "README.md", "ARCHITECTURE.md")
 _CONFIG: Final = """
 [tool.mutmut]
@@ -81,6 +81,8 @@ def prepare(package: str) -> Path:
         else:
             shutil.copy2(source, target)
     shutil.rmtree(folder / "mutants" / "tests", ignore_errors=True)
+    # Which test runs which function is found anew: a test that was edited may run others than before.
+    (folder / "mutants" / "mutmut-stats.json").unlink(missing_ok=True)
     for old in (folder / "mutants" / "gitfleet").rglob("*.py"):
         if not (folder / old.relative_to(folder / "mutants")).exists():
             old.unlink()
@@ -101,7 +103,7 @@ def mutmut(folder: Path, *words: str) -> str:
     command = [sys.executable, "-m", "mutmut", *words]
     done = subprocess.run(command, cwd=folder, env=environment, check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode:
-        sys.exit(f"mutmut failed in {folder}:\n{done.stdout.rpartition(_SPINNER)[2]}")
+        sys.exit(f"mutmut failed in {folder}:\n{chr(10).join(done.stdout.splitlines()[-_LAST:])}")
     return done.stdout
 
 

@@ -12,7 +12,11 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
+from typing import Final
+
+_AROUND: Final = 40
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,11 @@ class Change:
         return f"{self.function.removeprefix('gitfleet.')} {digest[:8]}"
 
     def row(self) -> str:
-        """A row for the page of its package; the reason is left to a person."""
-        before, after = (_cell(lines) for lines in (self.before, self.after))
+        """A row for the page of its package, with what differs and some letters around; the reason is a person's."""
+        before, after = " ".join(self.before), " ".join(self.after)
+        start = _common(before, after)
+        end = min(_common(before[::-1], after[::-1]), len(before) - start, len(after) - start)
+        before, after = (_excerpt(text, start, end) for text in (before, after))
         return f"| `{self.name}` | {before} → {after} | |"
 
 
@@ -69,6 +76,12 @@ def _as_written(mangled: str) -> str:
     return mangled[2:].replace("ǁ", ".")
 
 
-def _cell(lines: tuple[str, ...]) -> str:
-    text = " ".join(lines).replace("|", "\\|")
-    return f"`{text}`" if text else "nothing"
+def _common(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _excerpt(text: str, start: int, end: int) -> str:
+    """What stands between the first `start` and the last `end` letters, with some of them, as a cell of a table."""
+    first, last = max(start - _AROUND, 0), min(len(text) - end + _AROUND, len(text))
+    shown = f"{'…' if first else ''}{text[first:last]}{'…' if last < len(text) else ''}"
+    return f"`{shown.replace('|', chr(92) + '|')}`" if shown else "nothing"

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import DELETED, Binding, BindingState, FailedObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
@@ -143,6 +143,29 @@ def test_what_cannot_be_told_is_noted_and_the_others_are_told() -> None:
         Subject("MemberCluster", "a"),
         Subject.of_placement(WEB),
     ]
+
+
+def test_a_deletion_that_is_refused_is_told_once_for_each_object_and_sentence() -> None:
+    def failed(condition: str, message: str) -> FailedObject:
+        return FailedObject(key=CONFIG, condition=condition, reason="Forbidden", message=message)
+
+    bound = binding(WEB, "a")
+    refused = replace(bound, failed=(failed("Available", "slow"), failed(DELETED, "no")))
+    told = of("failed", condition=DELETED, reason="Forbidden", message="ConfigMap/web/settings is not deleted: no")
+    assert lines(fleet(bound), fleet(refused)) == [told]
+    assert lines(fleet(refused), fleet(replace(refused, policy_snapshot="web-1"))) == []
+    again = replace(refused, failed=(failed(DELETED, "no"), failed(DELETED, "never")))
+    assert lines(fleet(refused), fleet(again)) == [{**told, "message": told["message"].replace(": no", ": never")}]
+    assert lines(fleet(), fleet(refused))[-2:] == [told, of("available", value=True)]
+
+
+def test_what_cannot_be_told_of_the_fleet_is_noted_and_the_placements_are_told() -> None:
+    odd: Any = (object(),)
+    failures = Failures()
+    after = FleetState(faults=odd, clusters={"b": cluster("b")})
+    reported = emit_events(FleetState(), after, failures)
+    assert [(event.type, event.cluster) for event in reported] == [(EventType.CLUSTER, "b")]
+    assert [failure.subject for failure in failures.found] == [Subject("FleetState", "")]
 
 
 def test_a_placement_that_ends() -> None:

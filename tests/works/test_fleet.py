@@ -170,3 +170,18 @@ def test_the_labels_that_overrides_look_at() -> None:
         "east": (("disk", None), ("region", "eu"), ("tier", "gold"), ("zone", None)),
     }
     assert pinned_labels({}, (looks,), CLUSTERS) == {}
+
+
+def test_a_cluster_that_no_override_concerns_is_finished_all_the_same() -> None:
+    state = state_of(at(EAST), at(WEST), overrides=(LABELLED,))
+    works = works_when_done(state, (LABELLED,))
+    assert {name: [(w.snapshot, w.overridden) for w in found] for name, found in works.items()} == {
+        "east": [(LATEST.name, True)],
+        "west": [(LATEST.name, False)],
+    }
+
+
+def test_a_placement_whose_end_cannot_be_foreseen_is_shown_as_it_is() -> None:
+    odd: Any = object()
+    works = works_when_done(state_of(at(EAST)), (odd,))
+    assert [(w.snapshot, w.error) for w in works["east"]] == [(OLD.name, None)]
