@@ -5,6 +5,7 @@
     settle_inventory(inventory, outcomes, operations) -> Inventory     what was done, as the servers reported
     plan_fleet, merge_observations, record_all_intended, settle_all            the same for every cluster at once
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
+    as_recorded(cluster, inventory, works) -> observation, inventory     a cluster that nobody observed
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
 
 Nothing here talks to a cluster, and nothing is ever deleted that the inventory does not name with the very uid it has.
@@ -24,12 +25,14 @@ from gitfleet.apply.fleet import (
 )
 from gitfleet.apply.ledgers import record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
+from gitfleet.apply.recorded import as_recorded
 from gitfleet.apply.requests import ApplyRequest
 
 __all__ = [
     "ApplyRequest",
     "Comparisons",
     "PlansMemo",
+    "as_recorded",
     "disturbed_by",
     "find_differences",
     "left_behind",

@@ -38,7 +38,7 @@ class PlanOptions:
         type=click.Choice(("live", "simulated", "none")),
         default="live",
         metavar="WHICH",
-        help="The clusters to observe: live, simulated, or none: each counts as healthy and empty (default: live).",
+        help="The clusters to observe: live, simulated, or none: each has what was recorded (default: live).",
     ),
     click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes."),
 )

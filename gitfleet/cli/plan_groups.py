@@ -39,16 +39,17 @@ def unpicked_of(placement: Mapping[str, Any]) -> list[Group]:
     return _grouped(("not", "", _of_any(row["reason"], row["clusterName"]), "", row["clusterName"]) for row in rows)
 
 
-def operations_of(placement: Mapping[str, Any], *, diffs_of: Container[str]) -> list[Group]:
-    """What is done to objects, those that simply stay left out; only the actions in `diffs_of` keep their diffs."""
+def operations_of(placement: Mapping[str, Any], *, part: str = "operations", diffs_of: Container[str]) -> list[Group]:
+    """What is done to objects, deletions first, those that simply stay left out; only the actions in `diffs_of` keep
+    their diffs. `part` is operations or later."""
     rows = []
-    for operation in placement["operations"]:
+    for operation in sorted(placement[part], key=lambda row: row["action"] != "delete"):
         if operation["action"] == "keep" and operation["reason"] in ("as applied", "no difference found"):
             continue
         key = operation["object"]
         what = f"{key['kind']}/{key['namespace']}/{key['name']}" if key["namespace"] else f"{key['kind']}/{key['name']}"
         reason = str(operation["reason"]).removeprefix(f"{what} ").replace(f" of {what}", "")
-        diff = operation["diff"] if operation["action"] in diffs_of else ""
+        diff = operation.get("diff", "") if operation["action"] in diffs_of else ""
         rows.append((operation["action"], what, reason, diff, operation["clusterName"]))
     return _grouped(rows)
 

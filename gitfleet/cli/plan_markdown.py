@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
+from gitfleet.cli.plan_headlines import APPROVE_LATER, headlines, later_line, risk_line
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.views import code_span, hold_sentence, moves_sentence, reason_sentence, table_lines
 
@@ -22,8 +23,17 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     touched = {o["clusterName"] for p in document["placements"] for o in p["operations"] if o["action"] in _WRITES}
     where = f" {len(touched)} {'cluster is' if len(touched) == 1 else 'clusters are'} touched." if touched else ""
     yield summary_line(document) + where
+    later, risk = later_line(document), risk_line(document)
+    if later or risk:
+        yield ""
+        yield " ".join(filter(None, (later, risk, document["risk"]["assumes"] if later else "")))
     for hold in document["holds"]:
         yield from _hold_lines(hold)
+    lines = list(headlines(document))
+    if lines:
+        yield ""
+    for line, below in lines:
+        yield f"{'  ' if below else ''}- {code_span(line, 300)}"
     if document["faults"] or document.get("unreachable"):
         yield ""
     for fault in document["faults"]:
@@ -43,6 +53,9 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from (f"- {code_span(reason_sentence(reason))}" for reason in hold["reasons"])
     yield ""
+    if not hold["nameIsFinal"]:
+        yield APPROVE_LATER
+        return
     yield f"To remove it, add {code_span(hold['approval']['path'])}:"
     yield ""
     yield from _fenced(hold["approval"]["content"].splitlines(), "yaml")
@@ -63,17 +76,19 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield f"Not scheduled as the policy demands: {code_span(scheduled['message'] or scheduled['reason'], 300)}"
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=())
+    later = operations_of(placement, part="later", diffs_of=())
     moved = moves_sentence(placement["moves"])
     if moved:
         yield ""
         yield code_span(moved, 300)
     yield ""
-    if not (moved or moves or operations):
+    if not (moved or moves or operations or later):
         yield "Nothing changes."
         return
     rows = [(group.word, "", *_sentence_of(group)) for group in moves]
     rows += [("not picked", "", *_sentence_of(group)) for group in unpicked_of(placement)]
     rows += [(group.word, code_span(group.what), *_sentence_of(group)) for group in operations]
+    rows += [(f"later {group.word}", code_span(group.what), *_sentence_of(group)) for group in later]
     yield from table_lines(("what", "object", "clusters", "reason"), rows[:_MOST_ROWS])
     if len(rows) > _MOST_ROWS:
         yield ""

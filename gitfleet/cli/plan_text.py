@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
+from gitfleet.cli.plan_headlines import APPROVE_LATER, count, headlines, later_line, risk_line
 from gitfleet.views import hold_sentence, moves_sentence, reason_sentence
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
@@ -15,6 +16,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a Plan document; further lines of a folded one stand six to the right."""
     for hold in document["holds"]:
         yield from _hold_lines(hold)
+    for line, below in headlines(document):
+        yield f"  {line}" if below else line
     for fault in document["faults"]:
         place = f"{fault['path']}:{fault['line']}"
         yield f"{fault['severity']}: " + ": ".join(
@@ -26,7 +29,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"unreachable: {unreachable['clusterName']}: {unreachable['message']}"
     for placement in document["placements"]:
         yield from _placement_lines(placement)
-    yield summary_line(document)
+    yield from closing_lines(document)
 
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
@@ -34,6 +37,9 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
     yield f"held: {hold_sentence(hold)}"
     for reason in hold["reasons"]:
         yield f"  because {reason_sentence(reason)}"
+    if not hold["nameIsFinal"]:
+        yield f"  Nothing of it is removed; the rest of the commit goes out. {APPROVE_LATER}"
+        return
     yield f"  Nothing of it is removed; the rest of the commit goes out. To remove it, add {hold['approval']['path']}:"
     yield from (f"      {line}" for line in hold["approval"]["content"].splitlines())
 
@@ -41,13 +47,14 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
 def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     picked = sum(row["selected"] for row in placement["clusters"])
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=("update",))
+    later = operations_of(placement, part="later", diffs_of=())
     met = placement["scheduled"]["status"] == "True"
     moved = moves_sentence(placement["moves"])
-    still = not (moved or moves or operations) and met
+    still = not (moved or moves or operations or later) and met
     snapshot = placement["resourceSnapshotIndex"]
     yield (
         f"{placement_name(placement)} ({placement['placementType']}): {'up to date on ' if still else ''}"
-        f"{_count(picked, 'cluster')}, {_count(len(placement['selectedResources']), 'object')}, "
+        f"{count(picked, 'cluster')}, {count(len(placement['selectedResources']), 'object')}, "
         f"{'no snapshot' if snapshot is None else f'snapshot {snapshot}'}"
     )
     if still:
@@ -65,13 +72,27 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {_SIGNS[group.word]} {group.what} on {names(group.clusters)}: {group.reason}"
         # The first two lines of a unified diff only say live and desired.
         yield from (f"      {line}" for line in group.diff.splitlines()[2:])
+    for group in later:
+        yield f"  later {_SIGNS[group.word]} {group.what} on {names(group.clusters)}: {group.reason}"
+
+
+def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The counts: of this reconcile, of later steps and what they take for granted, and the risk."""
+    yield summary_line(document)
+    later, risk = later_line(document), risk_line(document)
+    if later:
+        yield later
+    if risk:
+        yield risk
+    if later:
+        yield document["risk"]["assumes"]
 
 
 def summary_line(document: Mapping[str, Any]) -> str:
     """One line of counts."""
     summary = document["summary"]
     if not any(summary[action] for action in ("create", "update", "delete", "refuse")):
-        return f"No object changes; {_count(summary['keep'], 'object')} in place."
+        return f"No object changes; {count(summary['keep'], 'object')} in place."
     words = {
         "create": "to create",
         "update": "to update",
@@ -80,7 +101,3 @@ def summary_line(document: Mapping[str, Any]) -> str:
         "refuse": "refused",
     }
     return "Plan: " + ", ".join(f"{summary[action]} {word}" for action, word in words.items() if summary[action]) + "."
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

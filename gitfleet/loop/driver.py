@@ -89,7 +89,7 @@ class Driver:
     configure: Callable[[FleetConfig], None] = lambda config: None
     watch_branch: str | None = None
     state_branch: str | None = None
-    _memo: reconcile.Memo = reconcile.Memo()
+    memo: reconcile.Memo = reconcile.Memo()
     _reported: set[str] = field(default_factory=set)
     _known: tuple[str | None, FleetState] | None = None
     _unchecked: FleetState | None = None
@@ -275,7 +275,7 @@ class Driver:
 
     def decide(self, inputs: Inputs) -> Decision:
         """`reconcile.decide` with the memo of the pass before."""
-        decision, self._memo = reconcile.decide(inputs, self._memo, self.plugins)
+        decision, self.memo = reconcile.decide(inputs, self.memo, self.plugins)
         self._report(decision.failures)
         return decision
 
@@ -283,7 +283,7 @@ class Driver:
         self, decision: Decision, newly_observed: Mapping[str, ClusterObservation]
     ) -> tuple[Decision, tuple[Operation, ...]]:
         """`reconcile.plan_operations` with the memo of the pass before."""
-        decided, operations, self._memo = reconcile.plan_operations(decision, newly_observed, self._memo)
+        decided, operations, self.memo = reconcile.plan_operations(decision, newly_observed, self.memo)
         self._report(decided.failures)
         return decided, operations
 

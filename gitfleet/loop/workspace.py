@@ -10,31 +10,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfleet import schedule, snapshots, works
-from gitfleet.api.clusters import MemberCluster, ResourceUsage
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.yaml_reader import lines_of
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
+from gitfleet.loop.planning import Planning
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.whatif import WhatIf
-from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.decisions import Decision
 from gitfleet.model.desired import Desired
-from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Operation
-from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
-from gitfleet.views import explanation, no_placement, plan_document
+from gitfleet.views import PlannedReconcile, explanation, no_placement, plan_document
 
 NOTHING = WhatIf()
 
 
 @dataclass(slots=True, kw_only=True)
 class Workspace:
-    """`clusters` says which observations count: live and simulated ask the clusters, none takes every cluster as
-    joined, healthy and empty, recorded takes what the state branch knows."""
+    """`clusters` says which observations count: live, simulated, none or recorded (see Planning)."""
 
     driver: Driver
     clock: Clock
@@ -94,33 +90,28 @@ class Workspace:
         commit = self.commit_of(revision)
         before = self.driver.load_state(self.state_head())
         if base is not None:
-            before = self._decide(self.desired_at(self.driver.reader.resolve(base)), before)[0].after
-        return self._decide(what_if.applied_to(self.desired_at(commit)), before)[0]
+            before = self._planning.as_rolled_out(self.desired_at(self.driver.reader.resolve(base)), before)
+        return self._planning.decide(what_if.applied_to(self.desired_at(commit)), before)[0]
 
     def plan(self, revision: str | None, base: str | None, what_if: WhatIf = NOTHING) -> dict[str, Any]:
         """The Plan document (contracts.md §4)."""
-        head = self.state_head()
+        head, planning = self.state_head(), self._planning
         commit = self.commit_of(revision)
         before = self.driver.load_state(head)
         if base is not None:
-            before = self._decide(self.desired_at(self.driver.reader.resolve(base)), before)[0].after
+            before = planning.as_rolled_out(self.desired_at(self.driver.reader.resolve(base)), before)
         wanted = what_if.applied_to(self.desired_at(commit))
-        decision, operations = self._decide(wanted, before)
-        document = plan_document(
+        decision, operations = planning.decide(wanted, before)
+        planned = PlannedReconcile(
             commit=commit,
             state_commit=head,
-            before=before,
             decision=decision,
             faults=wanted.faults,
             operations=operations,
+            remain=planning.remaining(decision, operations),
+            watched=base is None and what_if == NOTHING and commit == self._fetched().get(self.driver.branches.watch),
         )
-        observations = sorted(decision.inputs.observations.items())
-        unreachable = [
-            {"clusterName": name, "message": observation.error}
-            for name, observation in observations
-            if not observation.reachable
-        ]
-        return {**document, "unreachable": unreachable}
+        return plan_document(planned)
 
     def explain(self, name: str, revision: str | None) -> list[JsonObject]:
         """Every cluster's part in one placement, chosen ones first. BadInput for a name that is not there."""
@@ -159,37 +150,12 @@ class Workspace:
             driver=self.driver, clock=self.clock, wake=self.wake, interval=self.driver.interval, watch=self.watch
         )
 
-    def _decide(self, wanted: Desired, before: FleetState) -> tuple[Decision, tuple[Operation, ...]]:
-        now = self.clock.now()
-        before = self.driver.rebuilt(before, wanted)
-        if self.clusters in ("live", "simulated"):
-            decision = self.driver.decide(self.driver.inputs_for(wanted, before, now))
-            return self.driver.observe_unseen(decision)
-        clusters = {**before.clusters, **wanted.clusters}
-        known = before.clusters if self.clusters == "recorded" else {}
-        observations = {name: _empty(cluster, before) for name, cluster in clusters.items() if name not in known}
-        inputs = Inputs(desired=wanted, before=before, observations=observations, now=now)
-        decision = self.driver.decide(inputs)
-        newly_observed = {
-            name: ClusterObservation(cluster=name, reachable=True, live=dict.fromkeys(keys))
-            for name, keys in decision.unseen().items()
-        }
-        return self.driver.plan_operations(decision, newly_observed)
+    @property
+    def _planning(self) -> Planning:
+        return Planning(driver=self.driver, clusters=self.clusters, now=self.clock.now())
 
 
 def _works_when_done(decision: Decision) -> dict[str, tuple[Work, ...]]:
     """The works of every cluster as they will be when every rollout is through."""
     current = snapshots.current_overrides(decision.inputs.desired.overrides, decision.after.overrides)
     return works.works_when_done(decision.after, current)
-
-
-def _empty(cluster: MemberCluster, before: FleetState) -> ClusterObservation:
-    status = cluster.status
-    return ClusterObservation(
-        cluster=cluster.name,
-        reachable=True,
-        live=dict.fromkeys(before.inventory.get(cluster.name, {})),
-        namespaces=status.namespaces,
-        properties=status.properties,
-        resource_usage=status.resource_usage if status.resource_usage != ResourceUsage() else None,
-    )

@@ -16,13 +16,14 @@ from gitfleet.views.holds import approval_path, approval_text, hold_document, ho
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, markdown_table, table_lines
-from gitfleet.views.plan_document import fault_document, has_changes, plan_document
+from gitfleet.views.plan_document import PlannedReconcile, fault_document, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.readme import readme_text
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
 
 __all__ = [
+    "PlannedReconcile",
     "Table",
     "age",
     "approval_path",

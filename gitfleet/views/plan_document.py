@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
@@ -26,28 +27,36 @@ from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
 from gitfleet.model.rolling import RolloutPlan
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import PlacementRecord
 from gitfleet.status import object_reference
 from gitfleet.views.holds import hold_document
 from gitfleet.views.plan_moves import moves_document
+from gitfleet.views.plan_risk import later_document, risk_document
 
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
 _MAX_DIFF_LINES = 400
 
 
-def plan_document(
-    *,
-    commit: str,
-    state_commit: str | None,
-    before: FleetState,
-    decision: Decision,
-    faults: Sequence[Fault],
-    operations: Iterable[Operation],
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedReconcile:
+    """What a plan shows: the decision on `commit` over the state at `state_commit`, the `operations` of this reconcile
+    and those that `remain` after it, and whether `commit` is the one that is watched."""
+
+    commit: str
+    state_commit: str | None
+    decision: Decision
+    faults: Sequence[Fault]
+    operations: Sequence[Operation]
+    remain: Sequence[Operation] = ()
+    watched: bool = False
+
+
+def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
     """The Plan as JSON values, placements in key order; a placement that ends with this plan is listed too."""
-    after = decision.after
-    by_placement = _by_placement(operations)
-    keys = sorted({*after.placements, *before.placements, *by_placement})
+    decision = planned.decision
+    before, after = decision.inputs.before, decision.after
+    unreachable = {name: seen.error for name, seen in decision.inputs.observations.items() if not seen.reachable}
+    now, later = _by_placement(planned.operations), _by_placement(planned.remain)
     placements = [
         {
             **_placement(
@@ -55,27 +64,40 @@ def plan_document(
                 after.placements.get(key) or before.placements[key],
                 before.placements.get(key),
                 decision.plans.get(key),
-                by_placement.get(key, []),
+                now.get(key, []),
             ),
+            "later": later_document(later.get(key, []), unreachable),
             "moves": moves_document(key, before, after),
         }
-        for key in keys
-        if key in after.placements or key in before.placements
+        for key in sorted({*after.placements, *before.placements})
     ]
-    counted = Counter(action_of(o) for found in by_placement.values() for o in found)
+    counted = Counter(action_of(operation) for operation in planned.operations)
     return {
         "apiVersion": "gitfleet.dev/v1alpha1",
         "kind": "Plan",
-        "commit": commit,
-        "stateCommit": state_commit,
-        "faults": [fault_document(fault) for fault in faults],
-        "holds": [hold_document(hold) for hold in after.holds.values() if hold.answer is not Status.TRUE],
+        "commit": planned.commit,
+        "stateCommit": planned.state_commit,
+        "faults": [fault_document(fault) for fault in planned.faults],
+        "holds": _holds(planned),
+        "unreachable": [{"clusterName": name, "message": unreachable[name]} for name in sorted(unreachable)],
+        "risk": risk_document(decision, planned.operations, planned.remain),
         "placements": placements,
         "runs": [],
         "evictions": [],
         "rollouts": [],
         "summary": {action: counted[action] for action in _ACTIONS},
     }
+
+
+def _holds(planned: PlannedReconcile) -> list[dict[str, Any]]:
+    """The removals that wait for a person's word. The commit is part of a hold's name: unless it is the watched one, or
+    the hold is there already, the name is another once the change is merged."""
+    known, holds = planned.decision.inputs.before.holds, planned.decision.after.holds
+    return [
+        {**hold_document(hold), "nameIsFinal": planned.watched or name in known}
+        for name, hold in holds.items()
+        if hold.answer is not Status.TRUE
+    ]
 
 
 def _by_placement(operations: Iterable[Operation]) -> dict[PlacementKey, list[Operation]]:
@@ -116,7 +138,7 @@ def has_changes(document: Mapping[str, Any]) -> bool:
     """Whether a reconcile would write to a cluster or move a binding."""
     summary = document["summary"]
     moves = any(move["move"] not in ("none", "wait") for p in document["placements"] for move in p["rollout"])
-    moves = moves or any(p["moves"]["leave"] or p["moves"]["join"] for p in document["placements"])
+    moves = moves or any(p["moves"]["leave"] or p["moves"]["join"] or p["later"] for p in document["placements"])
     return moves or any(summary[action] for action in ("create", "update", "delete"))
 
 

@@ -2,6 +2,7 @@
 
     render_work(binding, snapshot, overrides, cluster) -> Work
     render_fleet(state, memo, failures) -> {cluster: works}, memo      the whole fleet, each work only when it changed
+    state_when_done(state, overrides, rolling, failures), works_when_done(...)         when the rollouts are through
     overrides_for(placement, snapshot, overrides, cluster) -> (cluster-wide references, namespaced references)
     overrides_by_cluster(placement, snapshot, overrides, clusters) -> the same for many clusters at once
     unreadable_overrides(overrides, failures), check_readable(bindings, unreadable)    what holds a placement
@@ -14,7 +15,7 @@ Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/ove
 """
 
 from gitfleet.works.compiled import CompiledOverrides
-from gitfleet.works.fleet import WorksMemo, render_fleet, works_when_done
+from gitfleet.works.fleet import WorksMemo, render_fleet, state_when_done, works_when_done
 from gitfleet.works.matching import check_readable, overrides_by_cluster, overrides_for, unreadable_overrides
 from gitfleet.works.pinned import pinned_labels
 from gitfleet.works.render import render_work
@@ -28,6 +29,7 @@ __all__ = [
     "pinned_labels",
     "render_fleet",
     "render_work",
+    "state_when_done",
     "unreadable_overrides",
     "works_when_done",
 ]

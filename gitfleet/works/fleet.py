@@ -133,15 +133,26 @@ def _made_of(
 def works_when_done(state: FleetState, current: tuple[OverrideSnapshot, ...]) -> Works:
     """The works when every rollout is through: the newest snapshot and overrides on every picked cluster."""
     failures = Failures()
-    records = {
-        key: failures.contain(Subject.of_placement(key), record, _done, record, state, current)
-        for key, record in state.placements.items()
-    }
-    return render_fleet(replace(state, placements=records), WorksMemo(), failures)[0]
+    done = state_when_done(state, current, state.placements, failures)
+    return render_fleet(done, WorksMemo(), failures)[0]
+
+
+def state_when_done(
+    state: FleetState, current: tuple[OverrideSnapshot, ...], rolling: Iterable[PlacementKey], failures: Failures
+) -> FleetState:
+    """The state when the rollouts of these placements are through: every picked cluster is bound to the newest snapshot
+    and overrides, and no other is bound."""
+    records = dict(state.placements)
+    for key in rolling:
+        record = records[key]
+        records[key] = failures.contain(Subject.of_placement(key), record, _done, record, state, current)
+    return replace(state, placements=records)
 
 
 def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSnapshot, ...]) -> PlacementRecord:
     latest = record.latest_resources
+    if record.placement.deleting is not None:
+        return replace(record, bindings=())
     if latest is None:
         return record
     concerned = overrides_by_cluster(record.placement.key, latest, current, state.clusters.values())

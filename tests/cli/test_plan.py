@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.cli import plan_markdown
+from gitfleet.views.plan_risk import ASSUMES
 from tests.cli.conftest import Shell, commit, git
 from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
 
@@ -83,7 +84,13 @@ def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path) -> None:
     assert "  ~ Deployment/web/web on eu-west-1: the manifest changed\n" in web
     assert "      -  replicas: 2\n      +  replicas: 5\n" in web
     assert "      -  labels:\n      -    app: web\n" in web  # what the manifest no longer says is taken away
-    assert web.endswith("Plan: 1 to update, 23 in place.\n")
+    assert web.endswith(
+        "  later ~ Deployment/web/web on us-east-1: the manifest changed\n"
+        "Plan: 1 to update, 23 in place.\n"
+        "Later: 1 to update on 1 cluster.\n"
+        "Risk: updates 2 of 24 placed objects (8.3%), on 2 of 4 clusters.\n"
+        f"{ASSUMES}\n"
+    )
 
 
 def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> None:
@@ -93,13 +100,13 @@ def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> No
     assert {name: type(value).__name__ for name, value in document.items()} == {
         "apiVersion": "str", "kind": "str", "commit": "str", "stateCommit": "NoneType", "faults": "list",
         "placements": "list", "runs": "list", "evictions": "list", "rollouts": "list", "summary": "dict",
-        "unreachable": "list", "holds": "list",
+        "unreachable": "list", "holds": "list", "risk": "dict",
     }  # fmt: skip
     assert document["summary"] == {"create": 24, "update": 0, "delete": 0, "keep": 0, "refuse": 0}
     web = next(placement for placement in document["placements"] if placement["name"] == "web")
     assert set(web) == {
         "name", "namespace", "placementType", "resourceSnapshotIndex", "resourceHash", "policySnapshotIndex",
-        "scheduled", "selectedResources", "clusters", "rollout", "operations", "moves",
+        "scheduled", "selectedResources", "clusters", "rollout", "operations", "later", "moves",
     }  # fmt: skip
     assert {row["clusterName"]: row["refusedBy"] for row in web["clusters"] if not row["selected"]} == {
         "eu-north-1": None,

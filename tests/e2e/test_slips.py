@@ -50,9 +50,7 @@ SLIPS: Mapping[str, Slip] = {
     "selector: a version that there never was": Slip(
         replaced(PLACED, '"version": "v1"', '"version": "v2"'), "did you mean v1?"
     ),
-    "selector: the name of nothing": Slip(
-        replaced(PLACED, '"name": "slips-', '"name": "silps-'), "waits for approval"
-    ),
+    "selector: the name of nothing": Slip(replaced(PLACED, '"name": "slips-', '"name": "silps-'), "waits for approval"),
     "payload: a misspelt kind": Slip(replaced(NAMESPACE, '"Namespace"', '"Namspace"'), "did you mean Namespace?"),
     "the Namespace manifest removed": Slip(removed(NAMESPACE), "resources/web/"),
     "the whole resources folder removed": Slip(removed("resources/"), "waits for approval"),

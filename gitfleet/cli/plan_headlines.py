@@ -1,0 +1,95 @@
+"""What people must see first of a plan: clusters that leave and what is deleted; and the risk as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gitfleet.cli.plan_groups import names, operations_of, placement_name
+from gitfleet.formats.sentences import named_briefly
+
+_MOST_NAMED: Final = 4
+_ACTIONS: Final = {"delete": "to delete", "create": "to create", "update": "to update", "refuse": "refused"}
+APPROVE_LATER: Final = (
+    "Merge it, and approve the hold by the name that it then has on the state branch (docs/removal.md)."
+)
+"""How to let a removal happen whose hold has no certain name yet."""
+Line = tuple[str, bool]
+"""A line, and whether it belongs to the one above it."""
+
+
+def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
+    """Leaving clusters and deletions, each with what explains it below."""
+    for cluster in document["risk"]["leaving"]:
+        number = count(cluster["objects"], "object")
+        what = f"its {number} stay there" if cluster["objectsStay"] else f"its {number} are deleted"
+        yield f"leaves the fleet: {cluster['clusterName']}; {what}", False
+    deleted = document["risk"]["delete"]
+    if deleted["objects"]:
+        yield f"deletes: {_share(deleted, document['risk']['placed'])}: {_when(deleted, document)}", False
+        for placement in document["placements"]:
+            yield from ((line, True) for line in _deleted(placement))
+
+
+def later_line(document: Mapping[str, Any]) -> str:
+    """How much is left for later steps, "" when nothing is."""
+    risk = document["risk"]
+    parts = [
+        f"{risk[action]['later']} {words} on {count(len(_clusters(document, 'later', action)), 'cluster')}"
+        for action, words in _ACTIONS.items()
+        if risk[action]["later"]
+    ]
+    return f"Later: {', '.join(parts)}." if parts else ""
+
+
+def risk_line(document: Mapping[str, Any]) -> str:
+    """How much of what is placed is deleted and updated by all steps, on how many clusters; "" for a plan that writes
+    nothing to a cluster that has anything."""
+    risk = document["risk"]
+    parts = [
+        f"{word} {_share(risk[action], risk['placed'])}"
+        for action, word in (("delete", "deletes"), ("update", "updates"))
+        if risk[action]["objects"]
+    ]
+    if not parts:
+        return ""
+    return f"Risk: {' and '.join(parts)}, on {risk['touched']} of {count(risk['clusters'], 'cluster')}."
+
+
+def count(number: int, word: str) -> str:
+    """`1 cluster`, `2 clusters`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def percent_of(counted: Mapping[str, Any]) -> str:
+    """` (16.7%)`, "" where nothing is placed."""
+    percent = counted["percent"]
+    return "" if percent is None else f" ({percent:g}%)"
+
+
+def _share(counted: Mapping[str, Any], placed: int) -> str:
+    return f"{counted['objects']} of {count(placed, 'placed object')}{percent_of(counted)}"
+
+
+def _when(counted: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    parts = [
+        f"{counted[when]} {when} on {count(len(_clusters(document, part, 'delete')), 'cluster')}"
+        for when, part in (("now", "operations"), ("later", "later"))
+        if counted[when]
+    ]
+    return ", ".join(parts)
+
+
+def _clusters(document: Mapping[str, Any], part: str, action: str) -> set[str]:
+    return {row["clusterName"] for p in document["placements"] for row in p[part] if row["action"] == action}
+
+
+def _deleted(placement: Mapping[str, Any]) -> Iterator[str]:
+    """What a placement deletes, the same objects put together."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for when, part in (("now", "operations"), ("later", "later")):
+        for group in operations_of(placement, part=part, diffs_of=()):
+            if group.word == "delete":
+                found.setdefault((when, group.clusters), []).append(group.what)
+    for (when, clusters), objects in found.items():
+        yield f"{placement_name(placement)}, {when} on {names(clusters)}: {named_briefly(objects, _MOST_NAMED)}"

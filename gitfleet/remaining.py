@@ -1,0 +1,71 @@
+"""What is left to do when a reconcile has done its part: the later steps of every rollout, for `plan`.
+
+    when_rolled_out      a decision as it will be when every rolling update is through
+    remaining_operations what is to be done on clusters until then, beside what is done now
+
+Only the end of the rollouts counts here, not their order in time. It takes for granted that each step succeeds, that
+nobody changes anything meanwhile, that what is held stays held, and that a cluster that does not answer has what the
+inventory says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gitfleet import apply, rollout, snapshots, works
+from gitfleet.model.decisions import Decision
+from gitfleet.model.failures import Failures
+from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
+from gitfleet.reconcile import Memo
+
+Token = tuple[str, str, object, str, str]
+
+
+def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
+    """The decision with every picked cluster at the newest snapshot and every other one given up, over the inventory
+    that was observed. A cluster that does not answer counts as having what is recorded."""
+    failures = Failures(decision.failures)
+    wanted, before, after = decision.inputs.desired, decision.inputs.before, decision.after
+    rolling = [key for key, plan in decision.plans.items() if plan.held]
+    rolling += [key for key, record in after.placements.items() if record.placement.deleting is not None]
+    current = snapshots.current_overrides(wanted.overrides, after.overrides)
+    done = works.state_when_done(after, current, rolling, failures)
+    rendered, _ = works.render_fleet(done, memo.works, failures)
+    observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
+    for name, observation in decision.inputs.observations.items():
+        if not observation.reachable:
+            known, owned = before.inventory.get(name, {}), decision.seen_works.get(name, ())
+            observations[name], inventory[name] = apply.as_recorded(name, known, owned)
+            wanted_keys = (manifest.key for work in rendered.get(name, ()) for manifest in work.manifests)
+            live = {**dict.fromkeys(wanted_keys), **observations[name].live}
+            observations[name] = replace(observations[name], live=live)
+    return replace(
+        decision,
+        inputs=replace(decision.inputs, observations=observations),
+        after=replace(done, inventory=inventory),
+        works=rendered,
+        failures=failures.found,
+    )
+
+
+def remaining_operations(
+    done: Decision, now: Iterable[Operation], newly_observed: Mapping[str, ClusterObservation], memo: Memo
+) -> tuple[Operation, ...]:
+    """The operations that lead to `done` (of `when_rolled_out`) and are not among those of `now`: creates, updates,
+    deletes and refusals, by cluster name."""
+    failures = Failures(done.failures)
+    after = done.after
+    observations = apply.merge_observations(done.inputs.observations, newly_observed)
+    removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
+    planned, _ = apply.plan_fleet(after, done.works, observations, removing, memo.plans, failures)
+    known = {_token(operation) for operation in now}
+    found = (operation for operation in planned if isinstance(operation, Create | Update | Delete | Refuse))
+    return tuple(operation for operation in found if _token(operation) not in known)
+
+
+def _token(operation: Operation) -> Token:
+    """What is done to which object: an update to another manifest is another one."""
+    digest = operation.manifest.digest if isinstance(operation, Create | Update) else ""
+    return (operation.cluster, str(operation.placement), operation.key.identity, type(operation).__name__, digest)

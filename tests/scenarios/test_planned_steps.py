@@ -1,0 +1,241 @@
+"""A plan counts every step of a rollout: what it names for now and later is what a reconciler then does, no more and no
+less; and planning writes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests import builders
+from tests.scenarios.explaining import open_workspace
+from tests.scenarios.world import World
+
+CLUSTERS = tuple(f"c{number}" for number in range(1, 7))
+ONE_AT_A_TIME = builders.rolling_update(maxUnavailable=1)
+Done = Counter[tuple[str, str, str]]
+
+
+def placed(*clusters: str) -> dict[str, Any]:
+    """The placement with its clusters."""
+    return builders.placement("web", policy=builders.pick_fixed(*clusters), strategy=ONE_AT_A_TIME)
+
+
+def settled() -> World:
+    """Six clusters with a Namespace, a ConfigMap and a Deployment each; nothing is held."""
+    world = World()
+    world.commit(
+        builders.fleet_config(massDelete={"maxPercent": 100}),
+        *(builders.member_cluster(name) for name in CLUSTERS),
+        builders.namespace("web", labels={"team": "web"}),
+        builders.config_map("web", "settings", {"version": "1"}),
+        builders.deployment("web", "app"),
+        placed(*CLUSTERS),
+    )
+    world.settle()
+    assert len(world.happenings) > 0 and not world.state().holds
+    return world
+
+
+def plan_of(world: World, clusters: str = "simulated", **options: Any) -> dict[str, Any]:
+    """The Plan document of what people committed last."""
+    workspace = open_workspace(world.repo, world.fleet, world.clock, clusters)
+    return workspace.plan(options.get("rev"), options.get("base"))
+
+
+def planned(document: dict[str, Any], *parts: str) -> Done:
+    """What a plan names, as (cluster, apply or delete, object)."""
+    what = {"create": "apply", "update": "apply", "delete": "delete"}
+    return Counter(
+        (row["clusterName"], what[row["action"]], f"{row['object']['kind']}/{row['object']['name']}")
+        for placement in document["placements"]
+        for part in parts
+        for row in placement[part]
+        if row["action"] in what
+    )
+
+
+def happened(world: World, since: int) -> Done:
+    """What was done on clusters since then."""
+    return Counter(
+        (one.cluster, one.what, f"{one.key.kind}/{one.key.name}")
+        for one in world.happenings[since:]
+        if one.what in ("apply", "delete") and one.ok
+    )
+
+
+def change_image(world: World) -> None:
+    world.commit(builders.deployment("web", "app", image="app:2"))
+
+
+def drop_an_object(world: World) -> None:
+    world.commit(remove=[builders.config_map("web", "settings")])
+
+
+def swap_an_object(world: World) -> None:
+    world.commit(builders.config_map("web", "more", {"a": "b"}), remove=[builders.config_map("web", "settings")])
+
+
+def pick_two(world: World) -> None:
+    world.commit(placed("c1", "c2"))
+
+
+def move_and_change(world: World) -> None:
+    world.commit(
+        placed("c4", "c5", "c6"),
+        builders.deployment("web", "app", image="app:2"),
+    )
+
+
+def remove_the_placement(world: World) -> None:
+    world.commit(remove=[builders.placement("web")])
+
+
+def remove_a_cluster(world: World) -> None:
+    world.commit(remove=[builders.member_cluster("c6")])
+
+
+def override_on_two(world: World) -> None:
+    rules = [
+        {
+            "clusterSelector": {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"tier": "gold"}}}]},
+            "jsonPatchOverrides": [{"op": "add", "path": "/metadata/labels", "value": {"tier": "gold"}}],
+        }
+    ]
+    selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}
+    world.commit(
+        *(builders.member_cluster(name, labels={"tier": "gold"}) for name in ("c2", "c3")),
+        builders.an_object(
+            "placement.kubernetes-fleet.io/v1beta1",
+            "ResourceOverride",
+            "gold",
+            namespace="web",
+            spec={"placement": {"name": "web"}, "resourceSelectors": [selector], "policy": {"overrideRules": rules}},
+        ),
+    )
+
+
+def second_placement(world: World) -> None:
+    world.commit(
+        builders.namespace("shop"), builders.deployment("shop", "app"), builders.placement("shop"),
+        builders.deployment("web", "app", image="app:2"),
+    )  # fmt: skip
+
+
+CHANGES: dict[Callable[[World], None], str] = {
+    change_image: "now 1, later 5",
+    drop_an_object: "now 1, later 5",
+    swap_an_object: "now 2, later 10",
+    pick_two: "now 12, later 0",
+    move_and_change: "now 10, later 2",
+    remove_the_placement: "now 3, later 15",
+    remove_a_cluster: "now 0, later 0",
+    override_on_two: "now 1, later 1",
+    second_placement: "now 13, later 5",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_what_is_planned_is_what_happens(change: Callable[[World], None]) -> None:
+    world = settled()
+    change(world)
+    commits, start = world.state_commits(), len(world.happenings)
+    document = plan_of(world)
+    assert (world.state_commits(), happened(world, start)) == (commits, Counter())
+    now, later = planned(document, "operations"), planned(document, "later")
+    world.reconcile()
+    assert happened(world, start) == now
+    world.settle()
+    assert happened(world, start) == now + later
+    assert f"now {now.total()}, later {later.total()}" == CHANGES[change]
+    assert planned(plan_of(world), "operations", "later") == Counter()
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_without_asking_a_cluster_the_same_is_planned(change: Callable[[World], None]) -> None:
+    world = settled()
+    before = world.repo.fetch()["main"]
+    change(world)
+    asked, recorded = plan_of(world), plan_of(world, "none")
+    assert planned(recorded, "operations", "later") == planned(asked, "operations", "later")
+    assert recorded["risk"] == asked["risk"]
+    assert planned(plan_of(world, "none", base=before), "operations", "later") == planned(asked, "operations", "later")
+
+
+def test_a_base_counts_as_rolled_out_where_no_state_is_recorded() -> None:
+    world = World()
+    world.commit(
+        builders.fleet_config(massDelete={"maxPercent": 100}),
+        *(builders.member_cluster(name) for name in CLUSTERS),
+        builders.namespace("web", labels={"team": "web"}),
+        builders.config_map("web", "settings", {"version": "1"}),
+        builders.deployment("web", "app"),
+        placed(*CLUSTERS),
+    )
+    before = world.repo.fetch()["main"]
+    assert planned(plan_of(world, "none", base=before), "operations", "later") == Counter()
+    swap_an_object(world)
+    document = plan_of(world, "none", base=before)
+    expected = Counter(
+        {
+            (name, what, f"ConfigMap/{obj}"): 1
+            for name in CLUSTERS
+            for what, obj in (("apply", "more"), ("delete", "settings"))
+        }
+    )
+    assert planned(document, "operations", "later") == expected
+    assert document["risk"]["placed"] == 18
+
+
+def test_what_a_silent_cluster_has_is_counted_too() -> None:
+    world = settled()
+    world.fleet.switch("c2", reachable=False)
+    world.rest()
+    remove_the_placement(world)
+    start = len(world.happenings)
+    document = plan_of(world)
+    assert [row["clusterName"] for row in document["unreachable"]] == ["c2"]
+    (web,) = document["placements"]
+    assert {row["waitsFor"] for row in web["later"] if row["clusterName"] == "c2"} == {"cluster"}
+    assert {row["waitsFor"] for row in web["later"] if row["clusterName"] != "c2"} == {"rollout"}
+    world.settle()
+    world.fleet.switch("c2", reachable=True)
+    world.settle()
+    assert happened(world, start) == planned(document, "operations", "later")
+
+
+def test_risk_counts_each_object_once() -> None:
+    world = settled()
+    move_and_change(world)
+    risk = plan_of(world)["risk"]
+    assert {name: risk[name] for name in ("placed", "clusters", "touched", "leaving", "delete", "update")} == {
+        "placed": 18, "clusters": 6, "touched": 6, "leaving": [],
+        "delete": {"objects": 9, "now": 9, "later": 0, "clusters": 3, "percent": 50.0},
+        "update": {"objects": 3, "now": 1, "later": 2, "clusters": 3, "percent": 16.7},
+    }  # fmt: skip
+
+
+def test_a_held_removal_is_planned_as_held() -> None:
+    world = settled()
+    world.commit(builders.fleet_config())
+    world.settle()
+    drop_an_object(world)
+    document = plan_of(world)
+    (hold,) = document["holds"]
+    assert planned(document, "operations", "later") == Counter()
+    assert (hold["objects"], hold["nameIsFinal"]) == (6, True)
+    assert hold["removals"] == ["ConfigMap/web/settings of placement web"]
+    world.reconcile()
+    assert list(world.state().holds) == [hold["name"]], "the plan of the watched commit names the hold that comes"
+    branch = world.repo.commit_files(
+        "my-change", dict(world.repo.files("main")), world.clock.now(), "The same elsewhere"
+    )
+    assert plan_of(world, rev=branch)["holds"][0]["name"] == hold["name"], "the hold is there already"
+
+
+def test_a_cluster_that_leaves_is_named_with_what_stays_or_goes() -> None:
+    world = settled()
+    remove_a_cluster(world)
+    assert plan_of(world)["risk"]["leaving"] == [{"clusterName": "c6", "objects": 3, "objectsStay": True}]
