@@ -7,8 +7,13 @@ from dataclasses import dataclass
 import click
 
 from gitfleet.cli import options
+from gitfleet.cli.fail_on import DEFAULT, Condition, read_conditions
+from gitfleet.cli.messages import say
 from gitfleet.cli.output import print_json, show, show_wrapped
 from gitfleet.settings import Settings, WhatIfOptions
+
+EXIT_FAILED = 1
+"""A condition of --fail-on is met."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +24,22 @@ class PlanOptions:
     base: str | None
     clusters: str
     detailed_exitcode: bool
+    fail_on: tuple[Condition, ...]
+
+
+def _conditions(_: click.Context, __: click.Parameter, text: str) -> tuple[Condition, ...]:
+    """The conditions of --fail-on."""
+    try:
+        return read_conditions(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.command(
     epilog=options.example(
         "gitfleet plan --clusters simulated",
         "gitfleet plan . --rev my-change --base main -o markdown",
+        'gitfleet plan --rev my-change --fail-on "errors,held,delete>30%"',
         "gitfleet plan --without eu-1 --with new-clusters.yaml",
     )
 )
@@ -41,6 +56,14 @@ class PlanOptions:
         help="The clusters to observe: live, simulated, or none: each has what was recorded (default: live).",
     ),
     click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when there are changes."),
+    click.option(
+        "--fail-on",
+        default=DEFAULT,
+        metavar="CONDITIONS",
+        callback=_conditions,
+        help="Exit with 1 on any of these: errors, unreachable, held, delete, delete>10, delete>30%, ... or none"
+        f" (default: {DEFAULT}).",
+    ),
 )
 @options.what_if("Plan")
 @options.settings(options.repo, options.branch, options.connections, options.cache_dir)
@@ -65,4 +88,9 @@ def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, outpu
         case _:
             for line in plan_text.lines_of(document):
                 show_wrapped(line, "      ")
+    met = [(condition, sentence) for condition in request.fail_on if (sentence := condition.met(document))]
+    for condition, sentence in met:
+        say(f"plan fails on {condition}: {sentence}")
+    if met:
+        return EXIT_FAILED
     return 2 if request.detailed_exitcode and has_changes(document) else 0

@@ -15,6 +15,9 @@ from gitfleet.errors import BadInput
 from gitfleet.model.events import Event, EventType
 from gitfleet.settings import Settings, WhatIfOptions
 
+EXIT_STUCK = 1
+"""Something still waits when nothing moves any more, or when the time is over."""
+
 
 @click.command(
     epilog=options.example(
@@ -40,10 +43,11 @@ def simulate(
     save: Path | None,
     settings: Settings,
     output: str,
-) -> None:
+) -> int:
     """Simulate the rollout of a commit in virtual time; the repository and real clusters are never touched.
 
-    Without a scenario every object is available 5 s after it was applied.
+    Without a scenario every object is available 5 s after it was applied. Exits with 1 when it ends stuck: something
+    still waits at the end.
     """
     from gitfleet import wiring
 
@@ -64,6 +68,7 @@ def simulate(
     say(f"{ending_of(end)}, at {when_of(at).strip()}")
     if save is not None:
         _save(save, events)
+    return EXIT_STUCK if waiting or end.fields["reason"] != "settled" else 0
 
 
 def _save(file: Path, events: list[tuple[float, Event]]) -> None:

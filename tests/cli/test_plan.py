@@ -120,7 +120,7 @@ def test_faults_come_first_and_hold_nothing_else_up(gitfleet: Shell, fleet: Path
     ended = gitfleet("plan", fleet, "--clusters", "none")
 
     lines = ended.out.splitlines()
-    assert ended.code == 0
+    assert ended.code == 1
     assert lines[0].startswith("error: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")
     assert lines[2] == "What has errors keeps its last good version."
     assert "\n".join(lines[3:]) + "\n" == FIRST

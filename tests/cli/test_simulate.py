@@ -91,7 +91,7 @@ def test_a_rollout_that_gets_stuck_says_where(gitfleet: Shell, fleet: Path, tmp_
     scenario.write_text(BAD_IMAGE)
     ended = gitfleet("simulate", fleet, "--scenario", scenario)
 
-    assert ended.code == 0
+    assert ended.code == 1
     assert "web          us-east-1    0          no\n" in ended.out
     assert "   100s  gitfleet crashes and restarts; only git remains\n" in ended.out
     assert "waiting: web: us-east-1 is not Available: Deployment/web/web is not available" in ended.err

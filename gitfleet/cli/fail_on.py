@@ -1,0 +1,112 @@
+"""`plan --fail-on`: conditions under which a plan exits with 1, as people write them.
+
+    CONDITION[,CONDITION...]    errors | unreachable | held | ACTION | ACTION>NUMBER | ACTION>NUMBER% | none
+    ACTION                      create, update, delete, refuse, leave (clusters leave the fleet)
+
+A percentage is of the objects that are placed, for `leave` of the clusters, and counts every step of the rollout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final
+
+DEFAULT: Final = "errors"
+_PLAIN: Final = ("errors", "unreachable", "held")
+_COUNTED: Final = ("create", "update", "delete", "refuse", "leave")
+_SHARED: Final = ("update", "delete", "leave")
+_WORDS: Final = (*_PLAIN, *_COUNTED, "none")
+_CONDITION: Final = re.compile(r"(?P<word>[^<>=%\s]*)\s*(?:(?P<sign>[<>=]+)\s*(?P<limit>[^%]*?)\s*(?P<percent>%?))?")
+_LIMIT: Final = re.compile(r"[0-9]{1,9}")
+_VERBS: Final = {
+    "create": "would be created",
+    "update": "would be updated",
+    "delete": "would be deleted",
+    "refuse": "would be refused",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition: met when what `word` counts is more than `limit`, an absolute number or per cent."""
+
+    word: str
+    limit: int = 0
+    percent: bool = False
+
+    def __str__(self) -> str:
+        """As it is written."""
+        return f"{self.word}>{self.limit}{'%' if self.percent else ''}" if self.limit or self.percent else self.word
+
+    def met(self, document: Mapping[str, Any]) -> str:
+        """What meets it in a Plan document, "" when nothing does."""
+        found, whole, sentence = _counted(self.word, document)
+        exceeded = found * 100 > whole * self.limit if self.percent else found > self.limit
+        return sentence if found and exceeded else ""
+
+
+def read_conditions(text: str) -> tuple[Condition, ...]:
+    """The conditions that a comma list names; ValueError with one sentence for a spelling that says nothing known."""
+    found = tuple(_condition(part.strip()) for part in text.split(","))
+    if any(one.word == "none" for one in found):
+        if len(found) > 1:
+            raise ValueError('"none" stands alone: with it nothing makes the plan fail')
+        return ()
+    return found
+
+
+def _condition(text: str) -> Condition:
+    match = _CONDITION.fullmatch(text)
+    word = match["word"] if match else text
+    if match is None or word not in _WORDS:
+        raise ValueError(_unknown(word or text))
+    if match["sign"] is None:
+        return Condition(word)
+    if word not in _COUNTED:
+        raise ValueError(f'"{word}" takes no number: write it alone')
+    if match["sign"] != ">":
+        raise ValueError(f'"{text}": only ">" is known, as in {word}>{match["limit"] or 10}{match["percent"]}')
+    if not _LIMIT.fullmatch(match["limit"]):
+        raise ValueError(f'"{text}": behind ">" stands a whole number, or one with "%", as in {word}>10')
+    limit, percent = int(match["limit"]), bool(match["percent"])
+    if percent and word not in _SHARED:
+        raise ValueError(f'"{text}": {word} takes a number, a share is of {" and ".join(_SHARED)} alone')
+    if percent and limit > 100:
+        raise ValueError(f'"{text}" can never be met: no share is more than 100%')
+    return Condition(word, limit, percent)
+
+
+def _unknown(word: str) -> str:
+    near = get_close_matches(word.lower(), _WORDS, n=1)
+    if not word:
+        return "there is an empty condition between the commas"
+    meant = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_WORDS)}"
+    return f'"{word}" is no condition; {meant}'
+
+
+def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
+    """How many of what a word names, of how many, and a sentence that says so."""
+    risk = document["risk"]
+    if word == "errors":
+        number = sum(fault["severity"] == "error" for fault in document["faults"])
+        return number, 0, f"the commit has {_number(number, 'error')}"
+    if word == "unreachable":
+        number = len(document["unreachable"])
+        return number, 0, f"{_number(number, 'cluster')} {'does' if number == 1 else 'do'} not answer"
+    if word == "held":
+        number = len(document["holds"])
+        return number, 0, f"{_number(number, 'removal')} {'is' if number == 1 else 'are'} held"
+    if word == "leave":
+        number, whole = len(risk["leaving"]), risk["clusters"]
+        return number, whole, f"{number} of {_number(whole, 'cluster')} would leave the fleet"
+    number, placed = risk[word]["objects"], risk["placed"]
+    percent = risk[word]["percent"]
+    share = f" of {placed} placed ({percent:g}%)" if word in _SHARED and percent is not None else ""
+    return number, placed, f"{_number(number, 'object')}{share} {_VERBS[word]}"
+
+
+def _number(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
