@@ -163,6 +163,7 @@ def test_what_cannot_be_unwrapped_is_the_works_error(subject: Manifest, message:
     work = render((NAMESPACE, subject))
     assert work.manifests == ()
     assert work.error is not None
+    assert work.unwrapped is False
     place = "/".join(filter(None, (subject.key.namespace, subject.key.name)))
     assert work.error.startswith(f"{subject.key.kind} {place} cannot be unwrapped: {message}")
     assert work.error.endswith("(cluster east)")
