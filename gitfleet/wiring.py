@@ -15,7 +15,7 @@ from gitfleet import __version__, rollout, schedule
 from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository
+from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository, work_tree_of
 from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
@@ -30,11 +30,13 @@ from gitfleet.loop.runner import Wake
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.whatif import WhatIf
+from gitfleet.loop.work_tree import WithWorkTree, commit_id_of
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.ports.properties import PropertyProviderFactory
+from gitfleet.ports.repos import WorkTreeFiles
 from gitfleet.settings import Settings, WhatIfOptions
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import FileProperties, SimulatedDirectory, SimulatedFleet
@@ -48,6 +50,7 @@ DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}
 
 __all__ = [
     "WhatIf",
+    "commit_id_of",
     "make_repository",
     "open_workspace",
     "property_providers",
@@ -55,13 +58,18 @@ __all__ = [
     "simulate",
     "simulated_clusters",
     "what_if_from",
+    "work_tree_of",
 ]
 
 
 @contextmanager
-def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Workspace]:
-    """Open a repository for questions and for running; `clusters` is live, simulated, none or recorded."""
-    clock, repo = SystemClock(), open_repository(settings)
+def open_workspace(
+    settings: Settings, *, clusters: str = "live", work_tree: WorkTreeFiles | None = None
+) -> Iterator[Workspace]:
+    """Open a repository for questions and for running; `clusters` is live, simulated, none or recorded. With
+    `work_tree` its files can be asked about as a commit."""
+    clock, remote = SystemClock(), open_repository(settings)
+    repo = WithWorkTree(remote, work_tree) if work_tree is not None else remote
     cache = SqliteBlobCache(settings.cache_dir / "parsed.sqlite3")
     kept = settings.simulated_dir or settings.cache_dir / "simulated"
     simulated = SimulatedFleet.load(kept, clock)
@@ -76,7 +84,7 @@ def open_workspace(settings: Settings, *, clusters: str = "live") -> Iterator[Wo
     trees = DesiredTrees(repo, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()), simulated=unconnected)
     driver = Driver(
         reader=repo,
-        writer=repo,
+        writer=remote,
         desired_trees=trees,
         state_trees=StateTrees(repo, trees, settings.limits, cache),
         fanout=Fanout(directory=directory, executor=executor, stopped=lambda: wake.stopped),

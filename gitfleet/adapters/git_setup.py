@@ -8,9 +8,11 @@ from pathlib import Path
 
 from gitfleet.adapters.git import GitCredentials, GitRemote
 from gitfleet.adapters.git.local import find_local_repository
+from gitfleet.adapters.git.work_tree import read_work_tree
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import BadInput, MissingPart
+from gitfleet.ports.repos import WorkTreeFiles
 from gitfleet.settings import GitLogin, Settings
 
 
@@ -38,6 +40,11 @@ def local_git_dir(address: str) -> Path | None:
     except BadInput:
         # An address such as host:path is no folder here; whether it can be reached is the remote's affair.
         return None
+
+
+def work_tree_of(settings: Settings) -> WorkTreeFiles | None:
+    """The files of the config repo's work tree where it has one that can be read here, None otherwise."""
+    return read_work_tree(settings.repo, limit=settings.limits.file_bytes)
 
 
 def open_repository(settings: Settings) -> GitRemote | StateDirectory:

@@ -10,6 +10,7 @@ from gitfleet.cli import options
 from gitfleet.cli.fail_on import DEFAULT, Condition, read_conditions
 from gitfleet.cli.messages import say
 from gitfleet.cli.output import print_json, show, show_wrapped
+from gitfleet.errors import BadInput
 from gitfleet.settings import Settings, WhatIfOptions
 
 EXIT_FAILED = 1
@@ -25,6 +26,7 @@ class PlanOptions:
     clusters: str
     detailed_exitcode: bool
     fail_on: tuple[Condition, ...]
+    work_tree: bool
 
 
 def _conditions(_: click.Context, __: click.Parameter, text: str) -> tuple[Condition, ...]:
@@ -64,6 +66,7 @@ def _conditions(_: click.Context, __: click.Parameter, text: str) -> tuple[Condi
         help="Exit with 1 on any of these: errors, unreachable, held, delete, delete>10, delete>30%, ... or none"
         f" (default: {DEFAULT}).",
     ),
+    click.option("--work-tree", is_flag=True, help="Plan the files of the work tree as they are, not a commit."),
 )
 @options.what_if("Plan")
 @options.settings(options.repo, options.branch, options.connections, options.cache_dir)
@@ -77,8 +80,21 @@ def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, outpu
     from gitfleet.cli import plan_markdown, plan_text
     from gitfleet.views import has_changes
 
-    with wiring.open_workspace(settings, clusters=request.clusters) as workspace:
-        document = workspace.plan(request.rev, request.base, wiring.what_if_from(what_if))
+    if request.work_tree and request.rev is not None:
+        raise click.UsageError("--rev and --work-tree exclude each other")
+    files = wiring.work_tree_of(settings) if request.rev is None else None
+    if request.work_tree and files is None:
+        raise BadInput(
+            f"{settings.repo} has no work tree that can be read here",
+            hint="--work-tree needs the top folder of a clone on this machine, with a commit checked out",
+        )
+    planned = files if request.work_tree else None
+    with wiring.open_workspace(settings, clusters=request.clusters, work_tree=planned) as workspace:
+        rev = wiring.commit_id_of(planned) if planned else request.rev
+        document = workspace.plan(rev, request.base, wiring.what_if_from(what_if))
+    if files is not None:
+        document["commit"] = files.head if request.work_tree else document["commit"]
+        document["workTree"] = {"planned": request.work_tree, "changed": list(files.changed)}
     match output:
         case "json":
             print_json(document)

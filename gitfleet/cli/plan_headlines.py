@@ -31,6 +31,17 @@ def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
             yield from ((line, True) for line in _deleted(placement))
 
 
+def work_tree_line(document: Mapping[str, Any]) -> str:
+    """Whether uncommitted changes are planned, "" where there are none."""
+    tree = document["workTree"]
+    if tree is None or not tree["changed"]:
+        return ""
+    changes = f"{count(len(tree['changed']), 'file')} ({named_briefly(tree['changed'], _MOST_NAMED)})"
+    if tree["planned"]:
+        return f"Planned with the uncommitted changes of {changes}."
+    return f"Not planned: the work tree has uncommitted changes in {changes}; --work-tree plans them."
+
+
 def later_line(document: Mapping[str, Any]) -> str:
     """How much is left for later steps, "" when nothing is."""
     risk = document["risk"]

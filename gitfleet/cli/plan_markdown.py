@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
-from gitfleet.cli.plan_headlines import APPROVE_LATER, headlines, later_line, risk_line
+from gitfleet.cli.plan_headlines import APPROVE_LATER, headlines, later_line, risk_line, work_tree_line
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.views import code_span, hold_sentence, moves_sentence, reason_sentence, table_lines
 
@@ -27,6 +27,10 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     if later or risk:
         yield ""
         yield " ".join(filter(None, (later, risk, document["risk"]["assumes"] if later else "")))
+    uncommitted = work_tree_line(document)
+    if uncommitted:
+        yield ""
+        yield code_span(uncommitted, 300)
     for hold in document["holds"]:
         yield from _hold_lines(hold)
     lines = list(headlines(document))

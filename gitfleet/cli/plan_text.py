@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
-from gitfleet.cli.plan_headlines import APPROVE_LATER, count, headlines, later_line, risk_line
+from gitfleet.cli.plan_headlines import APPROVE_LATER, count, headlines, later_line, risk_line, work_tree_line
 from gitfleet.views import hold_sentence, moves_sentence, reason_sentence
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
@@ -14,6 +14,9 @@ _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "ke
 
 def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a Plan document; further lines of a folded one stand six to the right."""
+    uncommitted = work_tree_line(document)
+    if uncommitted:
+        yield uncommitted
     for hold in document["holds"]:
         yield from _hold_lines(hold)
     for line, below in headlines(document):

@@ -44,6 +44,17 @@ class BranchChange:
     author: tuple[str, str] | None = None  # (name, email); gitfleet's own when None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkTreeFiles:
+    """The files of a work tree: `head` is the commit that is checked out, `changed` the paths that differ from it,
+    `contents` the bytes of blobs that it does not have."""
+
+    head: str
+    files: Mapping[str, TreeEntry]
+    contents: Mapping[str, bytes]
+    changed: tuple[str, ...]
+
+
 class RepoReader(Protocol):
     """Reads commits of one remote. An instance belongs to one thread; `clone_reader` makes one for another thread."""
 

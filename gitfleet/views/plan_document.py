@@ -77,6 +77,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "kind": "Plan",
         "commit": planned.commit,
         "stateCommit": planned.state_commit,
+        "workTree": None,
         "faults": [fault_document(fault) for fault in planned.faults],
         "holds": _holds(planned),
         "unreachable": [{"clusterName": name, "message": unreachable[name]} for name in sorted(unreachable)],
