@@ -5,7 +5,7 @@ branch, and from what the clusters say of themselves. Nothing is deleted on acco
     placements     a lost one is as the config repo has it, with the snapshots and bindings that are left
     policies       the latest one follows from the placement, under the index that bindings name
     inventory      of a lost part: what the placements have on the cluster, to be confirmed by the API server
-    bindings       a placement that owns something on a cluster is bound there, to its newest snapshot
+    bindings       a placement that owns something on a cluster is bound there, to the snapshot that the cluster has
 
 A lost resource snapshot or override snapshot is taken again under an index that no binding names, and goes out within
 the budget; until then its objects are left alone. What belongs to a placement or lies on a cluster that neither the
@@ -15,23 +15,22 @@ branch nor the config repo knows is released, never deleted.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from gitfleet import observe, snapshots, status, works
-from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import ClusterStatus, MemberCluster
 from gitfleet.api.faults import Fault
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
-from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Damage, FleetState, Inventory, PlacementRecord
+from gitfleet.rebinding import KnownOverrides, rebound
 from gitfleet.state import owner_of
 
 _INVENTORY: Final = re.compile(r"inventory/([^/]+)/.*")
@@ -185,34 +184,12 @@ def _with_bindings(known: FleetState, wanted: Desired) -> Mapping[PlacementKey, 
         for key in {entry.placement for entry in owned.values()} if name in known.clusters else ():
             missing.setdefault(key, set()).add(name)
     found = dict(known.placements)
-    current = snapshots.current_overrides(wanted.overrides, known.overrides)
+    overrides = KnownOverrides.of(known.overrides, snapshots.current_overrides(wanted.overrides, known.overrides))
     for key, record in known.placements.items():
         names = missing.get(key, set()) - {binding.cluster for binding in record.bindings}
         if names:
             clusters = {name: known.clusters[name] for name in sorted(names)}
-            bound = (*record.bindings, *_bindings(record, clusters, current))
+            bound = (*record.bindings, *rebound(record, clusters, known.inventory, overrides))
             ordered = tuple(sorted(bound, key=lambda binding: binding.cluster))
             found[key] = replace(record, bindings=ordered, schedule_key="")
     return found
-
-
-def _bindings(
-    record: PlacementRecord, clusters: Mapping[str, MemberCluster], overrides: Iterable[OverrideSnapshot]
-) -> Iterator[Binding]:
-    key, latest, current = record.placement.key, record.latest_resources, tuple(overrides)
-    concerned = works.overrides_by_cluster(key, latest, current, clusters.values()) if latest else {}
-    labels = works.pinned_labels(concerned, current, clusters)
-    policy = record.latest_policy
-    for name in clusters:
-        cluster_wide, namespaced = concerned.get(name, ((), ()))
-        yield Binding(
-            placement=key,
-            cluster=name,
-            state=BindingState.SCHEDULED if latest is None else BindingState.BOUND,
-            policy_snapshot=policy.name if policy is not None else f"{key.name}-0",
-            resource_snapshot=latest.name if latest is not None else None,
-            cluster_resource_overrides=cluster_wide,
-            resource_overrides=namespaced,
-            apply_strategy=record.placement.strategy.apply_strategy,
-            override_labels=labels.get(name, ()),
-        )

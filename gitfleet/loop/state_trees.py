@@ -14,6 +14,7 @@ from typing import Final
 
 from gitfleet import snapshots
 from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -131,7 +132,13 @@ class StateTrees:
         is lost as one whose file is."""
         lost: dict[str, str] = {}
         records = {**state.placements, **state.damage.orphans}
-        used = {key: tuple(_linked(snapshots_in_use(record), entries, lost)) for key, record in records.items()}
+        unbound = _unbound(state, records)
+        used = {
+            key: tuple(
+                _linked(record.resource_snapshots if key in unbound else snapshots_in_use(record), entries, lost)
+            )
+            for key, record in records.items()
+        }
         wanted = {(d.path, d.blob) for found in used.values() for snapshot in found for d in snapshot.documents}
         documents = self._trees.documents(sorted(wanted))
         whole = {key: _with_manifests(record, used[key], documents, lost) for key, record in records.items()}
@@ -166,6 +173,13 @@ def snapshots_in_use(record: PlacementRecord) -> tuple[ResourceSnapshot, ...]:
     """The snapshots whose manifests are needed: the newest, and those that bindings have or are to have."""
     names = {binding.resource_snapshot for binding in record.bindings}
     return tuple(s for s in record.resource_snapshots if s is record.latest_resources or s.name in names)
+
+
+def _unbound(state: FleetState, records: Mapping[PlacementKey, PlacementRecord]) -> frozenset[PlacementKey]:
+    """The placements that own something where they have no binding: what it is follows from all of their snapshots."""
+    bound = {(binding.cluster, key) for key, record in records.items() for binding in record.bindings}
+    owners = {(name, entry.placement) for name, owned in state.inventory.items() for entry in owned.values()}
+    return frozenset(key for _, key in owners - bound)
 
 
 def _linked(

@@ -70,8 +70,10 @@ def current_overrides(
 def _with(
     override: Override, snapshots: tuple[OverrideSnapshot, ...], in_use: Collection[str]
 ) -> tuple[OverrideSnapshot, ...]:
-    content = digest_of(write(override)["spec"])
-    if snapshots and snapshots[-1].hash == content:
+    spec = write(override)["spec"]
+    content = digest_of(spec)
+    # A later version may reckon the hash in another way: that alone is no change.
+    if snapshots and (snapshots[-1].hash == content or write(snapshots[-1].override)["spec"] == spec):
         return snapshots
     # Where snapshots were lost, bindings may name later ones than those that are left: their index is not free.
     indexes = (name.rpartition("-")[2] for name in in_use if name.rpartition("-")[0] == str(override.key))

@@ -16,12 +16,19 @@ Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/ove
 
 from gitfleet.works.compiled import CompiledOverrides
 from gitfleet.works.fleet import WorksMemo, render_fleet, state_when_done, works_when_done
-from gitfleet.works.matching import check_readable, overrides_by_cluster, overrides_for, unreadable_overrides
+from gitfleet.works.matching import (
+    References,
+    check_readable,
+    overrides_by_cluster,
+    overrides_for,
+    unreadable_overrides,
+)
 from gitfleet.works.pinned import pinned_labels
 from gitfleet.works.render import render_work
 
 __all__ = [
     "CompiledOverrides",
+    "References",
     "WorksMemo",
     "check_readable",
     "overrides_by_cluster",

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
-from gitfleet.api import InvalidContent, read_state, write
+from gitfleet.api import read_state, write
 from gitfleet.api.annotations import At
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import override_type
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.values import BytesText, IndexText
-from gitfleet.formats.canonical_json import digest_of
 from gitfleet.state.shapes.fields import LATEST_LABEL, OURS, present
 
 _OVERRIDE: Final = "kubernetes-fleet.io/parent-resource-override"
@@ -50,6 +49,4 @@ def read_override(source: Mapping[str, Any]) -> OverrideSnapshot:
     metadata = {"namespace": file.namespace, "name": file.name, "labels": file.ours.get("labels") or {}}
     body = {"metadata": metadata, "spec": file.spec}
     override = read_state(override_type(file.namespace), body)
-    if digest_of(write(override)["spec"]) != file.hash:
-        raise InvalidContent("`spec.overrideSpec` is not what `spec.overrideHash` is of")
     return OverrideSnapshot(override=override, index=file.index, hash=file.hash)
