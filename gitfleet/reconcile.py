@@ -41,18 +41,25 @@ class Memo:
     plans: apply.PlansMemo = field(default_factory=dict)
     shared: SharedMemo = SharedMemo()
     placements: placing.PlacementsMemo = placing.PlacementsMemo()
+    times: status.TimesMemo = status.TimesMemo()
 
 
 def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> tuple[Decision, Memo]:
     """Which clusters get what from now on: the state to publish (inventory still to be recorded) and its works. What
-    may be removed by accident is kept and waits for a person's word."""
-    return decide_with_holds(inputs, lambda kept: _decide(inputs, memo, plugins, kept))
+    may be removed by accident is kept and waits for a person's word. A clock that jumped back makes nothing wait
+    longer than it would have to from now on."""
+    failures = Failures()
+    before, times = status.with_past_times(inputs.before, inputs.now, memo.times, failures)
+    past, unread = replace(inputs, before=before), failures.found
+    known = replace(memo, times=times)
+    return decide_with_holds(past, lambda kept: _decide(past, known, plugins, kept, Failures(unread)))
 
 
-def _decide(inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept) -> tuple[Decision, Memo, removals.Kept]:
+def _decide(
+    inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept, failures: Failures
+) -> tuple[Decision, Memo, removals.Kept]:
     """The decision under which nothing of `kept` goes; and what of it had to be kept, as the commit has it no more."""
     wanted, before, now = inputs.desired, inputs.before, inputs.now
-    failures = Failures()
     still_wanted, kept = removals.still_wanted(wanted, before, kept)
     accepted = desired.accept(still_wanted, before, now, failures)
     clusters = observe.observe_clusters(accepted.clusters, before.clusters, inputs.observations, now, failures)
@@ -87,7 +94,7 @@ def _decide(inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept) -
         wake_at=_wake_at(shared, plans),
         failures=failures.found,
     )
-    memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements)
+    memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements, times=memo.times)
     return decision, memo, placements.kept(kept)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import ParamSpec
 
 from gitfleet import rebuilding, reconcile, rollout, status, views
@@ -38,8 +38,8 @@ log = logging.getLogger(__name__)
 _MOST_TURNS = 3
 _MOST_CANDIDATES = 50
 """So many branches may hold the state that keeps a configuration; a remote may have any number."""
-_LONGEST_DELAY = timedelta(seconds=2)
-"""Longer than this between a push and its operations, a process was suspended or starved, and asks the remote again."""
+_LONGEST_DELAY = 2.0
+"""More seconds than these between a push and its operations: the process was suspended or starved, and asks again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +183,7 @@ class Driver:
             intent = self.publish(inputs.before, decision.after, state_head, inputs.desired, "intent")
             head = intent.head
             decision, operations = reconcile.withhold(decision, operations, intent.state, intent.failures)
-            pushed = self.clock.now() if head != state_head else None
+            pushed = self.clock.monotonic() if head != state_head else None
             self.checkpoint("intent published")
             self._still_ours(head, operations, pushed)
             self._emit(self._events, inputs.before, decision.after)
@@ -332,16 +332,16 @@ class Driver:
                 writes.setdefault(operation.cluster, []).append(operation)
         return self.fanout.perform(decision.after.clusters, writes) if writes else ()
 
-    def _still_ours(self, head: str | None, operations: tuple[Operation, ...], pushed: datetime | None) -> None:
+    def _still_ours(self, head: str | None, operations: tuple[Operation, ...], pushed: float | None) -> None:
         """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it
-        pushed its intent, None when it decided that no state changes.
+        pushed its intent (a clock that never jumps), None when it decided that no state changes.
 
         What seems to be drift to a process that was late, or was delayed after its push, may be the newer commit
         that the other one rolled out.
         """
         if not any(isinstance(operation, Create | Update | Delete) for operation in operations):
             return
-        sure = pushed is not None and self.clock.now() - pushed <= _LONGEST_DELAY
+        sure = pushed is not None and self.clock.monotonic() - pushed <= _LONGEST_DELAY
         if not sure and self.reader.fetch(()).get(self.branches.state) != head:
             raise LostRace(f"{self.branches.state} was moved by another process")
 

@@ -6,6 +6,7 @@
     with_failures, with_unsettled, faults_of                what could not be decided or settled says so
     with_holds                                              a placement with held removals says so
     commit_message(events, failures) -> (subject, body)                 the same as sentences
+    with_past_times(state, now, memo, failures)             no time of the state lies in the future
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     notices_of, released_*, standing_notices                 what could not be used of the state branch
     cluster_state, joined_condition, health_condition                   what is said of a cluster
@@ -28,12 +29,14 @@ from gitfleet.status.events import emit_events, events_of_outcomes, object_refer
 from gitfleet.status.failures import faults_of, with_failures, with_unsettled
 from gitfleet.status.holds import with_holds
 from gitfleet.status.notices import notices_of, released_cluster, released_placement, standing_notices
+from gitfleet.status.past_times import TimesMemo, with_past_times
 from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
 from gitfleet.status.vocabulary import SCHEDULED
 
 __all__ = [
     "SCHEDULED",
     "ClusterProgress",
+    "TimesMemo",
     "cluster_progress",
     "cluster_state",
     "commit_message",
@@ -57,6 +60,7 @@ __all__ = [
     "with_conditions",
     "with_failures",
     "with_holds",
+    "with_past_times",
     "with_schedule",
     "with_unsettled",
 ]

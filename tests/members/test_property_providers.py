@@ -268,6 +268,14 @@ def test_providers_are_started_once_and_asked_once_in_a_period() -> None:
     assert cost.calls == ["start", "collect", "collect", "collect"]
 
 
+def test_a_clock_that_jumps_back_delays_no_collecting() -> None:
+    cost = Scripted()
+    asking = collector(cost=cost)
+    for seconds in (7200, 0, 30, 60):
+        asking.gather(START + timedelta(seconds=seconds), PERIOD)
+    assert cost.calls == ["start", "collect", "collect", "collect"]
+
+
 def test_one_that_cannot_start_says_so_and_is_tried_again() -> None:
     cost = Scripted(start=raising(ValueError("no prices")))
     asking = collector(core=Scripted(telling(a="1")), cost=cost)

@@ -103,10 +103,11 @@ class Collector:
         self._last: tuple[datetime, tuple[str, ...], Gathered] | None = None
 
     def gather(self, now: datetime, period: timedelta) -> Gathered:
-        """What the providers say; they are asked when the last time is a period ago, or others are listed."""
+        """What the providers say; they are asked when the last time is a period ago (or to come, as the clock jumped
+        back), or others are listed."""
         providers = self._providers()
         keys = tuple(provider.key for provider in providers)
-        if self._last is not None and self._last[1] == keys and now - self._last[0] < period:
+        if self._last is not None and self._last[1] == keys and timedelta(0) <= now - self._last[0] < period:
             return self._last[2]
         self._running = {key: running for key, running in self._running.items() if key in keys}
         gathered = _combined([self._query(provider) for provider in providers], now)

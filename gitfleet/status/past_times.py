@@ -1,0 +1,168 @@
+"""No time of the state lies in the future: where the clock jumped back, what holds is taken to have begun at `now`.
+
+Every wait (a soak time, an unavailable period, the time after which a cluster is left out or released) counts from such
+a time. So it takes at most its own length after the jump, and ends. A clock that jumped ahead ends waits early, as
+that looks like time that has passed; what was written meanwhile is corrected when the clock is put right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from gitfleet.api.bindings import Binding, DivergedObject
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
+from gitfleet.api.conditions import Conditions
+from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.times import EPOCH
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.state import FleetState, PlacementRecord
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+Diverged = TypeVar("Diverged", bound=DivergedObject)
+Latest = tuple[V, datetime]
+"""A value, and the latest of its times."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimesMemo:
+    """The latest time of each value of the state of the pass before."""
+
+    placements: Mapping[PlacementKey, Latest[PlacementRecord]] = field(default_factory=dict)
+    clusters: Mapping[str, Latest[MemberCluster]] = field(default_factory=dict)
+
+
+def with_past_times(
+    state: FleetState, now: datetime, memo: TimesMemo, failures: Failures
+) -> tuple[FleetState, TimesMemo]:
+    """The state with `now` in the place of every later time that something waits for; the very same where there is
+    none. What cannot be read stays as it is."""
+    placements = _Times(Subject.of_placement, _times_of_record, _record_until, now, failures)
+    clusters = _Times(_cluster_subject, _times_of_cluster, _cluster_until, now, failures)
+    past = replace(
+        state,
+        placements=placements.past(state.placements, memo.placements),
+        clusters=clusters.past(state.clusters, memo.clusters),
+        holds={name: replace(h, since=now) if h.since > now else h for name, h in state.holds.items()},
+    )
+    known = TimesMemo(placements.latest, clusters.latest)
+    same = past.placements is state.placements and past.clusters is state.clusters and past.holds == state.holds
+    return state if same else past, known
+
+
+@dataclass(slots=True)
+class _Times(Generic[K, V]):
+    """The times of one kind of value. `latest` is filled with each value's latest one."""
+
+    subject: Callable[[K], Subject]
+    times: Callable[[V], Iterable[datetime]]
+    until: Callable[[V, datetime], V]
+    now: datetime
+    failures: Failures
+    latest: dict[K, Latest[V]] = field(default_factory=dict)
+
+    def past(self, values: Mapping[K, V], known: Mapping[K, Latest[V]]) -> Mapping[K, V]:
+        """The values without a later time; the very same mapping when none has one."""
+        changed: dict[K, V] = {}
+        for key, value in values.items():
+            before = known.get(key)
+            found = before if before is not None and before[0] is value else self._read(key, value)
+            if found is not None and found[1] > self.now:
+                changed[key] = self.until(value, self.now)
+            elif found is not None:
+                self.latest[key] = found
+        return {**values, **changed} if changed else values
+
+    def _read(self, key: K, value: V) -> Latest[V] | None:
+        def read() -> Latest[V]:
+            return value, max(self.times(value), default=EPOCH)
+
+        return self.failures.contain(self.subject(key), None, read)
+
+
+def _cluster_subject(name: str) -> Subject:
+    return Subject("MemberCluster", name)
+
+
+def _times_of_record(record: PlacementRecord) -> Iterable[datetime]:
+    yield from _optional(record.placement.deleting)
+    for condition in record.conditions:
+        yield condition.last_transition_time
+    for binding in record.bindings:
+        yield from _optional(binding.deleting)
+        for condition in binding.conditions:
+            yield condition.last_transition_time
+        for diverged in (*binding.drifted, *binding.diffed):
+            yield diverged.observed
+
+
+def _times_of_cluster(cluster: MemberCluster) -> Iterable[datetime]:
+    status = cluster.status
+    agent = status.agent or AgentStatus()
+    yield from _optional(cluster.deleting, agent.last_received_heartbeat, status.resource_usage.observed)
+    yield from _optional(*(value.observed for value in status.properties.values()))
+    for condition in (*status.conditions, *agent.conditions):
+        yield condition.last_transition_time
+
+
+def _optional(*times: datetime | None) -> Iterable[datetime]:
+    return (time for time in times if time is not None)
+
+
+def _record_until(record: PlacementRecord, now: datetime) -> PlacementRecord:
+    placement = record.placement
+    if placement.deleting is not None and placement.deleting > now:
+        placement = replace(placement, deleting=now)
+    bindings = tuple(_binding_until(binding, now) for binding in record.bindings)
+    return replace(record, placement=placement, conditions=_conditions_until(record.conditions, now), bindings=bindings)
+
+
+def _binding_until(binding: Binding, now: datetime) -> Binding:
+    past = replace(
+        binding,
+        deleting=_until(binding.deleting, now),
+        conditions=_conditions_until(binding.conditions, now),
+        drifted=tuple(_diverged_until(diverged, now) for diverged in binding.drifted),
+        diffed=tuple(_diverged_until(diverged, now) for diverged in binding.diffed),
+    )
+    return binding if past == binding else past
+
+
+def _diverged_until(diverged: Diverged, now: datetime) -> Diverged:
+    return replace(diverged, observed=min(diverged.observed, now), first_observed=min(diverged.first_observed, now))
+
+
+def _cluster_until(cluster: MemberCluster, now: datetime) -> MemberCluster:
+    status = cluster.status
+    past = replace(
+        status,
+        conditions=_conditions_until(status.conditions, now),
+        properties={
+            name: replace(value, observed=_until(value.observed, now)) for name, value in status.properties.items()
+        },
+        resource_usage=replace(status.resource_usage, observed=_until(status.resource_usage.observed, now)),
+        agent=_agent_until(status, now),
+    )
+    return replace(cluster, deleting=_until(cluster.deleting, now), status=past)
+
+
+def _agent_until(status: ClusterStatus, now: datetime) -> AgentStatus | None:
+    agent = status.agent
+    if agent is None:
+        return None
+    conditions = _conditions_until(agent.conditions, now)
+    return replace(agent, conditions=conditions, last_received_heartbeat=_until(agent.last_received_heartbeat, now))
+
+
+def _until(time: datetime | None, now: datetime) -> datetime | None:
+    return min(time, now) if time is not None else None
+
+
+def _conditions_until(conditions: Conditions, now: datetime) -> Conditions:
+    return tuple(
+        replace(condition, last_transition_time=now) if condition.last_transition_time > now else condition
+        for condition in conditions
+    )
