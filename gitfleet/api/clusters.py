@@ -117,7 +117,7 @@ class AgentStatus:
     """The member agent's own report: conditions Joined and Healthy, and its last heartbeat.
 
     gitfleet's push mode writes it on the cluster's behalf: an answering API server is a heartbeat. So that an unchanged
-    fleet makes no commit, `last_received_heartbeat` is written only when one of the conditions changes.
+    fleet makes no commit, `last_received_heartbeat` is written only when one of the conditions becomes another status.
     """
 
     type: str = "MemberAgent"

@@ -1,7 +1,8 @@
 """What one observation of a cluster means for the member: joined, healthy, heartbeat, properties.
 
 gitfleet stands in for KubeFleet's member agent. An answering API server is a heartbeat; so that an unchanged fleet
-makes no commit, the heartbeat is written only when a condition changes. Properties are in `properties.py`.
+makes no commit, the heartbeat is written only when a condition becomes another status. Properties are in
+`properties.py`.
 """
 
 from __future__ import annotations
@@ -93,7 +94,15 @@ def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetim
     conditions = _with(before.conditions, cluster, now, reported)
     if conditions == before.conditions:
         return before
+    if before.conditions and _transitions(conditions) == _transitions(before.conditions):
+        # Only the generation or a sentence is new: a later heartbeat would look like that of an agent that sends them
+        # all the time, and the cluster like one that has stopped to.
+        heartbeat = before.last_received_heartbeat
     return replace(before, conditions=conditions, last_received_heartbeat=heartbeat)
+
+
+def _transitions(conditions: Conditions) -> set[datetime]:
+    return {condition.last_transition_time for condition in conditions}
 
 
 def _with(

@@ -68,8 +68,9 @@ def eligibility_of(cluster: MemberCluster, now: datetime) -> TimedEligibility:
 def _sends_heartbeats(agent: AgentStatus) -> bool:
     """Whether the agent sends heartbeats all the time, as KubeFleet's does, so that the last one's age means something.
 
-    gitfleet writes a heartbeat only together with a change of a condition (so that an unchanged fleet makes no commit),
-    and makes Healthy Unknown as soon as a cluster stops answering: True and False both confirm the old heartbeat.
+    gitfleet writes a heartbeat only together with a change of a condition's status (so that an unchanged fleet makes no
+    commit), and makes Healthy Unknown as soon as a cluster stops answering: True and False both confirm the old
+    heartbeat.
     """
     heartbeat = agent.last_received_heartbeat
     if heartbeat is None or not agent.conditions:

@@ -110,3 +110,24 @@ def test_clusters_that_are_no_longer_picked_are_not_cleared_from_behind_a_partit
     with world.nothing_deleted():
         world.commit(builders.placement("web", policy=builders.pick_fixed("c1"), strategy=builders.rolling_update()))
         world.settle(limit=timedelta(hours=1))
+
+
+def test_an_edited_cluster_that_answers_stays_eligible_however_long_ago_it_joined() -> None:
+    world = World()
+    world.commit(
+        builders.member_cluster("c1"),
+        builders.member_cluster("c2"),
+        builders.namespace("web"),
+        builders.placement("web"),
+    )
+    world.settle()
+    world.advance(hours=1)
+    taint = {"key": "busy", "value": "yes", "effect": "NoSchedule"}
+    world.commit(builders.member_cluster("c1", taints=[taint]))
+    world.settle()
+    world.commit(builders.member_cluster("c1"))
+    world.settle()
+    world.advance(hours=1)
+    world.commit(builders.namespace("late"), builders.placement("late"))
+    world.settle()
+    assert set(world.bindings("late")) == {"c1", "c2"}
