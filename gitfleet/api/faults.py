@@ -69,6 +69,11 @@ def listed(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     return tuple(sorted(chosen))
 
 
+def are_all_listed(faults: Sequence[Fault], path: str) -> bool:
+    """Whether `listed` left out nothing of a file."""
+    return len(faults) <= MOST_IN_ALL and sum(fault.path == path for fault in faults) <= MOST_OF_A_FILE
+
+
 def _more(rest: Sequence[Fault], where: str) -> Fault:
     """The sentence that stands for faults that are not listed, at the first of them."""
     errors = sum(map(is_error, rest))

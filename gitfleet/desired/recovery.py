@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gitfleet.api.clusters import CLUSTER_GROUP
-from gitfleet.api.faults import Severity
+from gitfleet.api.faults import Severity, are_all_listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import Manifest, Origin
 from gitfleet.api.overrides import OverrideKey
@@ -122,18 +122,23 @@ class Recovery:
     def _of_reading(self, path: str, reading: FileReading) -> list[ReadObject]:
         faults = self._request.accepted.faults
         refused = {fault.object for fault in faults if fault.path == path and fault.severity is Severity.ERROR}
+        all_listed = are_all_listed(faults, path)
         doubled = Counter(item.identity for item in reading.objects)
         found: dict[Identity, ReadObject] = {}
         for item in reading.objects:
             # One that was refused beside others went on as it is held, or not at all; of doubles the first was taken.
             in_force = item.label not in refused or doubled[item.identity] > 1 or isinstance(item.value, FleetConfig)
-            if in_force and item.identity not in self.held():
+            if in_force and item.identity not in self.held() and (all_listed or self._was_taken(item.identity, path)):
                 found.setdefault(item.identity, item)
         # What the file itself refused went on as it was accepted before.
         for identity, _ in reading.faulty:
             if identity not in self.held() and (accepted := self._accepted(identity, path)) is not None:
                 found.setdefault(identity, accepted)
         return list(found.values())
+
+    def _was_taken(self, identity: Identity, path: str) -> bool:
+        """Whether an object is known to have been accepted or placed, where not all that were refused are listed."""
+        return self._accepted(identity, path) is not None or identity in self.placed()
 
     def _in_snapshots(self) -> Iterator[ReadObject]:
         records = self._request.accepted.placements.values()

@@ -99,3 +99,17 @@ def test_a_file_that_would_be_too_large_is_not_written_and_the_others_are(monkey
     ] == [True]
     sizes = {path: len(content) for path, content in world.repo.files(STATE).items() if path != "README.md"}
     assert max(sizes.values()) <= 20_000
+
+
+def test_what_was_refused_and_is_not_listed_is_not_taken_for_accepted_later() -> None:
+    world = settled(Limits())
+
+    def stray(value: str) -> dict[str, str]:
+        bodies = [builders.config_map("stray", f"m{number}", {"value": value}) for number in range(150)]
+        return {"resources/many.yaml": builders.to_yaml(*bodies)}
+
+    for value in ("1", "2"):
+        world.write(stray(value))
+        world.settle()
+    wanted = world.driver.desired_trees.at(world.repo.fetch()["main"], world.state())
+    assert [str(manifest.key) for manifest in wanted.payload if manifest.key.namespace == "stray"] == []
