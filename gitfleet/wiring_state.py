@@ -3,7 +3,7 @@ simulation, and none of their imports."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -45,21 +45,34 @@ class OpenedState:
         return schedule.profile_from(plugins, available)[0]
 
 
-def open_state(settings: Settings, at: str | None = None) -> OpenedState:
-    """A reader, for any number of threads, of the state branch as it is now or at one of its commits.
+def open_state(settings: Settings, at: str | None = None, warn: Callable[[str], None] | None = None) -> OpenedState:
+    """A reader, for any number of threads, of the state branch as it is now or at one of its commits; `warn` as for
+    StateReader.
 
     BadInput when there is no state yet, or `at` names no commit of it.
     """
+    warn = _once(warn) if warn is not None else None
     now, repo = SystemClock().now(), open_repository(settings)
     watch = settings.watch_branch or Branches().watch
     heads = repo.fetch((watch, Branches().state))
     if at is None:
-        reader = StateReader(SharedSource(repo), _head(settings, repo, heads, watch))
+        reader = StateReader(SharedSource(repo), _head(settings, repo, heads, watch), warn)
     else:
-        reader = StateReader(SharedSource(repo), repo.resolve(at))
+        reader = StateReader(SharedSource(repo), repo.resolve(at), warn)
         if reader.head().observed_commit is None:
             raise BadInput(f'"{at}" is no commit of the state branch', hint="`git log gitfleet/state` lists them")
     return OpenedState(reader=reader, now=now, watched=heads.get(watch))
+
+
+def _once(warn: Callable[[str], None]) -> Callable[[str], None]:
+    said: set[str] = set()
+
+    def warn_once(sentence: str) -> None:
+        if sentence not in said:
+            said.add(sentence)
+            warn(sentence)
+
+    return warn_once
 
 
 def _head(settings: Settings, repo: RepoReader, heads: Mapping[str, str], watch: str) -> str:

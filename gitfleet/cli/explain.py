@@ -10,7 +10,7 @@ import click
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.cli import options
-from gitfleet.cli.messages import say
+from gitfleet.cli.messages import left_out, say
 from gitfleet.cli.output import print_json, print_table, show_wrapped
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
@@ -69,7 +69,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> list[JsonOb
     from gitfleet.wiring_state import NoState, open_state
 
     try:
-        opened = open_state(settings, at)
+        opened = open_state(settings, at, left_out)
     except NoState:
         return None
     reader, head = opened.reader, opened.reader.head()

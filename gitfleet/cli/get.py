@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitfleet.cli import options
-from gitfleet.cli.messages import say
+from gitfleet.cli.messages import left_out, say
 from gitfleet.cli.output import print_json, print_table, print_yaml, show
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
@@ -71,7 +71,7 @@ def _objects(settings: Settings, kind: str, name: str | None, at: str | None) ->
     if listed_as not in views.kinds():
         found = _written(settings, kind, name, at)
     else:
-        found = views.objects_of(kind, open_state(settings, at).reader, name)
+        found = views.objects_of(kind, open_state(settings, at, left_out).reader, name)
     return [views.shown_object(body) for body in _named(kind, name, found)]
 
 
@@ -84,7 +84,7 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
     listed_as = list_named(kind)
     if listed_as not in views.kinds():
         return desired_kinds.table_of(_named(kind, name, _written(settings, kind, name, at)))
-    opened = open_state(settings, at)
+    opened = open_state(settings, at, left_out)
     table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
     return table

@@ -21,6 +21,11 @@ def say(text: str) -> None:
         click.echo(" " * (len(line) - len(line.lstrip(" "))) + plain(line), err=True)
 
 
+def left_out(sentence: str) -> None:
+    """A warning of a file of the state branch that is not in what is shown."""
+    say(f"warning: {sentence}; what is shown is without it, and the next reconcile repairs it")
+
+
 def warn_some(title: str, sentences: list[str], more: str) -> None:
     """The first sentences of a list, and how many there are besides (`more` says how to list them)."""
     for sentence in sentences[:MOST_LINES]:

@@ -5,13 +5,14 @@ It reads the files that a view needs and nothing else: a list of placements read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
+from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState, Inventory, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.assemble import assemble_state, refuse_damage
@@ -44,12 +45,14 @@ class StateSource(Protocol):
 class StateReader:
     """Reads the state at one commit of the state branch (None: the branch has none yet, and everything is empty).
 
-    It holds nothing but its source, so any number of threads may use it where they may use the source. Every result
-    raises BadInput for a file that is broken, as `parse_state_file` does.
+    It holds nothing but its source, so any number of threads may use it where they may use the source. For a file that
+    is broken every result raises BadInput, as `parse_state_file` does; with `warn`, that is given the sentence, and
+    the file is left out.
     """
 
     source: StateSource
     commit: str | None
+    warn: Callable[[str], None] | None = None
 
     def head(self) -> FleetHead:
         """Which desired commit the state was made from, with which scheduler plug-ins, and when."""
@@ -96,7 +99,7 @@ class StateReader:
     def text(self, path: str) -> str:
         """One file of the branch as text, "" when it is not there."""
         blob = self._listing(path).get(path)
-        return "" if blob is None else self._contents({path: blob})[blob].decode()
+        return "" if blob is None else self._contents({path: blob}).get(blob, b"").decode(errors="replace")
 
     def _record(self, key: PlacementKey) -> PlacementRecord:
         folders = (paths.bindings_folder(key), paths.resources_folder(key), paths.policies_folder(key))
@@ -109,14 +112,29 @@ class StateReader:
         for part in parts:
             files |= self._files(part)
             listing |= self._listing(part)
-        return refuse_damage(assemble_state(listing, files))
+        state = assemble_state(listing, files)
+        if self.warn is None:
+            return refuse_damage(state)
+        for path, reason in state.damage.files.items():
+            self.warn(f"the state branch's file {path} cannot be used: {reason}")
+        return state
 
     def _files(self, part: str, wanted: tuple[str, ...] = ()) -> dict[str, ParsedStateFile]:
         listing = {path: oid for path, oid in self._listing(part).items() if is_state_file(path)}
         if wanted:
             listing = {path: oid for path, oid in listing.items() if path.endswith(wanted)}
         contents = self._contents(listing)
-        return {path: parse_state_file(path, contents[oid]) for path, oid in listing.items()}
+        parsed: dict[str, ParsedStateFile] = {}
+        for path, oid in listing.items():
+            try:
+                if oid not in contents:
+                    raise too_large(path, _LARGEST_BYTES)
+                parsed[path] = parse_state_file(path, contents[oid])
+            except BadInput as error:
+                if self.warn is None:
+                    raise
+                self.warn(str(error))
+        return parsed
 
     def _listing(self, part: str) -> dict[str, str]:
         if self.commit is None:
@@ -126,10 +144,7 @@ class StateReader:
         return {path: blob.oid for path, blob in found.items() if path == part or part in ("", f"{folder}/")}
 
     def _contents(self, listing: Mapping[str, str]) -> Mapping[str, bytes]:
-        found = self.source.read_blobs(set(listing.values()), limit=_LARGEST_BYTES) if listing else {}
-        if larger := sorted(path for path, oid in listing.items() if oid not in found):
-            raise too_large(larger[0], _LARGEST_BYTES)
-        return found
+        return self.source.read_blobs(set(listing.values()), limit=_LARGEST_BYTES) if listing else {}
 
 
 def _named(name: str | None) -> tuple[str, ...]:

@@ -191,3 +191,22 @@ def test_a_forged_inventory_entry_deletes_nothing_that_gitfleet_did_not_apply() 
         world.settle()
     assert world.live("c3", "Namespace", "kube-public") is not None
     assert "kube-public" not in world.state_text("inventory/c3/all.yaml")
+
+
+@pytest.mark.parametrize("content", [b"\x00", None], ids=["garbled", "removed"])
+def test_a_hold_that_is_lost_is_made_anew_and_nothing_is_deleted(content: bytes | None) -> None:
+    world, names = World(), tuple(f"c{number}" for number in range(6))
+    world.commit(
+        *(builders.member_cluster(name) for name in names), *payload("web", "web:1"), builders.placement("web")
+    )
+    world.settle()
+    world.commit(remove=[builders.placement("web")])
+    world.settle()
+    (name,) = world.state().holds
+    garble(world, {f"holds/{name}.yaml": content}, history=False)
+    world.restart()
+    with world.nothing_deleted():
+        world.settle()
+    (again,) = world.state().holds.values()
+    assert [str(removal.placement) for removal in again.removals] == ["web"]
+    assert sorted(world.bindings("web")) == sorted(names)

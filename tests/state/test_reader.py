@@ -103,3 +103,18 @@ def test_many_threads_read_the_same() -> None:
         answers = list(pool.map(lambda _: reader.whole(), range(32)))
 
     assert all(answer == fleet() for answer in answers)
+
+
+@pytest.mark.parametrize("path", ["bindings/web/all.yaml", "placements/web.yaml", "clusters/eu-1.yaml", "fleet.yaml"])
+@pytest.mark.parametrize("content", [b"{", b"a: 1\n", b"\x00"])
+def test_a_reader_that_warns_shows_what_can_be_read(path: str, content: bytes) -> None:
+    files = {**put({}, compose_state(FleetState(), fleet())), path: StateFile(blob_of(content), content)}
+    said: list[str] = []
+    reader = StateReader(TreeSource(files), COMMIT, said.append)
+
+    shown = reader.placements(), reader.clusters(), reader.records(), reader.whole()
+
+    assert {sentence.partition(" cannot be used")[0] for sentence in said} == {f"the state branch's file {path}"}
+    assert CART in {file.placement.key for file in shown[0]}
+    assert "eu-2" in {cluster.name for cluster in shown[1]}
+    assert CART in {record.placement.key for record in shown[2]}
