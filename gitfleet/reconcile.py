@@ -59,12 +59,12 @@ def _decide(
     inputs: Inputs, memo: Memo, plugins: Plugins, kept: removals.Kept, failures: Failures
 ) -> tuple[Decision, Memo, removals.Kept]:
     """The decision under which nothing of `kept` goes; and what of it had to be kept, as the commit has it no more."""
-    wanted, before, now = inputs.desired, inputs.before, inputs.now
+    wanted, before, now, policy = inputs.desired, inputs.before, inputs.now, inputs.desired.config.policy
     still_wanted, kept = removals.still_wanted(wanted, before, kept)
     accepted = desired.accept(still_wanted, before, now, failures)
     clusters = observe.observe_clusters(accepted.clusters, before.clusters, inputs.observations, now, failures)
     known = replace(before, clusters=clusters, left_behind={}, misplaced=frozenset(), damage=Damage())
-    seen_works, rendered = works.render_fleet(known, memo.works, failures)
+    seen_works, rendered = works.render_fleet(known, memo.works, failures, policy)
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
     operations, planned = apply.plan_fleet(known, seen_works, inputs.observations, removing, memo.plans, failures)
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations)
@@ -80,7 +80,7 @@ def _decide(
         overrides=shared.override_snapshots,
         last_good=wanted.last_good,
     )
-    works_after, rendered = works.render_fleet(after, rendered, failures)
+    works_after, rendered = works.render_fleet(after, rendered, failures, policy)
     said = status.standing_notices(before, wanted.commit)
     found = listed((*faults, *status.faults_of(failures, after, wanted), *said))
     after = replace(after, faults=wanted.faults + found)

@@ -32,7 +32,7 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     rolling += [key for key, record in after.placements.items() if record.placement.deleting is not None]
     current = snapshots.current_overrides(wanted.overrides, after.overrides)
     done = works.state_when_done(after, current, rolling, failures)
-    rendered, _ = works.render_fleet(done, memo.works, failures)
+    rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
     for name, observation in decision.inputs.observations.items():
         if not observation.reachable:

@@ -57,6 +57,14 @@ def unwrap(envelope: Manifest, texts: EnvelopeTexts) -> tuple[Manifest, ...]:
     return tuple(inner)
 
 
+def objects_in(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, ObjectKey]]:
+    """The objects inside, each after the name of its entry, as far as they are objects; EnvelopeError when a text
+    cannot be read."""
+    for entry, body in _entries(envelope, texts):
+        if not _shape_fault(body):
+            yield entry, key_of(body)
+
+
 def _entries(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, Any]]:
     data = envelope.body.get("data") or {}
     if not isinstance(data, Mapping):

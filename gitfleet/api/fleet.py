@@ -12,6 +12,7 @@ from gitfleet.api.annotations import Accept, At, Break, Default, OneOf, Only
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document, layout_of
 from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.values import NonEmpty, ObjectName, Seconds
 
 GITFLEET_GROUP: Final = "gitfleet.dev"
@@ -123,8 +124,8 @@ class FleetConfig:
     """From how many objects of one placement on the same is asked (decision D31)."""
     rollout_unreachable: Annotated[str, OneOf("Skip", "Wait"), At("spec", "rollout", "unreachable")] = "Skip"
     """Whether a rollout goes on beside a cluster that cannot be reached (decision D32)."""
-    policy: JsonObject = field(default_factory=dict)
-    """What may be placed where (decision D37)."""
+    policy: PlacingPolicy = PlacingPolicy()
+    """What may be placed where."""
     freeze_windows: tuple[FreezeWindow, ...] = ()
     health_checks: tuple[HealthCheck, ...] = ()
     ignore_differences: tuple[IgnoreDifferences, ...] = ()
@@ -150,7 +151,7 @@ class FleetConfig:
 
 _NOT_ACTED_ON: Final = frozenset(
     {
-        "rendered", "approvals", "policy", "freezeWindows", "healthChecks",
+        "rendered", "approvals", "freezeWindows", "healthChecks",
         "ignoreDifferences", "notifications", "stateHistory",
     }
 )  # fmt: skip

@@ -53,6 +53,13 @@ class KnownKinds:
             return None
         return Misnamed("version", f"is not a version of {GroupKind(group, kind)}; did you mean {versions[0]}?")
 
+    def unknown(self, group: str, kind: str) -> Misnamed | None:
+        """What is wrong with a kind that is not known but resembles one, or is of a group of Kubernetes; else None."""
+        if GroupKind(group, kind) in self.versions:
+            return None
+        similar = self.meant(group, kind) is not None or is_kubernetes_group(group)
+        return self._unknown(group, kind) if similar else None
+
     def meant(self, group: str, kind: str) -> GroupKind | None:
         """The known kind that a group and kind most resemble; None when they resemble none."""
         groups: dict[str, list[str]] = {}

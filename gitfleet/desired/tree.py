@@ -36,6 +36,7 @@ from gitfleet.desired.kind_rules import (
 )
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
 from gitfleet.desired.paths import is_kustomization
+from gitfleet.desired.policy_rules import denied_payload, denied_selectors, policy_warnings
 from gitfleet.desired.readings import Identity, ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.request import DesiredRequest
@@ -87,6 +88,7 @@ def read_desired(request: DesiredRequest) -> Desired:
             break
         _refuse(pool, refused)
     _refuse(pool, config_refusals(pool.chosen.values()))
+    _deny(pool, scopes)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)
     return _desired(pool, scopes)
 
@@ -96,6 +98,7 @@ def _warnings(pool: _Pool) -> Refusals:
     known = _known_kinds(pool)
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
     found = [*budget_warnings(sound), *selector_warnings(sound, known), *undeclared_warnings(sound, known)]
+    found += policy_warnings(sound, known)
     absent = absent_warnings(pool.chosen.values())
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
 
@@ -312,6 +315,19 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
         fresh = {identity for identity, label in labels.items() if not pool.recovery.was_refused(path, label)}
         _restore_damaged(pool, path, set(labels), fresh, damaged)
     _restore_vanished(pool, damaged)
+
+
+def _deny(pool: _Pool, scopes: Mapping[GroupKind, bool]) -> None:
+    """Report what the fleet's policy denies. What is placed of it stays as it is placed, and the rest is left out;
+    nothing is damaged, so nothing else is affected."""
+    config = next((item.value for item in pool.chosen.values() if isinstance(item.value, FleetConfig)), FleetConfig())
+    denied = denied_payload(pool.chosen.values(), config.policy)
+    for item in {item.identity: item for item, _ in denied}.values():
+        del pool.chosen[item.identity]
+        if (placed := pool.recovery.placed().get(item.identity)) is not None:
+            _keep(pool, placed, item.origin.path)
+    pool.faults += faults_at(denied, pool.request.contents)
+    _refuse(pool, denied_selectors(pool.chosen.values(), config.policy, scopes))
 
 
 def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:

@@ -158,4 +158,4 @@ class Workspace:
 def _works_when_done(decision: Decision) -> dict[str, tuple[Work, ...]]:
     """The works of every cluster as they will be when every rollout is through."""
     current = snapshots.current_overrides(decision.inputs.desired.overrides, decision.after.overrides)
-    return works.works_when_done(decision.after, current)
+    return works.works_when_done(decision.after, current, decision.inputs.desired.config.policy)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
@@ -41,6 +42,7 @@ class PayloadIndex:
     """(group, kind, namespace, name) of the whole payload; filled in only when removals are held."""
     failed: frozenset[tuple[str, str, str, str]] = frozenset()
     """The same of objects that cannot be read: whoever has one keeps the version it has, nobody else gets it."""
+    policy: PlacingPolicy = USUAL_POLICY
 
     @property
     def holds_some(self) -> bool:
@@ -68,7 +70,13 @@ def index_of(desired: Desired, memo: PayloadMemo, failures: Failures) -> tuple[P
     """The index of a commit's payload; one with objects that cannot be read is not kept."""
     if memo is not None and memo[0] is desired:
         return memo[1], memo
-    index = index_payload(desired.payload, desired.namespaced, holds_removals=desired.holds_removals, failures=failures)
+    index = index_payload(
+        desired.payload,
+        desired.namespaced,
+        holds_removals=desired.holds_removals,
+        policy=desired.config.policy,
+        failures=failures,
+    )
     return index, None if index.failed else (desired, index)
 
 
@@ -77,6 +85,7 @@ def index_payload(
     namespaced: Mapping[GroupKind, bool],
     *,
     holds_removals: bool = False,
+    policy: PlacingPolicy | None = None,
     failures: Failures | None = None,
 ) -> PayloadIndex:
     """Order and group the payload; disabled kinds and objects that are never propagated are left out.
@@ -109,6 +118,7 @@ def index_payload(
         holds_removals=holds_removals,
         identities=frozenset(m.key.identity for m in everything) if holds_removals else frozenset(),
         failed=frozenset(failed),
+        policy=policy or USUAL_POLICY,
     )
 
 

@@ -50,15 +50,20 @@ def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
                     raise _Invalid(f"{manifest.key} is selected more than once")
                 picked[manifest.key.identity] = manifest
     except (_Invalid, InvalidSelector) as invalid:
-        message = f"The resource selectors of {placement.key} cannot be used: {invalid}"
-        return Selection(error=UserError(Reason.INVALID_RESOURCE_SELECTORS, message))
+        return Selection(error=unusable(placement, str(invalid)))
     return Selection(manifests=tuple(sorted(picked.values(), key=order_of)))
+
+
+def unusable(placement: Placement, why: str) -> UserError:
+    """The user error of selectors that select what they may not."""
+    message = f"The resource selectors of {placement.key} cannot be used: {why}"
+    return UserError(Reason.INVALID_RESOURCE_SELECTORS, message)
 
 
 def selection_key(placement: Placement, index: PayloadIndex) -> str:
     """A digest of all that `select` depends on: while it stays the same, so does the selection. It needs none of the
     selected objects themselves, save the Namespaces that are picked by labels."""
-    seen: list[object] = [str(placement.key), index.holds_removals]
+    seen: list[object] = [str(placement.key), index.holds_removals, repr(index.policy)]
     for selector in placement.selectors:
         kind = _kind(selector)
         seen += [

@@ -14,9 +14,10 @@ from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import PlacementRecord
+from gitfleet.snapshots.denied import denial_of
 from gitfleet.snapshots.index import PayloadIndex, index_payload
 from gitfleet.snapshots.order import order_of
-from gitfleet.snapshots.selection import Selection, UserError, select
+from gitfleet.snapshots.selection import Selection, UserError, select, unusable
 from gitfleet.snapshots.strip import strip
 
 
@@ -69,7 +70,7 @@ def take_snapshots(
     keep = retain or Retained()
     resources = record.resource_snapshots if record else ()
     policies = record.policy_snapshots if record else ()
-    selection = _select(placement, index, record)
+    selection = _allowed(placement, _select(placement, index, record), index, record)
     if selection is not None and selection.error is not None:
         return SnapshotResult(
             resource_snapshots=resources,
@@ -162,6 +163,17 @@ def _select(placement: Placement, index: PayloadIndex, record: PlacementRecord |
         return None
     held = index_payload([m for m in latest.manifests if m.key in missing], index.namespaced)
     return None if held.failed else select(placement, index, held)
+
+
+def _allowed(
+    placement: Placement, selection: Selection | None, index: PayloadIndex, record: PlacementRecord | None
+) -> Selection | None:
+    """The selection, or a user error where the fleet's policy denies some of it to this placement."""
+    if selection is None or selection.error is not None:
+        return selection
+    latest = record.latest_resources if record else None
+    denial = denial_of(placement, selection.manifests, index.policy, latest)
+    return Selection(error=unusable(placement, denial)) if denial else selection
 
 
 def _resource_snapshot(

@@ -11,6 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
 from gitfleet.api.overrides import OverrideRule
+from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.works.matching import Target, application_order, rule_matches, targets_at, targets_of
 from gitfleet.works.patches import CompiledPatch, PatchError
@@ -92,11 +93,15 @@ class OverridesOfCluster:
 
 
 class CompiledOverrides:
-    """Override snapshots by reference, each compiled when it is first asked for: made once for a whole fleet."""
+    """Override snapshots by reference, each compiled when it is first asked for: made once for a whole fleet.
 
-    __slots__ = ("_compiled", "_snapshots")
+    `policy` says what an override may add to an envelope (decision D37).
+    """
 
-    def __init__(self, snapshots: Iterable[OverrideSnapshot] = ()) -> None:
+    __slots__ = ("_compiled", "_snapshots", "policy")
+
+    def __init__(self, snapshots: Iterable[OverrideSnapshot] = (), policy: PlacingPolicy = USUAL_POLICY) -> None:
+        self.policy = policy
         self._snapshots = {snapshot.reference: snapshot for snapshot in snapshots}
         self._compiled: dict[str, CompiledOverride] = {}
 

@@ -10,6 +10,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import EnvelopeTexts
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
@@ -32,6 +33,8 @@ class MadeOf:
     apply_strategy: ApplyStrategy
     overrides: tuple[tuple[str, str | None], ...]
     labels: Mapping[str, str] | tuple[tuple[str, str | None], ...]
+    policy: PlacingPolicy | None
+    """What overrides may add to envelopes, where there are any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +52,19 @@ class WorksMemo:
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     overrides: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]] = field(default_factory=dict)
     placements: Mapping[PlacementKey, Rendered] = field(default_factory=dict)
+    policy: PlacingPolicy = USUAL_POLICY
 
 
-def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tuple[Works, WorksMemo]:
+def render_fleet(
+    state: FleetState, memo: WorksMemo, failures: Failures, policy: PlacingPolicy = USUAL_POLICY
+) -> tuple[Works, WorksMemo]:
     """The works of every cluster, by cluster and placement: of each binding that was rolled out and not given up.
 
     A binding that is no longer picked keeps its work until the rollout removes it. A work that cannot be rendered has
-    an `error`, so that nothing of it is applied and nothing removed.
+    an `error`, so that nothing of it is applied and nothing removed. `policy` says what overrides may add to envelopes.
     """
-    overrides = CompiledOverrides(s for found in state.overrides.values() for s in found)
-    same_fleet = memo.clusters == state.clusters and memo.overrides == state.overrides
+    overrides = CompiledOverrides((s for found in state.overrides.values() for s in found), policy)
+    same_fleet = (memo.clusters, memo.overrides, memo.policy) == (state.clusters, state.overrides, policy)
     texts: EnvelopeTexts = {}
     placements: dict[PlacementKey, Rendered] = {}
     works: dict[str, list[Work]] = {}
@@ -78,7 +84,7 @@ def render_fleet(state: FleetState, memo: WorksMemo, failures: Failures) -> tupl
             found = (work for _, work in rendered)
         for work in found:
             works.setdefault(work.cluster, []).append(work)
-    memo = WorksMemo(clusters=state.clusters, overrides=state.overrides, placements=placements)
+    memo = WorksMemo(clusters=state.clusters, overrides=state.overrides, placements=placements, policy=policy)
     return {name: tuple(works[name]) for name in sorted(works)}, memo
 
 
@@ -127,14 +133,17 @@ def _made_of(
         binding.apply_strategy,
         tuple((reference, overrides.hash_of(reference)) for reference in references),
         binding.override_labels or cluster.labels,
+        overrides.policy if references else None,
     )
 
 
-def works_when_done(state: FleetState, current: tuple[OverrideSnapshot, ...]) -> Works:
+def works_when_done(
+    state: FleetState, current: tuple[OverrideSnapshot, ...], policy: PlacingPolicy = USUAL_POLICY
+) -> Works:
     """The works when every rollout is through: the newest snapshot and overrides on every picked cluster."""
     failures = Failures()
     done = state_when_done(state, current, state.placements, failures)
-    return render_fleet(done, WorksMemo(), failures)[0]
+    return render_fleet(done, WorksMemo(), failures, policy)[0]
 
 
 def state_when_done(

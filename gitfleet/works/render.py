@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.envelopes import EnvelopeError, EnvelopeTexts, is_envelope, unwrap
+from gitfleet.api.envelopes import EnvelopeError, EnvelopeTexts, is_envelope, objects_in, unwrap
 from gitfleet.api.objects import Manifest
+from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
@@ -37,7 +38,8 @@ def render_work(
         return replace(work, manifests=snapshot.manifests)
     try:
         concerned = OverridesOfCluster(map(overrides.get, references), cluster)
-        manifests = tuple(_rendered(snapshot.manifests, concerned, {} if texts is None else texts))
+        judge = _Judge(overrides.policy, str(binding.placement), {} if texts is None else texts)
+        manifests = tuple(_rendered(snapshot.manifests, concerned, judge))
         if enveloped:
             _refuse_twins(manifests)
     except OverrideFailed as error:
@@ -60,7 +62,35 @@ def empty_work(binding: Binding, snapshot: ResourceSnapshot) -> Work:
     )
 
 
-def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster, texts: EnvelopeTexts) -> Iterator[Manifest]:
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What a placement's overrides may add to envelopes, and the texts of envelopes that were parsed already."""
+
+    policy: PlacingPolicy
+    placement: str
+    texts: EnvelopeTexts
+
+    def unwrap(self, envelope: Manifest, as_selected: Manifest) -> tuple[Manifest, ...]:
+        """The objects inside; EnvelopeError when an override put something in that may not be placed. What lay in the
+        object as it was selected was judged with it."""
+        inner = unwrap(envelope, self.texts)
+        if envelope is as_selected:
+            return inner
+        had = self._identities(as_selected)
+        for key in (manifest.key for manifest in inner if manifest.key.identity not in had):
+            if (note := self.policy.denial(key, self.placement)) is not None:
+                raise EnvelopeError(f"an override adds {key} to {envelope.key}, and its {note[0][-1]} {note[1]}")
+        return inner
+
+    def _identities(self, manifest: Manifest) -> frozenset[tuple[str, str, str, str]]:
+        try:
+            inner = objects_in(manifest, self.texts) if is_envelope(manifest) else ()
+            return frozenset(key.identity for _, key in inner)
+        except EnvelopeError:
+            return frozenset()
+
+
+def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster, judge: _Judge) -> Iterator[Manifest]:
     for manifest in manifests:
         changed = _overridden(manifest, overrides)
         if changed is None:
@@ -68,7 +98,7 @@ def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster, text
         if not is_envelope(changed):
             yield changed
             continue
-        for inner in unwrap(changed, texts):
+        for inner in judge.unwrap(changed, manifest):
             placed = _overridden(inner, overrides)
             if placed is not None:
                 yield placed

@@ -41,10 +41,10 @@ def test_the_member_cluster_is_read() -> None:
 
 
 def test_what_does_not_act_yet_says_so() -> None:
-    config = replace(FleetConfig(), mass_delete_min_objects=7, rendered_enabled=True, policy={"allow": []})
+    config = replace(FleetConfig(), mass_delete_min_objects=7, rendered_enabled=True, approvals_required=2)
 
     assert [".".join(map(str, place)) for place, _ in config.warnings()] == [
-        "spec.rendered", "spec.policy",
+        "spec.rendered", "spec.approvals",
     ]  # fmt: skip
 
 

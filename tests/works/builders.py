@@ -14,6 +14,7 @@ from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import JsonObject, Manifest, Origin, key_of
 from gitfleet.api.overrides import JsonPatch, OverriddenResource, OverrideKey, OverrideRule, override_type
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.works import Work
@@ -88,14 +89,17 @@ def binding_of(cluster: MemberCluster) -> Binding:
 
 
 def render(
-    manifests: Sequence[Manifest], overrides: Sequence[OverrideSnapshot] = (), cluster: MemberCluster = EAST
+    manifests: Sequence[Manifest],
+    overrides: Sequence[OverrideSnapshot] = (),
+    cluster: MemberCluster = EAST,
+    policy: PlacingPolicy = USUAL_POLICY,
 ) -> Work:
     binding = replace(
         binding_of(cluster),
         cluster_resource_overrides=tuple(o.reference for o in overrides if not o.override.key.namespace),
         resource_overrides=tuple(o.reference for o in overrides if o.override.key.namespace),
     )
-    return render_work(binding, snapshot(*manifests), CompiledOverrides(overrides), cluster)
+    return render_work(binding, snapshot(*manifests), CompiledOverrides(overrides, policy), cluster)
 
 
 def bodies(work: Work) -> list[JsonObject]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from gitfleet.api.envelopes import MAX_ENTRY_BYTES, is_envelope
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.placements import Placement
+from gitfleet.api.placing_policy import KindPattern, PlacingPolicy, PlacingRule
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.failures import Failures
@@ -213,3 +215,54 @@ def test_a_text_is_parsed_once_for_all_clusters_of_a_pass(monkeypatch: pytest.Mo
     works, _ = render_fleet(state, WorksMemo(), Failures())
     assert [len(work.manifests) for found in works.values() for work in found] == [1, 1]
     assert len(asked) == 3
+
+
+ROLE_BINDING = of("ClusterRoleBinding")
+DENYING = PlacingPolicy(deny=(PlacingRule(kinds=(KindPattern(kind="ClusterRoleBinding", group="*"),)),))
+LETTING = PlacingPolicy(allow=(PlacingRule(namespaces=("kube-system",)),))
+PLAIN = obj("v1", "ConfigMap", "wrapper", "web", data={"x": json.dumps(ROLE_BINDING)})
+OTHER = JsonPatch("add", "/data/y", json.dumps(ROLE_BINDING))
+MADE_ENVELOPE = JsonPatch("add", "/metadata/annotations", ANNOTATED["annotations"])
+SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kubernetes", "namespace": "default"}}
+
+
+@pytest.mark.parametrize(
+    ("subject", "patch", "policy", "said"),
+    [
+        (config(x=QUOTA), OTHER, DENYING, "kind is denied by spec.policy.deny[0]"),
+        (PLAIN, MADE_ENVELOPE, DENYING, "kind is denied by spec.policy.deny[0]"),
+        (config(x=QUOTA), OTHER, LETTING, ""),
+        (config(x=json.dumps(ROLE_BINDING)), JsonPatch("add", "/metadata/labels", {"a": "b"}), DENYING, ""),
+        (config(x=QUOTA), JsonPatch("add", "/data/y", json.dumps(KUBE_SYSTEM)), LETTING, "y is namespace kube-system"),
+        (config(x=QUOTA), JsonPatch("add", "/data/y", QUOTA.replace(": web", ": kube-system")), LETTING, "y lies in"),
+        (
+            obj("v1", "ConfigMap", "wrapper", "default", metadata=ANNOTATED, data={}),
+            JsonPatch("add", "/data/y", json.dumps(SERVICE)),
+            LETTING,
+            "name is an object that each API server makes for itself",
+        ),
+    ],
+)
+def test_an_override_adds_nothing_to_an_envelope_that_may_not_be_placed(
+    subject: Manifest, patch: JsonPatch, policy: PlacingPolicy, said: str
+) -> None:
+    """Decision D37. What lies in the envelope without the override was judged before, and stays."""
+    change = override("ro", subject, rule(patch), ns=subject.key.namespace)
+    work = render((subject,), [change], policy=policy)
+    assert said in (work.error or "") and bool(said) is bool(work.error)
+    assert bool(work.manifests) is not bool(said)
+
+
+def test_a_policy_that_changed_renders_again_what_overrides_add() -> None:
+    change = override("ro", config(x=QUOTA), rule(OTHER), ns="web")
+    resources = snapshot(config(x=QUOTA))
+    binding = replace(binding_of(EAST), resource_overrides=(change.reference,))
+    record = PlacementRecord(
+        placement=Placement(key=WEB, selectors=()), resource_snapshots=(resources,), bindings=(binding,)
+    )
+    state = FleetState(clusters={"east": EAST}, placements={WEB: record}, overrides={change.override.key: (change,)})
+    memo, errors = WorksMemo(), []
+    for policy in (LETTING, DENYING, LETTING):
+        works, memo = render_fleet(state, memo, Failures(), policy)
+        errors.append(bool(works["east"][0].error))
+    assert errors == [False, True, False]

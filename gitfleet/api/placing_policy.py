@@ -1,0 +1,113 @@
+"""What may be placed where (decision D37): `spec.policy` of FleetConfig, and what is reserved whatever it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Annotated, Final
+
+from gitfleet.api.annotations import Break, Check, OneOf
+from gitfleet.api.objects import GroupKind, ObjectKey
+from gitfleet.api.values import NonEmpty, is_reserved_namespace
+from gitfleet.formats.kinds import is_envelope_kind
+
+_PATTERN: Final = r"^[-a-z0-9./*]+$"
+
+
+def _pattern_fault(text: str) -> str | None:
+    sound = re.fullmatch(_PATTERN, text) is not None and "\n" not in text
+    return None if sound else "must be a name, with * for any text; use lower-case letters, digits, dashes and dots"
+
+
+NamePattern = Annotated[str, Check(_pattern_fault, {"pattern": _PATTERN})]
+"""A name, in which `*` stands for any text."""
+_NAMESPACE: Final = GroupKind("", "Namespace")
+_OF_EVERY_SERVER: Final = frozenset(
+    {
+        (GroupKind("", "ConfigMap"), "kube-root-ca.crt"),
+        (GroupKind("", "Endpoints"), "kubernetes"),
+        (GroupKind("", "Service"), "kubernetes"),
+        (GroupKind("", "ServiceAccount"), "default"),
+        (GroupKind("discovery.k8s.io", "EndpointSlice"), "kubernetes"),
+    }
+)
+"""What an API server and its controllers make in namespace `default` by themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindPattern:
+    """A kind; `*` for the group or the kind means any. The group of Secret, ConfigMap and the like is ""."""
+
+    group: str = ""
+    kind: NonEmpty
+
+    def matches(self, kind: GroupKind) -> bool:
+        """Whether a kind is meant."""
+        return self.group in ("*", kind.group) and self.kind in ("*", kind.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacingRule:
+    """Objects that satisfy all that is given: their kind, their namespace (a Namespace by its own name), their scope,
+    and the placement that selects them (NAME, or NAMESPACE/NAME of a ResourcePlacement)."""
+
+    kinds: tuple[KindPattern, ...] = ()
+    namespaces: tuple[NamePattern, ...] = ()
+    placements: tuple[NamePattern, ...] = ()
+    scope: Annotated[str, OneOf("Cluster", "Namespaced")] | None = None
+
+    def matches(self, key: ObjectKey) -> bool:
+        """Whether an object is meant, whatever placement selects it."""
+        home = key.name if key.group_kind == _NAMESPACE else key.namespace
+        return (
+            (not self.kinds or any(pattern.matches(key.group_kind) for pattern in self.kinds))
+            and (not self.namespaces or _any_name(self.namespaces, home))
+            and (self.scope is None or (self.scope == "Cluster") is not bool(key.namespace))
+        )
+
+    def concerns(self, placement: str) -> bool:
+        """Whether a placement is meant."""
+        return not self.placements or _any_name(self.placements, placement)
+
+    def opens(self, namespace: str) -> bool:
+        """Whether a reserved namespace is named, by more than a `*`."""
+        return _any_name((p for p in self.namespaces if is_reserved_namespace(p.partition("*")[0])), namespace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacingPolicy:
+    """What may be placed where: everything, but what a rule of deny matches and none of allow. Reserved namespaces
+    (kube-*, fleet-*) are denied unless a rule of allow names them."""
+
+    allow: tuple[PlacingRule, ...] = ()
+    deny: tuple[PlacingRule, ...] = ()
+
+    def denial(self, key: ObjectKey, placement: str | None = None) -> Break | None:
+        """Why a placement, or (None) any at all, may not have an object, with the field that is judged; None when it
+        may. Envelopes are never placed themselves: what lies in them is judged."""
+        if key.namespace == "default" and (key.group_kind, key.name) in _OF_EVERY_SERVER:
+            return ("metadata", "name"), "is an object that each API server makes for itself; name another"
+        allowed = [r for r in self.allow if r.matches(key) and (placement is None or r.concerns(placement))]
+        reserved = key.namespace != "default" and is_reserved_namespace(key.namespace)
+        if reserved and not any(rule.opens(key.namespace) for rule in allowed):
+            return ("metadata", "namespace"), _RESERVED
+        if allowed or is_envelope_kind(key.group, key.kind):
+            return None
+        for index, rule in enumerate(self.deny):
+            if rule.matches(key) and (not rule.placements if placement is None else rule.concerns(placement)):
+                sentence = f"is denied by spec.policy.deny[{index}] of FleetConfig; remove it, or allow it there"
+                if not rule.namespaces:
+                    return ("kind",), sentence
+                return ("metadata", "namespace" if key.namespace else "name"), sentence
+        return None
+
+
+USUAL_POLICY: Final = PlacingPolicy()
+"""What may be placed where no FleetConfig says more."""
+_RESERVED: Final = "is reserved; place it elsewhere, or name the namespace in spec.policy.allow of FleetConfig"
+
+
+def _any_name(patterns: Iterable[str], name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
