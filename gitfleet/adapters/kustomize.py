@@ -11,7 +11,8 @@ import logging
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from gitfleet.adapters.no_network import network_cut
@@ -40,8 +41,7 @@ class KustomizeProgram:
     def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
         """KustomizeBuilder.build. RetryLater when the program was ended before it was done."""
         command = _command()
-        with tempfile.TemporaryDirectory(prefix="gitfleet-kustomize-") as name:
-            scratch = Path(name).resolve()
+        with _scratch() as scratch:
             root = scratch / "tree"
             for path, content in files.items():
                 target = root / path
@@ -84,6 +84,18 @@ def _complaint(stderr: bytes, root: Path) -> str:
         return " ".join(text.split())
     lines = text.strip().splitlines() or ["nothing"]
     return lines[-1].strip().removeprefix("Error: ").removeprefix("error: ")
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A temporary directory; MissingPart where none can be made."""
+    try:
+        made = tempfile.TemporaryDirectory(prefix="gitfleet-kustomize-")
+    except OSError as error:
+        hint = "set TMPDIR to a folder that can be written"
+        raise MissingPart(f"kustomize needs a temporary directory: {error.strerror}", hint=hint) from error
+    with made as name:
+        yield Path(name).resolve()
 
 
 def _command() -> list[str]:

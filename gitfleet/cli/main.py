@@ -86,7 +86,11 @@ def run(arguments: list[str]) -> int:
         return EXIT_FAULT
     except Exception as error:  # noqa: BLE001 - a defect of ours: say where the report is, show no traceback
         say(f"unexpected error: {type(error).__name__}")  # its own words may repeat what a Secret holds
-        say(f"This is a defect of gitfleet {__version__}; the report is {saved_report(arguments, error)}")
+        try:
+            where = f"the report is {saved_report(arguments, error)}"
+        except OSError as unsaved:
+            where = f"no report could be saved ({unsaved.strerror}): set TMPDIR to a folder that can be written"
+        say(f"This is a defect of gitfleet {__version__}; {where}")
         return EXIT_UNEXPECTED
     return outcome if isinstance(outcome, int) else 0
 
@@ -102,7 +106,7 @@ def _lost(lost: OutputLost) -> int:
 
 def saved_report(arguments: list[str], error: BaseException) -> Path:
     """Write to a private file where the error happened. Neither its message nor more of the arguments than the
-    command's name is kept: both may hold secrets."""
+    command's name is kept: both may hold secrets. OSError where there is no temporary directory."""
     import tempfile
     import traceback
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast
 
 import click
 
+from gitfleet.errors import MissingPart
 from gitfleet.settings import GitLogin, Settings, WhatIfOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -139,10 +140,15 @@ def example(*lines: str) -> str:
 
 
 def cache_dir_for(repo: str, chosen: Path | None) -> Path:
-    """A private folder for one remote below the user's cache folder, unless one was chosen."""
+    """A private folder for one remote below the user's cache folder, unless one was chosen. MissingPart when the user
+    has no home, such as a pod's user that the image does not know."""
     if chosen is not None:
         return chosen
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError as error:
+        hint = "name a folder that can be written with --cache-dir, or set HOME"
+        raise MissingPart("there is no home folder to keep the cache in", hint=hint) from error
     where = repo if "://" in repo or ":" in repo.split("/")[0] else str(Path(repo).resolve())
     return base / "gitfleet" / "repos" / hashlib.sha256(where.encode()).hexdigest()[:16]
 

@@ -145,3 +145,11 @@ def test_many_words_of_complaint_are_cut(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(BadInput) as caught:
         build("k", {"k/kustomization.yaml": ""})
     assert str(caught.value) == f"cannot be built, kustomize says: {'0' * 500}"
+
+
+@needs_program
+def test_without_a_temporary_directory_it_says_what_to_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(MissingPart, match="kustomize needs a temporary directory: No such file") as caught:
+        build("base", FILES)
+    assert caught.value.hint == "set TMPDIR to a folder that can be written"

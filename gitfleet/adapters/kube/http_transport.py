@@ -16,7 +16,7 @@ from kubernetes.client import ApiClient, Configuration
 from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
 from gitfleet.adapters.kube.wire import MIB, Timeouts
-from gitfleet.errors import BadInput, NoResponse
+from gitfleet.errors import BadInput, MissingPart, NoResponse
 from gitfleet.formats.canonical_json import json_bytes
 from gitfleet.formats.masking import masked
 from gitfleet.ports.transport import Request, Response
@@ -155,6 +155,9 @@ def _context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:
     except (ssl.SSLError, ValueError) as error:
         hint = "correct certificate-authority-data, client-certificate-data and client-key-data; a key has no password"
         raise BadInput("the certificates of its kubeconfig cannot be used", hint=hint) from error
+    except OSError as error:
+        hint = "set TMPDIR to a folder that can be written"
+        raise MissingPart(f"its client certificate needs a temporary directory: {error.strerror}", hint=hint) from error
 
 
 def _checked_context(endpoint: Endpoint, login: Login) -> ssl.SSLContext:

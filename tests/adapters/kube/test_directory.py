@@ -267,3 +267,13 @@ def test_fields_of_a_wrong_type_are_an_error_that_says_so(odd: Any, tmp_path: Pa
                 assert "\n" not in (client.observe([]).error if allowed.kubeconfig else ""), place
             except GitfleetError as error:
                 assert "\n" not in str(error), place
+
+
+def test_a_client_certificate_without_a_temporary_directory_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    endpoint = Endpoint(server="https://127.0.0.1:1")
+    with pytest.raises(MissingPart, match="needs a temporary directory: No such file") as caught:
+        connect(endpoint, Login(certificate="PEM", key="PEM"), 1)
+    assert caught.value.hint == "set TMPDIR to a folder that can be written"
