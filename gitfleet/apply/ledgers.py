@@ -28,6 +28,12 @@ def is_applied_by_gitfleet(live: LiveObject) -> bool:
     return any(is_own_apply(entry) for entry in (live.body.get("metadata") or {}).get("managedFields") or ())
 
 
+def has_managers(live: LiveObject) -> bool:
+    """Whether managedFields name anybody. Every create, update and apply leaves an entry, but an apply of an object
+    without any field of its own (seen with kube-apiserver 1.36)."""
+    return bool((live.body.get("metadata") or {}).get("managedFields"))
+
+
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:
     """The inventory to publish before `operations` are performed: intent before action.
 

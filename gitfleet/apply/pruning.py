@@ -8,7 +8,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind, is_terminating
-from gitfleet.apply.ledgers import is_applied_by_gitfleet
+from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.observations import LiveObject
@@ -39,8 +39,9 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
         return _release(entry, claims, f"{entry.key} is gone")
     if entry.uid is not None and entry.uid != live.uid:
         return _release(entry, claims, f"{entry.key} was replaced by somebody else")
-    if not is_applied_by_gitfleet(live):
-        # Whatever the inventory says: what the server does not know as applied by gitfleet is not gitfleet's to delete.
+    if not is_applied_by_gitfleet(live) and (entry.uid is None or has_managers(live)):
+        # Whatever the inventory says: what the server knows as made by others is not gitfleet's to delete. An apply that
+        # sets no field (a Namespace that has only a name) leaves no managedFields at all: the inventory is believed.
         return _release(entry, claims, f"{entry.key} is not applied by gitfleet")
     if is_terminating(live):
         why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"

@@ -19,6 +19,8 @@ from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, own
 CM = config_map("cm", a="1")
 THERE = live(CM, manager="gitfleet")
 ENTRY = owned(CM, THERE)
+BARE = live(CM, metadata={"managedFields": []})
+"""What is there after an apply that set no field: nobody manages anything (a Namespace that has only a name)."""
 GONE = live(CM, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
 LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
@@ -60,6 +62,8 @@ FINALIZERS = "is being deleted and waits for its finalizers"
         ((), {"live": {CM.key: live(CM, "u2")}, **LEAVES}, ENTRY, released("was replaced by somebody else")),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, ENTRY, released("is not applied by gitfleet")),
+        ((), {"live": {CM.key: BARE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
+        ((), {"live": {CM.key: BARE}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
         ((), {"live": {CM.key: GONE}, **LEAVES}, ENTRY, kept(KeepCode.TERMINATING, FINALIZERS, GONE)),
         (
             (),
