@@ -14,7 +14,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests.properties.invariants import Invariants
-from tests.properties.writing import Placed, Written
+from tests.properties.writing import Placed, Written, approval_text
 from tests.scenarios.world import STATE, World
 
 ZONES: Final = ("a", "b", "c")
@@ -109,6 +109,20 @@ class History:
             self._happen()
             self._let_time_pass()
         self._mend()
+        self._settle()
+
+    def approve_holds(self) -> None:
+        """A person says yes to every removal that is held, until none is; then everything comes to rest again."""
+        for _ in range(10):
+            holds = self.world.state().holds
+            if not holds:
+                return
+            self.log.append(f"{self.world.clock.now():%H:%M:%S} commit approvals of {', '.join(holds)}")
+            self.world.write({f"approvals/{name}.yaml": approval_text(name) for name in holds})
+            self._settle()
+        raise AssertionError(f"still held after 10 approvals: {list(self.world.state().holds)}")
+
+    def _settle(self) -> None:
         self.world.settle(timedelta(hours=2))
         assert not self.invariants.broken, self.invariants.broken[0]
 

@@ -15,10 +15,13 @@ then on the cluster counts as taken down, although its server is only told a lit
 5. Nothing is deleted unless somebody asked for it: its placement holds the cluster no longer and deletes what it
    leaves, or its work was rendered without the object. A work that could not be rendered asks for nothing.
 
+6. What a hold names is still wanted as long as nobody approved the hold: the placement and the cluster do not leave,
+   the latest selection has the object, the placement holds the cluster.
+
 All of it is read from the state branch and from the clusters; nothing that a process remembers counts.
 
 A cluster that the intent says has not answered for five minutes leaves the target (decision D32); and where more than
-half of a placement's clusters are silent by the intent, no binding of it may change what it asks for (6).
+half of a placement's clusters are silent by the intent, no binding of it may change what it asks for (7).
 
 Placements that are deleted and clusters that leave the fleet are given up as a whole: no budget speaks for them.
 """
@@ -29,7 +32,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from gitfleet.api.bindings import BindingState
+from gitfleet.api.bindings import BindingState, is_active
+from gitfleet.api.conditions import Status
+from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.apply import find_differences
@@ -78,6 +83,7 @@ class Invariants:
         rendered, self._rendered = render_fleet(state, self._rendered, Failures())
         self._works = {name: {work.placement: work for work in works} for name, works in rendered.items()}
         self._up = self._up_now()
+        self._check_holds()
         for key, record in state.placements.items():
             if record.placement.deleting is None and key in before.placements:
                 self._check_budget(record, up_before.get(key, frozenset()), self._up.get(key, frozenset()))
@@ -114,6 +120,29 @@ class Invariants:
     def is_up(self, cluster: str, placement: PlacementKey) -> bool:
         """Whether a cluster is up for a placement by the intent in force."""
         return self._is_up(cluster, placement)
+
+    def _check_holds(self) -> None:
+        for hold in self.intent.holds.values():
+            for removal in hold.removals if hold.answer is not Status.TRUE else ():
+                self.checked += 1
+                if not self._is_wanted(removal):
+                    self.broken.append(f"{removal.id} is held by {hold.name} and happens")
+
+    def _is_wanted(self, removal: Removal) -> bool:
+        if removal.kind is RemovalKind.CLUSTER:
+            return self._stays(removal.cluster)
+        record = self.intent.placements.get(removal.placement) if removal.placement is not None else None
+        if record is None or record.placement.deleting is not None:
+            return False
+        match removal.kind:
+            case RemovalKind.BINDING:
+                return any(b.cluster == removal.cluster and is_active(b) for b in record.bindings)
+            case RemovalKind.OBJECT:
+                latest, key = record.latest_resources, removal.object
+                documents = latest.documents if latest is not None else ()
+                return key is not None and any(d.key.identity == key.identity for d in documents)
+            case _:
+                return True
 
     def _check_budget(self, record: PlacementRecord, before: frozenset[str], after: frozenset[str]) -> None:
         taken = {name for name in before - after if self._stays(name)}

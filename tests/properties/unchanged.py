@@ -23,7 +23,16 @@ class Unchanged:
         self.state = history.world.state()
 
     def check(self) -> None:
-        """All of it; AssertionError."""
+        """All of it, first with what is held, then with every hold approved; AssertionError."""
+        held = self.state.holds.values()
+        if held:
+            self._check_all({removal.id for hold in held for removal in hold.removals})
+            self.history.approve_holds()
+            self.state = self.world.state()
+        self._check_all(set())
+
+    def _check_all(self, held: set[str]) -> None:
+        self._has_what_is_written_and(held)
         self._is_told_by_the_state_branch()
         self._has_no_fault()
         self._serves_everywhere()
@@ -44,8 +53,17 @@ class Unchanged:
         faults = [fault for fault in self.state.faults if fault.severity == "error"]
         assert not faults, faults
 
+    def _has_what_is_written_and(self, held: set[str]) -> None:
+        """The placements and clusters are those that people wrote and those whose removal is held, no others."""
+        written = self.history.written
+        placements = {f"Placement {name}" for name in written.placements}
+        clusters = {f"Cluster {name}" for name in written.clusters}
+        there = {f"Placement {key}" for key in self.state.placements}
+        there |= {f"Cluster {name}" for name in self.state.clusters}
+        kept = {removal for removal in held if removal.startswith(("Placement ", "Cluster "))}
+        assert there == placements | clusters | kept
+
     def _serves_everywhere(self) -> None:
-        assert {key.name for key in self.state.placements} == set(self.history.written.placements)
         for key, record in self.state.placements.items():
             latest = record.latest_resources
             assert latest is not None

@@ -60,6 +60,12 @@ def override_text(namespace: str, zone: str, replicas: int) -> str:
     return to_yaml(builders.an_object(api, "ResourceOverride", "few", namespace=namespace, spec=spec))
 
 
+def approval_text(hold: str) -> str:
+    """The file that approves a hold."""
+    body = builders.an_object("placement.kubernetes-fleet.io/v1beta1", "ClusterApprovalRequest", hold)
+    return to_yaml({**body, "status": {"conditions": [{"type": "Approved", "status": "True"}]}})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """A placement as people write it."""
