@@ -23,7 +23,8 @@ All of it is read from the state branch and from the clusters; nothing that a pr
 A cluster that the intent says has not answered for five minutes leaves the target (decision D32); and where more than
 half of a placement's clusters are silent by the intent, no binding of it may change what it asks for (7).
 
-Placements that are deleted and clusters that leave the fleet are given up as a whole: no budget speaks for them.
+A placement that is deleted gives up at most U of its clusters at a time, at least one (8); those that are silent by
+the intent or leave the fleet do not count. Clusters that leave are given up as a whole: no budget speaks for them.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ class Invariants:
         self._up = self._up_now()
         self._check_holds()
         for key, record in state.placements.items():
+            if record.placement.deleting is not None and key in before.placements:
+                self._check_pace(before.placements[key], record)
             if record.placement.deleting is None and key in before.placements:
                 self._check_budget(record, up_before.get(key, frozenset()), self._up.get(key, frozenset()))
                 self._check_surge(before.placements[key], record, up_before.get(key, frozenset()))
@@ -120,6 +123,19 @@ class Invariants:
     def is_up(self, cluster: str, placement: PlacementKey) -> bool:
         """Whether a cluster is up for a placement by the intent in force."""
         return self._is_up(cluster, placement)
+
+    def _check_pace(self, old: PlacementRecord, new: PlacementRecord) -> None:
+        giving_up = {
+            b.cluster
+            for b in new.bindings
+            if b.deleting is not None and self._stays(b.cluster) and self._silent_for(b.cluster) is None
+        }
+        if not giving_up - {b.cluster for b in old.bindings if b.deleting is not None}:
+            return
+        self.checked += 1
+        most = max(1, _part_of(len(new.bindings), new.placement.strategy.rolling_update.max_unavailable))
+        if len(giving_up) > most:
+            self.broken.append(f"{new.placement.key}: {sorted(giving_up)} are given up at once, and {most} may be")
 
     def _check_holds(self) -> None:
         for hold in self.intent.holds.values():
