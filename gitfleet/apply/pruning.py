@@ -40,8 +40,9 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if entry.uid is not None and entry.uid != live.uid:
         return _release(entry, claims, f"{entry.key} was replaced by somebody else")
     if not is_applied_by_gitfleet(live) and (entry.uid is None or has_managers(live)):
-        # Whatever the inventory says: what the server knows as made by others is not gitfleet's to delete. An apply that
-        # sets no field (a Namespace that has only a name) leaves no managedFields at all: the inventory is believed.
+        # Whatever the inventory says: what the server knows as made by others is not gitfleet's to delete. An apply
+        # that sets no field (a Namespace that has only a name) leaves no managedFields at all: there the inventory
+        # is the one record of who made it.
         return _release(entry, claims, f"{entry.key} is not applied by gitfleet")
     if is_terminating(live):
         why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"
