@@ -78,7 +78,7 @@ def take_snapshots(
             user_error=selection.error,
             retained=frozenset(keep.objects),
         )
-    selected, retained = _with_retained(selection.manifests if selection else None, keep.objects, record)
+    selected, retained = _with_retained(selection.manifests if selection else None, keep.objects, record, index)
     fresh = _resource_snapshot(placement, selected, resources, commit, now) if selected is not None else None
     used = {*keep.snapshots, *_used(record)}
     if fresh is not None:
@@ -92,10 +92,14 @@ def take_snapshots(
 
 
 def _with_retained(
-    selected: Sequence[Manifest] | None, wanted: Collection[Identity], record: PlacementRecord | None
+    selected: Sequence[Manifest] | None,
+    wanted: Collection[Identity],
+    record: PlacementRecord | None,
+    index: PayloadIndex,
 ) -> tuple[Sequence[Manifest] | None, frozenset[Identity]]:
-    """The selection with the objects of the latest snapshot whose removal is held, and which these are. None for a
-    selection: the latest snapshot must stay as it is, because its objects cannot be carried over."""
+    """The selection with the objects of the latest snapshot whose removal is held, and which these are: as they are
+    written now, and where nobody writes them any more as they were. None for a selection: the latest snapshot must stay
+    as it is, because its objects cannot be carried over."""
     latest = record.latest_resources if record and wanted else None
     if latest is None:
         return selected, frozenset()
@@ -103,9 +107,12 @@ def _with_retained(
     missing = frozenset(d.key.identity for d in latest.documents if d.key.identity in wanted) - chosen
     if selected is None or not missing:
         return selected, missing
-    if latest.manifests is None:
+    # By the whole key: an object that is written under another version now may be one that no cluster knows.
+    written = {d.key: index.objects.get(d.key) for d in latest.documents if d.key.identity in missing}
+    before = {m.key: m for m in latest.manifests or ()}
+    kept = [manifest for key, now in written.items() if (manifest := now or before.get(key)) is not None]
+    if len(kept) < len(written):
         return None, missing
-    kept = [m for m in latest.manifests if m.key.identity in missing]
     return sorted([*selected, *kept], key=order_of), missing
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition, set_condition, type_of
-from gitfleet.api.holds import Hold
+from gitfleet.api.holds import Hold, RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord, keep
 
@@ -26,14 +26,22 @@ def with_holds(state: FleetState, before: FleetState, now: datetime) -> FleetSta
 
 def _sentences(holds: Mapping[str, Hold]) -> dict[PlacementKey, str]:
     found: dict[PlacementKey, list[str]] = {}
+    removed: set[PlacementKey] = set()
     for name, hold in holds.items():
-        if hold.answer is not Status.TRUE:
-            for key in sorted({removal.placement for removal in hold.removals if removal.placement is not None}):
-                found.setdefault(key, []).append(name)
-    return {
-        key: f"removals wait for an approval of {' and '.join(names)}; all other changes go out"
-        for key, names in found.items()
-    }
+        if hold.answer is Status.TRUE:
+            continue
+        removed |= {r.placement for r in hold.removals if r.kind is RemovalKind.PLACEMENT and r.placement is not None}
+        for key in sorted({removal.placement for removal in hold.removals if removal.placement is not None}):
+            found.setdefault(key, []).append(name)
+    return {key: _sentence(names, key in removed) for key, names in found.items()}
+
+
+def _sentence(names: Sequence[str], whole: bool) -> str:
+    """`whole`: the placement itself would go, so that nobody writes any more what it should become."""
+    holds = " and ".join(names)
+    if whole:
+        return f"its removal waits for an approval of {holds}; until then it gets nothing new"
+    return f"removals wait for an approval of {holds}; all other changes go out"
 
 
 def _condition_of(record: PlacementRecord) -> Condition | None:

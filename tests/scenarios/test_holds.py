@@ -123,7 +123,51 @@ def test_everything_else_of_the_commit_goes_out() -> None:
     expected = "the commit removes 18 of the 54 objects that the fleet has, from 6 clusters (more than 30%)"
     assert str(reason) == f"placements/web.yaml:1: {expected}: placements/web.yaml was removed"
     (condition,) = [c for c in world.state().placements[PlacementKey("", "web")].conditions if "Held" in c.type]
-    assert condition.message == (f"removals wait for an approval of {only_hold(world).name}; all other changes go out")
+    name = only_hold(world).name
+    assert condition.message == f"its removal waits for an approval of {name}; until then it gets nothing new"
+
+
+def version_of(world: World, team: str) -> set[str]:
+    """What the settings of a placement say, over all clusters."""
+    found = (world.live(name, "ConfigMap", "settings", team) or {} for name in CLUSTERS)
+    return {body.get("data", {}).get("version", "") for body in found}
+
+
+def test_what_is_kept_goes_on_with_the_edits_of_later_commits() -> None:
+    """A selector and a policy that were broken: only the removal is held."""
+    elsewhere = {**builders.pick_n(1, match_labels={"region": "us"}), "placementType": "PickAll"}
+    del elsewhere["numberOfClusters"]
+    for broken in (
+        builders.placement("web", "wbe", strategy=builders.rolling_update(maxUnavailable=1)),
+        builders.placement("web", policy=elsewhere, strategy=builders.rolling_update(maxUnavailable=1)),
+    ):
+        world = settled()
+        with world.nothing_deleted():
+            world.commit(broken, builders.config_map("web", "settings", {"version": "2"}))
+            world.settle()
+            assert only_hold(world)
+            assert version_of(world, "web") == {"2"}, "the same commit"
+            world.commit(builders.config_map("web", "settings", {"version": "3"}))
+            world.settle()
+            assert version_of(world, "web") == {"3"}, "a later commit"
+            world.commit(remove=["resources/web/configmap-settings.yaml"])
+            world.settle()
+            assert version_of(world, "web") == {"3"}, "what has no manifest any more stays as it is"
+            commits = world.state_commits()
+            world.restart()
+            world.settle()
+            assert world.state_commits() == commits
+
+
+def test_a_placement_whose_own_removal_is_held_stays_as_it_is_and_says_so() -> None:
+    world = settled()
+    with world.nothing_deleted():
+        world.commit(builders.config_map("web", "settings", {"version": "2"}), remove=["placements/web.yaml"])
+        world.settle()
+    assert version_of(world, "web") == {"1"}
+    (condition,) = [c for c in world.state().placements[PlacementKey("", "web")].conditions if "Held" in c.type]
+    name = only_hold(world).name
+    assert condition.message == f"its removal waits for an approval of {name}; until then it gets nothing new"
 
 
 def test_an_approved_placement_leaves_its_clusters_one_after_another() -> None:

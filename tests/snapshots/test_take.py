@@ -122,6 +122,31 @@ def test_history_is_limited_but_nothing_in_use_is_dropped() -> None:
     assert [s.index for s in take(subject, index(), record_of(subject, answer)).resource_snapshots] == [5, 6]
 
 
+def test_objects_whose_removal_is_held_stay_as_they_are_written_now() -> None:
+    first = take(SUBJECT, index(NAMESPACE, config("a", "web"), config("b", "web"), config("c", "web")))
+    other = replace(SUBJECT, selectors=(pick_namespace("other"),))
+    payload = index(NAMESPACE, config("a", "web", "2"), obj("v2", "ConfigMap", "c", "web"))
+    held = Retained(objects={m.key.identity for m in first.resource_snapshots[-1].manifests or ()})
+    answer = take(other, payload, record_of(SUBJECT, first), retain=held)
+    latest = answer.resource_snapshots[-1]
+    bodies = {str(m.key): m.body.get("data") for m in latest.manifests or ()}
+    assert list(bodies.values()) == [None, {"k": "2"}, {"k": "1"}, {"k": "1"}]
+    assert [d.key.version for d in latest.documents] == ["v1"] * 4, "another version is not what the clusters have"
+    assert answer.retained == held.objects
+
+
+def test_a_snapshot_that_cannot_be_read_stays_unless_all_that_is_held_is_still_written() -> None:
+    first = take(SUBJECT, index(NAMESPACE, config("a", "web"), config("b", "web")))
+    (snapshot,) = first.resource_snapshots
+    held = Retained(objects={m.key.identity for m in snapshot.manifests or ()})
+    lost = replace(record_of(SUBJECT, first), resource_snapshots=(replace(snapshot, manifests=None),))
+    other = replace(SUBJECT, selectors=(pick_namespace("other"),))
+    assert len(take(other, index(NAMESPACE, config("a", "web", "2")), lost, retain=held).resource_snapshots) == 1
+    all_there = index(NAMESPACE, config("a", "web", "2"), config("b", "web"))
+    latest = take(other, all_there, lost, retain=held).resource_snapshots[-1]
+    assert latest.index == 1 and len(latest.documents) == 3
+
+
 def policy(n: int, **more: object) -> PlacementPolicy:
     return PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=n, **more)  # type: ignore[arg-type]
 

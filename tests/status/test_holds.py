@@ -44,13 +44,15 @@ def state(*holds: Hold, **more: Any) -> FleetState:
     return FleetState(**{"placements": RECORDS, "holds": {one.name: one for one in holds}, **more})
 
 
-def held(kind: str, names: str, since: Any = NOW) -> Condition:
-    """The condition of a placement whose removals are held."""
+def held(kind: str, names: str, since: Any = NOW, *, whole: bool = True) -> Condition:
+    """The condition of a placement that is held (`whole`), or of which something is."""
+    sentence = f"its removal waits for an approval of {names}; until then it gets nothing new"
+    part = f"removals wait for an approval of {names}; all other changes go out"
     return Condition(
         type=f"{kind}RemovalsHeld",
         status=Status.TRUE,
         reason="ApprovalPending",
-        message=f"removals wait for an approval of {names}; all other changes go out",
+        message=sentence if whole else part,
         last_transition_time=since,
         observed_generation=1,
     )
@@ -79,6 +81,14 @@ def test_which_placements_say_that_their_removals_are_held(
             assert marked.placements[key] is RECORDS[key]
     kept = with_holds(marked, marked, LATER)
     assert [kept.placements[key] is marked.placements[key] for key in RECORDS] == [True, True]
+
+
+def test_a_part_of_a_placement_does_not_stop_the_rest() -> None:
+    part = Removal(kind=RemovalKind.BINDING, placement=WEB, cluster="a")
+    marked = with_holds(state(hold("h-1", part), hold("h-2", OTHER_GOES)), FleetState(placements=RECORDS), NOW)
+    assert marked.placements[WEB].conditions[-1] == held(WEB.kind, "h-1", whole=False)
+    both = with_holds(state(hold("h-1", part), hold("h-2", GOES)), FleetState(placements=RECORDS), NOW)
+    assert both.placements[WEB].conditions[-1] == held(WEB.kind, "h-1 and h-2")
 
 
 def test_what_is_no_longer_held_is_no_longer_said() -> None:
