@@ -69,7 +69,8 @@ class MemoryServer:
     def found(self, now: datetime) -> None:
         """Make the namespaces that every cluster starts with."""
         for name in BIRTH_NAMESPACES:
-            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            metadata = {"name": name, "labels": {"kubernetes.io/metadata.name": name}}
+            body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
             self.apply(body, now=now, manager="apiserver")
 
     def get(self, key: ObjectKey) -> LiveObject | None:

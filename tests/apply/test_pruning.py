@@ -19,7 +19,7 @@ from tests.apply.test_plan_apply import CRD, CUSTOM, OTHER, WEB, live, only, own
 CM = config_map("cm", a="1")
 THERE = live(CM, manager="gitfleet")
 ENTRY = owned(CM, THERE)
-BARE = live(CM, metadata={"managedFields": []})
+BARE = LiveObject(CM.key, {**THERE.body, "metadata": {**THERE.body["metadata"], "managedFields": []}})
 """What is there after an apply that set no field: nobody manages anything (a Namespace that has only a name)."""
 GONE = live(CM, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
