@@ -174,7 +174,7 @@ COMMITS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, t
     "no placement any more": (
         [],
         place_role("all")[:1],
-        {"all": (["eu-1", "eu-2", "us-1"], [], "the placement is deleted")},
+        {"all": (["eu-1"], [], "the placement is deleted")},  # within maxUnavailable: one of three
     ),
 }
 
