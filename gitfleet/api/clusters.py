@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
+from datetime import datetime
 from typing import Annotated
 
 from annotated_types import Interval, Len
 
 from gitfleet.api.annotations import FIRST_OF_LIST, At, Break, Check, Default, Inline, OneOf, Only
-from gitfleet.api.conditions import Conditions
+from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Origin
 from gitfleet.api.strategies import DeletePropagation
@@ -181,3 +182,11 @@ class MemberCluster:
     def scheduling_labels(self) -> Mapping[str, str]:
         """The labels selectors see: those written, and the member's own name under KubeFleet's key."""
         return {**self.labels, MEMBER_NAME_LABEL: self.labels.get(MEMBER_NAME_LABEL, self.name)}
+
+
+def silent_from(cluster: MemberCluster | None) -> datetime | None:
+    """Since when a cluster does not answer: its agent's Healthy condition is Unknown. None where it answers, and where
+    nothing is known of it."""
+    agent = cluster.status.agent if cluster is not None else None
+    healthy = find_condition(agent.conditions, "Healthy") if agent is not None else None
+    return healthy.last_transition_time if healthy is not None and healthy.status is Status.UNKNOWN else None

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from gitfleet.api.bindings import is_active
 from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.placements import PlacementKey
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, changed
+from gitfleet.removals.unfinished import Identity, brought_unfinished
 
-Identity = tuple[str, str, str, str]
 Cell = tuple[str, Identity]
 """One placed object: its cluster, and its group, kind, namespace and name."""
 
@@ -24,10 +24,12 @@ class Placed:
 
     @classmethod
     def of(cls, state: FleetState) -> Placed:
-        """What the inventory says."""
+        """What the inventory says; an object that was never applied is not placed."""
         made = cls()
         for cluster, owned in state.inventory.items():
             for key, entry in owned.items():
+                if entry.uid is None:
+                    continue
                 cell = (cluster, key.identity)
                 made.by_cluster.setdefault(cluster, set()).add(cell)
                 made.by_placement.setdefault(entry.placement, set()).add(cell)
@@ -45,13 +47,18 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """What removals take from clusters. An object that another placement wants on the same cluster is not lost, and
-    nothing is where a deleteStrategy or the cluster's deleteOptions say that objects stay (Abandon)."""
+    """What removals take from clusters.
+
+    An object that another placement wants on the same cluster is not lost, nor is one that an unfinished rollout
+    brought and that is taken back. Nothing is where a deleteStrategy or the cluster's deleteOptions say that objects
+    stay (Abandon).
+    """
 
     before: FleetState
     after: FleetState
     placed: Placed
     _wanted: dict[Identity, list[PlacementKey]]
+    _brought: dict[PlacementKey, dict[str, frozenset[Identity]]]
 
     @classmethod
     def between(cls, before: FleetState, after: FleetState) -> Losses:
@@ -61,7 +68,10 @@ class Losses:
             latest = record.latest_resources
             for document in latest.documents if latest is not None and record.placement.deleting is None else ():
                 wanted.setdefault(document.key.identity, []).append(key)
-        return cls(before, after, Placed.of(before), wanted)
+        brought = {
+            key: brought_unfinished(before, after, key) for key, *_ in changed(before.placements, after.placements)
+        }
+        return cls(before, after, Placed.of(before), wanted, brought)
 
     def of(self, removal: Removal) -> frozenset[Cell]:
         """The placed objects that one removal takes away."""
@@ -84,10 +94,11 @@ class Losses:
         stays = record.placement.strategy.delete_propagation_policy.keeps_objects
         if stays and removal.kind is not RemovalKind.OBJECT:
             return
+        brought = self._brought.get(key, {}) if removal.kind is RemovalKind.OBJECT else {}
         for cell in self.placed.by_placement.get(key, ()):
             on_it = removal.kind is not RemovalKind.BINDING or cell[0] == removal.cluster
             named = removal.object is None or cell[1] == removal.object.identity
-            if on_it and named:
+            if on_it and named and cell[1] not in brought.get(cell[0], ()):
                 yield cell
 
     def _wanted_elsewhere(self, cell: Cell, owner: PlacementKey | None) -> bool:

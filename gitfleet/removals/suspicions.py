@@ -14,8 +14,9 @@ from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import Causes
-from gitfleet.removals.placed import Cell, Identity
+from gitfleet.removals.placed import Cell
 from gitfleet.removals.shares import Finding, placements_of
+from gitfleet.removals.unfinished import Identity
 
 _MOST_NAMED = 3
 

@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from gitfleet.api.bindings import Binding
-from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.clusters import MemberCluster, silent_from
 from gitfleet.model.rolling import RolloutRequest
 
 LEFT_OUT_AFTER: Final = timedelta(minutes=5)
@@ -24,11 +23,9 @@ def silent_since(bindings: Iterable[Binding], clusters: Mapping[str, MemberClust
     """The bindings' clusters that do not answer, and since when: those whose agent's Healthy condition is Unknown."""
     found: dict[str, datetime] = {}
     for name in dict.fromkeys(binding.cluster for binding in bindings):
-        cluster = clusters.get(name)
-        agent = cluster.status.agent if cluster is not None else None
-        healthy = find_condition(agent.conditions, "Healthy") if agent is not None else None
-        if healthy is not None and healthy.status is Status.UNKNOWN:
-            found[name] = healthy.last_transition_time
+        since = silent_from(clusters.get(name))
+        if since is not None:
+            found[name] = since
     return found
 
 
