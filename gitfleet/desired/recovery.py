@@ -46,6 +46,19 @@ class Recovery:
         faults = self._request.accepted.faults
         return any(f.path == path and f.object == label and f.severity is Severity.ERROR for f in faults)
 
+    def is_new_double(self, identity: Identity, path: str, count: int) -> bool:
+        """Whether one of so many definitions of an object in a file was, or may have been, another object before this
+        commit."""
+        changed = self._request.changed
+        if is_kustomization(path) or any(not version.source.blob for version in self._request.held.get(path, ())):
+            return True  # nothing says what was there: what was placed stays as long as the double does
+        if changed is None:
+            label = "/".join(part for part in identity[1:] if part)
+            return not self.was_refused(path, label)
+        reading = self._reading(path)
+        had = sum(item.identity == identity for item in reading.objects) if reading is not None else 0
+        return path in changed and count > had
+
     def of_path(self, path: str, below: str) -> list[ReadObject]:
         """Every object that was in force because of the file at a path, or was in a file at or below `below`."""
         found = {item.identity: item for item in self.held_for(path)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -56,6 +57,7 @@ class _Pool:
     chosen: dict[Identity, ReadObject] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     kept: set[Identity] = field(default_factory=set)
+    doubled: list[ReadObject] = field(default_factory=list)
     last_good: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
     holds_removals: bool = False
 
@@ -149,6 +151,7 @@ def _choose(pool: _Pool, gathered: Gathered) -> None:
         pool.chosen[identity] = first
         sentence = f"is defined a second time; {first.origin} already has it, remove one of the two"
         doubled += [(item, ((), sentence)) for item in others]
+        pool.doubled += others
     pool.faults += faults_at(doubled, pool.request.contents)
 
 
@@ -190,8 +193,20 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
         _restore_file(pool, path, _below(path), set())
         damaged[path] = None
     _restore_vanished(pool, damaged)
+    _restore_doubled(pool, gathered)
     if pool.holds_removals:
         _restore_overrides(pool)
+
+
+def _restore_doubled(pool: _Pool, gathered: Gathered) -> None:
+    """What the documents that define something a second time were before: a copied name takes nothing away."""
+    by_path: dict[str, set[Identity]] = {}
+    for item in pool.doubled:
+        by_path.setdefault(item.origin.path, set()).add(item.identity)
+    for path, identities in by_path.items():
+        counts = Counter(item.identity for item in gathered.readings[path].objects)
+        fresh = {found for found in identities if pool.recovery.is_new_double(found, path, counts[found])}
+        _restore_damaged(pool, path, set(), fresh, {})
 
 
 def _restore_damaged(

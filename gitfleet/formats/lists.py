@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from gitfleet.formats.json_values import JsonValue
+
+NO_ITEMS: Final = "the List has no items; write them, `items: []` where it is meant to be empty, or remove the document"
 
 
 def is_list(value: JsonValue) -> bool:
@@ -14,6 +17,11 @@ def is_list(value: JsonValue) -> bool:
         and (value.get("apiVersion"), value.get("kind")) == ("v1", "List")
         and isinstance(value.get("items"), list | None)
     )
+
+
+def lacks_items(value: JsonValue) -> bool:
+    """Whether a document is a List that does not say what is in it: an export that failed looks like that."""
+    return isinstance(value, dict) and is_list(value) and value.get("items") is None
 
 
 def items_of(documents: Iterable[tuple[int, JsonValue]]) -> Iterator[tuple[int, int, int, JsonValue]]:

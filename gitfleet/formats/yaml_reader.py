@@ -17,7 +17,7 @@ import orjson
 
 from gitfleet.formats.json_reader import read_json, starts_as_json, yaml_lines_of
 from gitfleet.formats.json_values import JsonValue
-from gitfleet.formats.lists import is_list, items_of
+from gitfleet.formats.lists import NO_ITEMS, is_list, items_of, lacks_items
 from gitfleet.formats.yaml_streams import MAX_DOCUMENTS, TOO_MANY, read_stream
 from gitfleet.formats.yaml_values import MAX_DEPTH, LineFault, Marks, Profile, UnreadableText
 
@@ -39,7 +39,7 @@ __all__ = [
 
 MAX_STATE_BYTES: Final = 64 * 1024 * 1024
 """Largest file of gitfleet's own."""
-PARSER_VERSION: Final = 3
+PARSER_VERSION: Final = 4
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""
 
 
@@ -159,7 +159,9 @@ def _with_items(parsed: ParsedFile, content: bytes) -> ParsedFile:
     lines = lines_of(content, [(index, ()) for index, _, _, _ in items])
     plain = [document for document in parsed.documents if not is_list(document.value)]
     found = [Document(index, line, item) for line, (index, _, _, item) in zip(lines, items, strict=True)]
-    return ParsedFile((*plain, *found), parsed.faults)
+    bare = [document.index for document in parsed.documents if lacks_items(document.value)]
+    faults = [(line, NO_ITEMS) for line in lines_of(content, [(index, ("items",)) for index in bare])] if bare else []
+    return ParsedFile((*plain, *found), tuple(sorted({*parsed.faults, *faults})))
 
 
 def _decode(content: bytes) -> str:

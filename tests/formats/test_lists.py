@@ -38,9 +38,21 @@ def test_a_list_in_json() -> None:
     assert [(d.index, d.line, d.value) for d in parsed.documents] == [(1, 5, {"kind": "A"}), (2, 8, {"kind": "B"})]
 
 
-@pytest.mark.parametrize("items", ["", "items: []\n", "items:\n"])
-def test_a_list_without_items_is_nothing(items: str) -> None:
-    assert parse_documents(f"apiVersion: v1\nkind: List\n{items}".encode(), max_bytes=1 << 20).documents == ()
+def test_a_list_of_no_items_is_nothing() -> None:
+    parsed = parse_documents(b"apiVersion: v1\nkind: List\nitems: []\n", max_bytes=1 << 20)
+    assert (parsed.documents, parsed.faults) == ((), ())
+
+
+@pytest.mark.parametrize(("items", "line"), [("", 2), ("items:\n", 4), ("items: null\n", 4)])
+def test_a_list_whose_items_are_missing_cannot_be_read(items: str, line: int) -> None:
+    """What the file had is not gone because of it."""
+    text = f"---\napiVersion: v1\nkind: List\n{items}---\n{LIST}"
+    parsed = parse_documents(text.encode(), max_bytes=1 << 20)
+    assert [document.value["kind"] for document in parsed.documents] == ["C", "A", "B"]
+    assert parsed.faults == (
+        (line, "the List has no items; write them, `items: []` where it is meant to be empty, or remove the document"),
+    )
+    assert decode_parsed(encode_parsed(parsed)) == parsed
 
 
 def test_a_list_has_no_more_items_than_a_file_has_documents() -> None:
