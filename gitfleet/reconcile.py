@@ -68,14 +68,14 @@ def _decide(
     removing = rollout.removals(clusters, before.placements, before.inventory, failures)
     operations, planned = apply.plan_fleet(known, seen_works, inputs.observations, removing, memo.plans, failures)
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations)
-    profile, faults = schedule.profile_for(wanted.config, plugins)
-    shared = prepare(inputs, clusters, profile, apply.disturbed_by(operations), memo.shared, failures)
-    shared = replace(shared, kept=kept)
+    (profile, faults), disturbed = schedule.profile_for(wanted.config, plugins), apply.disturbed_by(operations)
+    shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
     placements = placing.decide_placements(accepted.placements, seen, shared, memo.placements, failures)
     after = replace(
         known,
         observed_commit=wanted.commit,
         scheduler_plugins=wanted.config.scheduler_plugins,
+        mass_delete=wanted.config.mass_delete,
         placements={key: one.record for key, one in placements.decided.items()},
         overrides=shared.override_snapshots,
         last_good=wanted.last_good,

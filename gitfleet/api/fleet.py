@@ -97,6 +97,24 @@ _Percent = Annotated[int, Interval(ge=0, le=100)]
 _Count = Annotated[int, Interval(ge=1)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MassDelete:
+    """From which share of what is placed on one commit's removals wait for a person (decision D25); only where there
+    are so many clusters or objects."""
+
+    max_percent: _Percent = 30
+    min_clusters: _Count = 5
+    min_objects: _Count = 20
+
+    def strictest(self, other: MassDelete) -> MassDelete:
+        """What holds wherever one of the two does."""
+        return MassDelete(
+            max_percent=min(self.max_percent, other.max_percent),
+            min_clusters=min(self.min_clusters, other.min_clusters),
+            min_objects=min(self.min_objects, other.min_objects),
+        )
+
+
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "FleetConfig"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetConfig:
@@ -117,11 +135,8 @@ class FleetConfig:
     allowed_signers: Annotated[Any, At("spec", "approvals", "allowedSigners")] = None
     separate_duties: Annotated[bool, At("spec", "approvals", "separateDuties")] = False
     approvals_expire_after: Annotated[Seconds | None, At("spec", "approvals", "expiresAfter")] = None
-    mass_delete_max_percent: Annotated[_Percent, At("spec", "massDelete", "maxPercent")] = 30
+    mass_delete: MassDelete = MassDelete()
     """When one commit removes so much that a person must approve it (decision D25)."""
-    mass_delete_min_clusters: Annotated[_Count, At("spec", "massDelete", "minClusters")] = 5
-    mass_delete_min_objects: Annotated[_Count, At("spec", "massDelete", "minObjects")] = 20
-    """From how many objects of one placement on the same is asked (decision D31)."""
     rollout_unreachable: Annotated[str, OneOf("Skip", "Wait"), At("spec", "rollout", "unreachable")] = "Skip"
     """Whether a rollout goes on beside a cluster that cannot be reached (decision D32)."""
     policy: PlacingPolicy = PlacingPolicy()

@@ -52,11 +52,10 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
         new={removal: losses.of(removal) for removal in request.new},
         held={removal: losses.of(removal) for removal in request.held},
     )
-    config = request.desired.config
     causes = Causes.between(request.before, request.desired)
     shares = [
         Finding(causes.explained(one.reason.rule, one.reason.message, one.removals), one.removals)
-        for one in shares_exceeded(asked, request.before, losses.placed, config)
+        for one in shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
     ]
     suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes)
     found = [*shares, *suspicions.found()]

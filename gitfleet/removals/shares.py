@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.fleet import MassDelete
 from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState
@@ -29,40 +29,58 @@ class Asked:
     held: Mapping[Removal, frozenset[Cell]]
 
 
-def shares_exceeded(asked: Asked, before: FleetState, placed: Placed, config: FleetConfig) -> Iterator[Finding]:
+def shares_exceeded(asked: Asked, before: FleetState, placed: Placed, wanted: MassDelete) -> Iterator[Finding]:
     """The scopes of which too much would go: the fleet's objects, its clusters, then each cluster's and each
     placement's objects.
 
     A scope counts from `massDelete.minClusters` clusters or `massDelete.minObjects` placed objects on. Of a placement
-    what is held already counts too, so that a second commit cannot remove the rest piece by piece.
+    what is held already counts too, so that a second commit cannot remove the rest piece by piece. The limits that the
+    commit wants count together with those before it, so that no commit lifts its own.
     """
+    limits = _Limits(before.mass_delete.strictest(wanted), wanted)
     everything = tuple(asked.new)
-    fleet = _Share(config, "the fleet", set().union(*asked.new.values()), placed.total, len(placed.by_cluster))
+    fleet = _Share(limits, "the fleet", set().union(*asked.new.values()), placed.total, len(placed.by_cluster))
     taken_out = [removal for removal in everything if removal.kind is RemovalKind.CLUSTER]
     clusters = [name for name, cluster in before.clusters.items() if cluster.deleting is None]
     if fleet.exceeded:
         yield Finding(fleet.reason, everything)
-    if len(clusters) >= config.mass_delete_min_clusters and _more(len(taken_out), len(clusters), config):
-        text = f"the commit takes {len(taken_out)} of {len(clusters)} clusters out of the fleet ({_percents(config)})"
+    if len(clusters) >= limits.used.min_clusters and limits.exceeded(len(taken_out), len(clusters)):
+        text = f"the commit takes {len(taken_out)} of {len(clusters)} clusters out of the fleet ({limits})"
         yield Finding(HoldReason(rule=HoldRule.MASS_DELETION, message=text), tuple(taken_out))
     if fleet.exceeded:
         return
     for cluster, removals in _by_cluster(asked.new).items():
         gone = {cell for cells in removals.values() for cell in cells if cell[0] == cluster}
-        share = _Share(config, f"cluster {cluster}", gone, len(placed.by_cluster.get(cluster, ())), 1)
+        share = _Share(limits, f"cluster {cluster}", gone, len(placed.by_cluster.get(cluster, ())), 1)
         if share.exceeded:
             yield Finding(share.reason, tuple(removals))
     for key, removals in _by_placement(asked.new).items():
         gone = set().union(*removals.values(), *(c for r, c in asked.held.items() if r.placement == key))
         total = len(placed.by_placement.get(key, ()))
-        share = _Share(config, f"placement {key}", gone, total, len(placed.clusters_of(key)))
+        share = _Share(limits, f"placement {key}", gone, total, len(placed.clusters_of(key)))
         if share.exceeded:
             yield Finding(share.reason, tuple(removals))
 
 
 @dataclass(frozen=True, slots=True)
+class _Limits:
+    """The limits that are used, and those that the commit wants."""
+
+    used: MassDelete
+    wanted: MassDelete
+
+    def exceeded(self, part: int, whole: int) -> bool:
+        return part > 0 and part * 100 > whole * self.used.max_percent
+
+    def __str__(self) -> str:
+        text = f"more than {self.used.max_percent}%"
+        same = self.used == self.wanted
+        return text if same else f"{text}; massDelete as it was before this commit counts for it too"
+
+
+@dataclass(frozen=True, slots=True)
 class _Share:
-    config: FleetConfig
+    limits: _Limits
     scope: str
     gone: set[Cell]
     total: int
@@ -70,9 +88,9 @@ class _Share:
 
     @property
     def exceeded(self) -> bool:
-        counts = self.clusters >= self.config.mass_delete_min_clusters
-        counts = counts or self.total >= self.config.mass_delete_min_objects
-        return counts and _more(len(self.gone), self.total, self.config)
+        counts = self.clusters >= self.limits.used.min_clusters
+        counts = counts or self.total >= self.limits.used.min_objects
+        return counts and self.limits.exceeded(len(self.gone), self.total)
 
     @property
     def reason(self) -> HoldReason:
@@ -80,17 +98,9 @@ class _Share:
         where = "" if self.scope.startswith("cluster ") else f", from {names} cluster{'' if names == 1 else 's'}"
         text = (
             f"the commit removes {len(self.gone)} of the {self.total} objects that {self.scope} has{where} "
-            f"({_percents(self.config)})"
+            f"({self.limits})"
         )
         return HoldReason(rule=HoldRule.MASS_DELETION, message=text)
-
-
-def _more(part: int, whole: int, config: FleetConfig) -> bool:
-    return part > 0 and part * 100 > whole * config.mass_delete_max_percent
-
-
-def _percents(config: FleetConfig) -> str:
-    return f"more than {config.mass_delete_max_percent}%"
 
 
 def _by_cluster(asked: Mapping[Removal, frozenset[Cell]]) -> dict[str, dict[Removal, frozenset[Cell]]]:

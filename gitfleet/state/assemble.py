@@ -95,6 +95,7 @@ def assemble_state(
     return FleetState(
         observed_commit=parts.head.observed_commit,
         scheduler_plugins=parts.head.scheduler_plugins,
+        mass_delete=parts.head.mass_delete,
         clusters=parts.clusters,
         placements=placements,
         overrides={

@@ -74,7 +74,7 @@ def compose_state(
         raise noted.found[0].cause or GiveUp(noted.found[0].sentence)
     if failures is not None:
         failures.note_all(noted)
-    same_head = (before.observed_commit, before.scheduler_plugins) == (after.observed_commit, after.scheduler_plugins)
+    same_head = _head_facts(before) == _head_facts(after)
     if same_head and not files.any:
         return StateChange(state=written)
     head = FleetHead(
@@ -82,6 +82,7 @@ def compose_state(
         gitfleet_version=version,
         last_changed=now,
         scheduler_plugins=after.scheduler_plugins,
+        mass_delete=after.mass_delete,
         faults=len(written.faults) + len(written.last_good),
     )
     files.put_bytes(paths.FLEET, write_documents([write(head)]))
@@ -91,6 +92,10 @@ def compose_state(
         link=dict(sorted(files.link.items())),
         remove=tuple(sorted(set(files.remove))),
     )
+
+
+def _head_facts(state: FleetState) -> tuple[object, ...]:
+    return state.observed_commit, state.scheduler_plugins, state.mass_delete
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.holds import Hold
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
@@ -73,9 +74,16 @@ def _holds(state: FleetState) -> list[str]:
         lines += ["", f"### {link(hold.name, paths.hold_path(hold.name))}{rejected}", ""]
         lines += [f"{code_span(hold_sentence(document), 300)}, since commit {code_span(hold.commit)}.", ""]
         lines += [f"- {code_span(reason_sentence(reason), 300)}" for reason in document["reasons"]]
-        lines += ["", f"To remove it, add {code_span(approval_path(hold.name))} to the config repo:", ""]
+        lines += ["", _how_to_approve(hold), ""]
         lines += ["```yaml", *approval_text(hold.name).splitlines(), "```"]
     return [*lines, *_rest(len(waiting), "holds")]
+
+
+def _how_to_approve(hold: Hold) -> str:
+    path = code_span(approval_path(hold.name))
+    if hold.answer is Status.FALSE:
+        return f'The config repo has {path} with status "False". To remove it after all, set that to "True":'
+    return f"To remove it, add {path} to the config repo:"
 
 
 def _clusters(state: FleetState) -> list[str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
 from gitfleet.api.holds import Hold, HoldRule
+from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from tests import builders
 from tests.scenarios.world import World
@@ -272,6 +275,7 @@ def test_a_share_below_the_limit_goes_and_so_does_a_small_fleet() -> None:
     world.settle()
     assert not world.state().holds and len(objects(world)) == 48
     world.commit(builders.fleet_config(massDelete={"maxPercent": 0, "minClusters": 7, "minObjects": 60}))
+    world.settle()
     world.commit(remove=["placements/shop.yaml"])
     world.settle()
     assert not world.state().holds and len(objects(world)) == 30
@@ -285,6 +289,55 @@ def test_a_hold_stays_though_the_limit_is_raised_later() -> None:
         world.commit(builders.fleet_config(massDelete={"maxPercent": 100}))
         world.settle()
         assert only_hold(world)
+
+
+LIFTED = ({"maxPercent": 100}, {"minClusters": 7, "minObjects": 60})
+
+
+@pytest.mark.parametrize("limits", LIFTED, ids=str)
+def test_a_commit_does_not_lift_the_limit_that_it_exceeds(limits: JsonObject) -> None:
+    world = settled()
+    config = builders.fleet_config(massDelete=limits)
+    with world.nothing_deleted():
+        world.commit(config, remove=["placements/web.yaml"])
+        world.settle()
+        (reason,) = only_hold(world).reasons
+        assert "(more than 30%; massDelete as it was before this commit counts for it too)" in reason.message
+        world.restart()
+        world.settle()
+        assert only_hold(world)
+    world.commit(remove=["placements/shop.yaml"])
+    world.settle()
+    assert [name.rpartition("-")[0] for name in world.state().holds] == ["hold-web"]
+    assert len(objects(world)) == 36, "for the next commit the new limit counts"
+
+
+def test_a_commit_that_lowers_the_limit_is_measured_by_it() -> None:
+    world = settled()
+    config = builders.fleet_config(massDelete={"maxPercent": 40})
+    world.commit(config)
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(remove=[config, "resources/web/configmap-settings.yaml"])
+        world.settle()
+        assert only_hold(world)
+
+
+def test_a_rejected_hold_says_how_to_approve_it_after_all() -> None:
+    world = settled()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    hold = only_hold(world)
+    path = f"approvals/{hold.name}.yaml"
+    assert f"To remove it, add `{path}` to the config repo:" in world.state_text("README.md")
+    world.write(answer(hold, approved=False))
+    world.settle()
+    page = world.state_text("README.md")
+    expected = f'The config repo has `{path}` with status "False". To remove it after all, set that to "True":'
+    assert expected in page and "add `approvals" not in page
+    world.write(answer(hold))
+    world.settle()
+    assert not world.state().holds and len(objects(world)) == 36
 
 
 def test_a_lost_state_branch_holds_nothing_and_removes_nothing() -> None:

@@ -1,4 +1,4 @@
-"""A commit that is taken back while its rollout is not finished: the revert restores what was there without an approval."""
+"""A commit that is taken back while its rollout is not finished: the revert restores what was without an approval."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from gitfleet.api import InvalidContent, read_state, write
 from gitfleet.api.annotations import At, Inline
 from gitfleet.api.faults import Fault, LastGood
-from gitfleet.api.fleet import ListedPlugin
+from gitfleet.api.fleet import ListedPlugin, MassDelete
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject
@@ -23,13 +23,15 @@ API_VERSION: Final = "gitfleet.dev/v1alpha1"
 @document("status", identify=lambda _: (API_VERSION, "FleetState"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetHead:
-    """fleet.yaml: what the branch belongs to, when it was last written, and the scheduler's plug-ins that decided.
+    """fleet.yaml: what the branch belongs to, when it was last written, the scheduler's plug-ins that decided, and
+    the limits of mass deletion for the next commit.
     `faults` is how many entries faults.yaml has: so its loss is noticed."""
 
     observed_commit: str | None = None
     gitfleet_version: str = ""
     last_changed: Time | None = None
     scheduler_plugins: tuple[ListedPlugin, ...] = ()
+    mass_delete: MassDelete = MassDelete()
     faults: int = 0
 
 
