@@ -6,7 +6,7 @@ ResourceEnvelope. A snapshot keeps them whole; on the way to a cluster they are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey, key_of
@@ -63,6 +63,18 @@ def objects_in(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, 
     for entry, body in _entries(envelope, texts):
         if not _shape_fault(body):
             yield entry, key_of(body)
+
+
+def carried(manifests: Iterable[Manifest]) -> dict[ObjectKey, tuple[ObjectKey, ...] | None]:
+    """What the envelopes among these objects carry, by envelope; None for one that cannot be read."""
+    found: dict[ObjectKey, tuple[ObjectKey, ...] | None] = {}
+    for manifest in manifests:
+        if is_envelope(manifest):
+            try:
+                found[manifest.key] = tuple(key for _, key in objects_in(manifest, {}))
+            except EnvelopeError:
+                found[manifest.key] = None
+    return found
 
 
 def _entries(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, Any]]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from gitfleet.api.clusters import CLUSTER_GROUP
+from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
@@ -43,10 +45,10 @@ class Causes:
         """Of a commit that is read against a state."""
         latest = ((key, record.latest_resources) for key, record in before.placements.items())
         places = {
-            (key, document.key.identity): document.path
+            (key, identity): path
             for key, snapshot in latest
             if snapshot is not None
-            for document in snapshot.documents
+            for identity, path in _paths(snapshot).items()
         }
         return cls(desired, frozenset(manifest.key.identity for manifest in desired.payload), places)
 
@@ -100,6 +102,14 @@ class Causes:
     def _placement_origin(self, key: PlacementKey | None) -> Origin | None:
         placement = self.desired.placements.get(key) if key is not None else None
         return placement.origin if placement is not None else None
+
+
+def _paths(snapshot: ResourceSnapshot) -> dict[Identity, str]:
+    """The files of a snapshot's objects; what an envelope carries stands in the envelope's file."""
+    paths = {document.key.identity: document.path for document in snapshot.documents}
+    inside = carried(snapshot.manifests or ())
+    within = {inner.identity: paths.get(envelope.identity, "") for envelope, f in inside.items() for inner in f or ()}
+    return {**within, **paths}
 
 
 def _of_vanished(found: Vanished) -> Cause:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitfleet.api.bindings import is_active
+from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord, changed
@@ -12,7 +13,7 @@ from gitfleet.model.state import FleetState, PlacementRecord, changed
 
 def going(before: FleetState, after: FleetState) -> tuple[Removal, ...]:
     """The removals that begin between two states: placements and clusters that start to leave, objects that the latest
-    snapshot has no more, clusters that a placement picks no more.
+    snapshot has no more (neither itself nor in an envelope), clusters that a placement picks no more.
 
     What was on its way out in `before` is not among them, and what goes together with its placement or its cluster is
     not named by itself. Records that are the same object cost nothing.
@@ -41,10 +42,16 @@ def _objects(key: PlacementKey, old: PlacementRecord, new: PlacementRecord) -> I
     had, has = old.latest_resources, new.latest_resources
     if had is None or has is None or had is has:
         return
+    inside, inside_now = carried(had.manifests or ()), carried(has.manifests or ())
     stay = {document.key.identity for document in has.documents}
-    for document in had.documents:
-        if document.key.identity not in stay:
-            yield Removal(kind=RemovalKind.OBJECT, placement=key, object=document.key)
+    stay |= {inner.identity for found in inside_now.values() for inner in found or ()}
+    # Of an envelope that cannot be read nothing is removed: its works have an error.
+    unread = {envelope.identity for envelope, found in inside_now.items() if found is None}
+    loaded = has.manifests is not None
+    enveloped = (i for e, found in inside.items() if loaded and e.identity not in unread for i in found or ())
+    for gone in (*(document.key for document in had.documents), *enveloped):
+        if gone.identity not in stay:
+            yield Removal(kind=RemovalKind.OBJECT, placement=key, object=gone)
 
 
 def _bindings(key: PlacementKey, old: PlacementRecord, new: PlacementRecord, after: FleetState) -> Iterator[Removal]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Protocol, TypeVar
 
+from gitfleet.api.envelopes import carried
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
@@ -103,17 +104,28 @@ def _with_retained(
     latest = record.latest_resources if record and wanted else None
     if latest is None:
         return selected, frozenset()
-    chosen = {m.key.identity for m in selected or ()}
-    missing = frozenset(d.key.identity for d in latest.documents if d.key.identity in wanted) - chosen
+    chosen = {m.key.identity for m in selected or ()}.union(*_carried_by(selected).values())
+    carrying = _carried_by(latest.manifests)
+    there = {document.key.identity for document in latest.documents}.union(*carrying.values())
+    # What a snapshot's envelopes carry is not known while it is not loaded: then whatever is held is in one.
+    missing = frozenset(wanted if latest.manifests is None else there.intersection(wanted)) - chosen
     if selected is None or not missing:
         return selected, missing
+    # An envelope that has lost such an object stays as it was, and what it carries is not placed beside it.
+    envelopes = {envelope for envelope, inner in carrying.items() if inner & missing}
     # By the whole key: an object that is written under another version now may be one that no cluster knows.
-    written = {d.key: index.objects.get(d.key) for d in latest.documents if d.key.identity in missing}
+    keys = [d.key for d in latest.documents if d.key.identity in missing | envelopes]
     before = {m.key: m for m in latest.manifests or ()}
-    kept = [manifest for key, now in written.items() if (manifest := now or before.get(key)) is not None]
-    if len(kept) < len(written):
+    now = {key: before.get(key) if key.identity in envelopes else index.objects.get(key) for key in keys}
+    kept = [m for key, manifest in now.items() if (m := manifest or before.get(key)) is not None]
+    if len(kept) < len(keys) or (latest.manifests is None and missing - {key.identity for key in keys}):
         return None, missing
-    return sorted([*selected, *kept], key=order_of), missing
+    beside = envelopes.union(*(carrying[envelope] for envelope in envelopes))
+    return sorted([*(m for m in selected if m.key.identity not in beside), *kept], key=order_of), missing
+
+
+def _carried_by(manifests: Iterable[Manifest] | None) -> dict[Identity, set[Identity]]:
+    return {e.identity: {inner.identity for inner in found or ()} for e, found in carried(manifests or ()).items()}
 
 
 def restore_snapshot(snapshot: ResourceSnapshot, documents: Mapping[tuple[str, int], Manifest]) -> ResourceSnapshot:
