@@ -17,6 +17,7 @@ from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
 from gitfleet.api.objects import JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, NamespacedName
+from gitfleet.desired.approvals import approval_warnings, misplaced_approval
 from gitfleet.desired.kinds import ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
@@ -190,6 +191,8 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
     if made is None or breaks:
         return _Found(label=label, identity=identity, breaks=breaks)
     warnings = list(made.warnings()) if hasattr(made, "warnings") else []
+    if isinstance(made, Approval):
+        warnings += approval_warnings(made)
     if not kind.is_acted_on and not _answers_hold(made):
         warnings.append((("kind",), NOT_ACTED_ON))
     return _Found(label=label, identity=identity, value=_written(made, value, origin), warnings=warnings)
@@ -237,7 +240,10 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
 
 def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
     manifest, breaks = read_manifest(value, origin)
-    return _Found(label=label, identity=payload_identity(_identity_of(value)), value=manifest, breaks=breaks)
+    identity = _identity_of(value)
+    ours = identity is not None and identity[0] == PLACEMENT_GROUP
+    warnings = list(misplaced_approval(identity[1], identity[3])) if identity is not None and ours else []
+    return _Found(label=label, identity=payload_identity(identity), value=manifest, breaks=breaks, warnings=warnings)
 
 
 def payload_identity(identity: Identity | None) -> Identity | None:
@@ -260,7 +266,8 @@ def _bare_approval(path: str, value: dict[str, Any], origin: Origin) -> _Found |
         Approval, {**value, **given} if key.namespace else {**value, **given, "metadata": {"name": key.name}}
     )
     written = _written(made, value, origin) if made is not None else None
-    return _Found(label=f"{kind}/{key}", identity=identity, value=written, breaks=breaks)
+    warnings = list(approval_warnings(made)) if made is not None else []
+    return _Found(label=f"{kind}/{key}", identity=identity, value=written, breaks=breaks, warnings=warnings)
 
 
 def _label(value: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.faults import Fault, Severity
@@ -55,12 +56,12 @@ def remaining(holds: Holds, before: Holds, kept: Kept, undecided: Iterable[Remov
 
 
 def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:
-    """A warning for each approval of a hold that was asked for otherwise: while another one for the same
-    subject waits, it would seem to be answered."""
-    waiting = {_without_digest(name): name for name, hold in holds.items() if hold.answer is None}
+    """A warning for each approval that answers no hold, while one waits that it may be meant for: one for the same
+    subject, one with nearly the same digest, or one whose digest was left out."""
+    waiting = [name for name, hold in holds.items() if hold.answer is None]
     for key, approval in sorted(approvals.items()):
-        name = waiting.get(_without_digest(key.name))
-        if key.namespace or key.name in holds or not key.name.startswith(HOLD_PREFIX) or name is None:
+        name = next((name for name in waiting if _may_be_meant(key.name, name)), None)
+        if key.namespace or key.name in holds or name is None:
             continue
         origin = approval.origin
         yield Fault(
@@ -73,5 +74,8 @@ def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:
         )
 
 
-def _without_digest(name: str) -> str:
-    return name.rpartition("-")[0]
+def _may_be_meant(written: str, waiting: str) -> bool:
+    subject, _, digest = waiting.rpartition("-")
+    begins, _, ends = written.rpartition("-")
+    misspelt = bool(get_close_matches(ends, [digest], n=1, cutoff=0.75))
+    return misspelt or written == subject or (begins == subject and written.startswith(HOLD_PREFIX))

@@ -21,6 +21,11 @@ def warnings(text: str) -> list[str]:
     return [f"{fault.line}: {fault.field}: {fault.message}" for fault in faults]
 
 
+def approving(conditions: str, kind: str = "ClusterApprovalRequest", metadata: str = "name: hold-web-1") -> str:
+    """An approval of held removals."""
+    return f"{GROUP}kind: {kind}\nmetadata: {{{metadata}}}\nstatus:\n  conditions: {conditions}\n"
+
+
 def overriding(value: str, placement: str = "web") -> str:
     """A placement of `web`, and an override of it with a value."""
     rule = f"{{clusterSelector: {{}}, jsonPatchOverrides: [{{op: add, path: /metadata/labels/a, value: {value}}}]}}"
@@ -38,6 +43,8 @@ VARIABLE = FIELD + (
 )
 MEMBER = "apiVersion: cluster.kubernetes-fleet.io/v1\nkind: MemberCluster\nmetadata: {name: eu-west-1}\n"
 FIXED = f"{PLACEMENT}{SELECTOR}  policy: {{placementType: PickFixed, clusterNames: [eu-west-1, eu-wset-1, moon]}}\n"
+MISSPELT = "is no condition that gitfleet reads, so this answers nothing; did you mean Approved?"
+NO_ANSWER = 'has no condition Approved, so this answers nothing; add {type: Approved, status: "True"}'
 NO_CLUSTER = "names a cluster that is not in the repo, so nothing is placed there; "
 NO_PLACEMENT = "names a placement that is not in the repo, so nothing is overridden; "
 
@@ -93,3 +100,48 @@ def test_names_that_lead_nowhere(text: str, expected: list[str]) -> None:
 )
 def test_what_this_version_does_not_act_on_says_so(text: str, warning: str) -> None:
     assert warnings(text) == [warning]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (approving("[{type: Approved, status: 'True'}]"), []),
+        (approving("[{type: Approved, status: 'False'}]"), []),
+        (approving("[{type: approved, status: 'True'}]"), [f"5: status.conditions[0].type: {MISSPELT}"]),
+        (approving("[{type: Approve, status: 'True'}]"), [f"5: status.conditions[0].type: {MISSPELT}"]),
+        (approving("[{type: Approval, status: 'True'}]"), [f"5: status.conditions[0].type: {MISSPELT}"]),
+        (approving("[{type: Ready, status: 'True'}]"), [f"5: status.conditions: {NO_ANSWER}"]),
+        (approving("[]"), [f"5: status.conditions: {NO_ANSWER}"]),
+        (
+            approving("[{type: Approved, status: Unknown}]"),
+            ['5: status.conditions[0].status: answers nothing; write "True" to approve, "False" to reject'],
+        ),
+        (
+            approving("[{type: Approved, status: 'True'}]", "ApprovalRequest", "name: hold-web-1, namespace: a"),
+            ["2: kind: answers no hold, since holds have no namespace; write ClusterApprovalRequest, without one"],
+        ),
+        (
+            approving("[{type: approved, status: 'True'}]", metadata="name: run-canary"),
+            [f"2: {NOT_ACTED_ON}", f"5: status.conditions[0].type: {MISSPELT}"],
+        ),
+    ],
+)
+def test_an_approval_that_answers_nothing(text: str, expected: list[str]) -> None:
+    assert warnings(text) == expected
+
+
+@pytest.mark.parametrize("kind", ["ClusterApprovalRequest", "ApprovalRequest"])
+def test_an_approval_among_the_payload(kind: str) -> None:
+    text = approving("[{type: Approved, status: 'True'}]", kind)
+    found = read_desired(request_of({"resources/a.yaml": text})).faults
+    (warning,) = [fault for fault in found if fault.field == "kind"]
+    expected = "is a resource to be placed here and answers no hold; move it to approvals/hold-web-1.yaml"
+    assert (warning.path, warning.line, warning.message, warning.severity) == (
+        "resources/a.yaml", 2, expected, "warning",
+    )  # fmt: skip
+
+
+def test_an_approval_without_a_kind_that_answers_nothing() -> None:
+    text = "status: {conditions: [{type: approved, status: 'True'}]}\n"
+    (warning,) = read_desired(request_of({"approvals/hold-web-1.yaml": text})).faults
+    assert str(warning).startswith("approvals/hold-web-1.yaml:1: ") and warning.message == MISSPELT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -222,6 +222,41 @@ def test_an_approval_is_for_one_set_and_releases_it_once() -> None:
         (warning,) = [fault for fault in world.state().faults if first.name in fault.object]
         expected = f"answers no hold that is there now; {second.name} waits for an approval of its own"
         assert (warning.path, warning.message) == (f"approvals/{first.name}.yaml", expected)
+
+
+@pytest.mark.parametrize(
+    "slip",
+    [
+        lambda name: "hold-web",
+        lambda name: name.removeprefix("hold-"),
+        lambda name: name.replace("web", "wbe"),
+        lambda name: name[:-3] + "z" + name[-2:],
+        lambda name: "hold-web-0123456789",
+    ],
+    ids=["without digest", "without hold-", "other subject", "digit of the digest", "other digest"],
+)
+def test_an_approval_with_a_wrong_name_is_said(slip: Callable[[str], str]) -> None:
+    world = settled()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    name = only_hold(world).name
+    body = next(iter(answer(only_hold(world)).values())).replace(name, slip(name))
+    with world.nothing_deleted():
+        world.write({"approvals/a.yaml": body})
+        world.settle()
+        found = [fault for fault in world.state().faults if "waits for an approval of its own" in fault.message]
+        assert [(fault.path, fault.line, name in fault.message) for fault in found] == [("approvals/a.yaml", 1, True)]
+
+
+def test_an_old_approval_of_something_else_is_not_said() -> None:
+    world = settled()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    world.write(answer(only_hold(world)))
+    world.settle()
+    world.commit(remove=["placements/shop.yaml"])
+    world.settle()
+    assert only_hold(world) and not world.state().faults
 
 
 def test_what_a_later_commit_removes_has_a_hold_of_its_own() -> None:

@@ -1,0 +1,41 @@
+"""Approvals of held removals that answer nothing by a slip: each says what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from gitfleet.api import Break
+from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.holds import APPROVED, HOLD_PREFIX
+from gitfleet.api.staged import Approval
+
+_CONDITION = f'{{type: {APPROVED}, status: "True"}}'
+_KINDS = ("ApprovalRequest", "ClusterApprovalRequest")
+
+
+def approval_warnings(approval: Approval) -> Iterator[Break]:
+    """Why an approval answers nothing. Of a stage's, which may come without an answer, only a misspelt one counts."""
+    of_hold = approval.key.name.startswith(HOLD_PREFIX)
+    if of_hold and approval.key.namespace:
+        yield ("kind",), "answers no hold, since holds have no namespace; write ClusterApprovalRequest, without one"
+    found = find_condition(approval.conditions, APPROVED)
+    if found is not None:
+        if of_hold and found.status is Status.UNKNOWN:
+            at = next(n for n, condition in enumerate(approval.conditions) if condition is found)
+            yield ("status", "conditions", at, "status"), 'answers nothing; write "True" to approve, "False" to reject'
+        return
+    misspelt = False
+    for index, condition in enumerate(approval.conditions):
+        if get_close_matches(condition.type.lower(), [APPROVED.lower()], n=1, cutoff=0.75):
+            misspelt = True
+            sentence = f"is no condition that gitfleet reads, so this answers nothing; did you mean {APPROVED}?"
+            yield ("status", "conditions", index, "type"), sentence
+    if of_hold and not misspelt:
+        yield ("status", "conditions"), f"has no condition {APPROVED}, so this answers nothing; add {_CONDITION}"
+
+
+def misplaced_approval(kind: str, name: str) -> Iterator[Break]:
+    """Why an object among the payload answers no hold, where it looks like an approval of one."""
+    if kind in _KINDS and name.startswith(HOLD_PREFIX):
+        yield ("kind",), f"is a resource to be placed here and answers no hold; move it to approvals/{name}.yaml"
