@@ -172,7 +172,10 @@ def _with_kept_bindings(before: PlacementRecord, scheduled: _Scheduled, shared: 
     others = [b for b in scheduled.record.bindings if b.cluster not in back]
     bindings = tuple(sorted([*others, *back.values()], key=lambda binding: binding.cluster))
     record = replace(scheduled.record, bindings=bindings, schedule_key="")
-    return replace(scheduled, record=record, clusters=frozenset(back))
+    condition = scheduled.condition
+    if condition is not None:
+        condition = replace(condition, message=f"{condition.message}; {len(back)} more kept by a hold")
+    return replace(scheduled, record=record, condition=condition, clusters=frozenset(back))
 
 
 def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan]:

@@ -37,12 +37,13 @@ def explain(
     """
     if at is not None and rev is not None:
         raise BadInput("--at and --rev do not go together", hint="--at reads a state, --rev works out a new one")
-    rows = None if rev is not None else _recorded(settings, placement, at)
-    if rows is None:
+    found = None if rev is not None else _recorded(settings, placement, at)
+    if found is None:
         from gitfleet import wiring
 
         with wiring.open_workspace(settings, clusters="recorded") as workspace:
-            rows = workspace.explain(placement, rev)
+            found = workspace.explain(placement, rev)
+    held, rows = found
     if cluster is not None:
         names = [row["clusterName"] for row in rows]
         rows = [row for row in rows if row["clusterName"] == cluster]
@@ -52,9 +53,18 @@ def explain(
             raise BadInput(f'there is no cluster "{cluster}"', hint=hint)
     if output == "json":
         print_json(
-            {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "Explanation", "placement": placement, "clusters": rows}
+            {
+                "apiVersion": "gitfleet.dev/v1alpha1",
+                "kind": "Explanation",
+                "placement": placement,
+                "removalsHeld": held,
+                "clusters": rows,
+            }
         )
-    elif cluster is not None:
+        return
+    if held:
+        show_wrapped(held, "  ")
+    if cluster is not None:
         for line in sentences(placement, rows[0]):
             show_wrapped(line, "  ")
     else:
@@ -63,9 +73,9 @@ def explain(
         print_table(columns, [_cells(placement, row, wide) for row in rows])
 
 
-def _recorded(settings: Settings, placement: str, at: str | None) -> list[JsonObject] | None:
-    """The rows as the state branch has them; None when it does not know the placement yet."""
-    from gitfleet.views import explanation, no_placement, recorded_plan
+def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, list[JsonObject]] | None:
+    """What is held and the rows, as the state branch has them; None when it does not know the placement yet."""
+    from gitfleet.views import explanation, held_line, no_placement, recorded_plan
     from gitfleet.wiring_state import NoState, open_state
 
     try:
@@ -83,7 +93,8 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> list[JsonOb
         watched = settings.watch_branch or "main"
         say(f"newer commits are not reconciled yet: `--rev {watched}` works out what they lead to")
     clusters = {cluster.name: cluster for cluster in reader.clusters()}
-    return explanation(record, clusters, opened.profile(), recorded_plan(record, now), now)
+    rows = explanation(record, clusters, opened.profile(), recorded_plan(record, now), now)
+    return held_line(record.placement.key, record.conditions), rows
 
 
 def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:

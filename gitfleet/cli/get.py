@@ -37,13 +37,15 @@ def get(kind: str, name: str | None, at: str | None, settings: Settings, output:
     if output in ("json", "yaml", "name"):
         _print_objects(_objects(settings, kind, name, at), name, output)
         return
-    table = _table(settings, kind, name, at, wide=output == "wide")
+    table, notice = _table(settings, kind, name, at, wide=output == "wide")
     if output in ("markdown", "html"):
         from gitfleet.views import html_page, markdown_table
 
         click.echo(markdown_table(table) if output == "markdown" else html_page(kind, table), nl=False)
     elif table.rows:
         print_table(table.columns, table.rows)
+        if notice:
+            say(notice)
     else:
         say("No resources found")
 
@@ -75,7 +77,8 @@ def _objects(settings: Settings, kind: str, name: str | None, at: str | None) ->
     return [views.shown_object(body) for body in _named(kind, name, found)]
 
 
-def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> Table:
+def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> tuple[Table, str]:
+    """The table, and what is to be said besides: of which placements removals are held."""
     from gitfleet import views
     from gitfleet.api.kinds import list_named
     from gitfleet.cli import desired_kinds
@@ -83,11 +86,11 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
 
     listed_as = list_named(kind)
     if listed_as not in views.kinds():
-        return desired_kinds.table_of(_named(kind, name, _written(settings, kind, name, at)))
+        return desired_kinds.table_of(_named(kind, name, _written(settings, kind, name, at))), ""
     opened = open_state(settings, at, left_out)
     table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
-    return table
+    return table, views.held_placements_line(opened.reader, name) if listed_as == "placements" else ""
 
 
 def _written(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:

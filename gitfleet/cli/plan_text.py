@@ -37,27 +37,36 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
     """What is not removed, why, and how to let it happen."""
-    yield f"held: {hold_sentence(hold)}"
+    final, path = hold["nameIsFinal"], hold["approval"]["path"]
+    yield f"held: {path} approves:" if final else f"held: {hold_sentence(hold)}"
+    if final:
+        yield f"  {hold_sentence(hold)}"
     for reason in hold["reasons"]:
         yield f"  because {reason_sentence(reason)}"
-    if not hold["nameIsFinal"]:
+    if not final:
         yield f"  Nothing of it is removed; the rest of the commit goes out. {APPROVE_LATER}"
         return
-    yield f"  Nothing of it is removed; the rest of the commit goes out. To remove it, add {hold['approval']['path']}:"
+    yield "  Nothing of it is removed; the rest of the commit goes out. To remove it, add this file:"
     yield from (f"      {line}" for line in hold["approval"]["content"].splitlines())
 
 
 def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     picked = sum(row["selected"] for row in placement["clusters"])
+    kept = sum(row["keptByHold"] for row in placement["clusters"])
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=("update",))
     later = operations_of(placement, part="later", diffs_of=())
     met = placement["scheduled"]["status"] == "True"
     moved = moves_sentence(placement["moves"])
     still = not (moved or moves or operations or later) and met
     snapshot = placement["resourceSnapshotIndex"]
+    where = count(picked, "cluster")
+    if kept:
+        where += f" picked, {kept} kept by a hold"
+    elif still:
+        where = f"up to date on {where}"
     yield (
-        f"{placement_name(placement)} ({placement['placementType']}): {'up to date on ' if still else ''}"
-        f"{count(picked, 'cluster')}, {count(len(placement['selectedResources']), 'object')}, "
+        f"{placement_name(placement)} ({placement['placementType']}): {where}, "
+        f"{count(len(placement['selectedResources']), 'object')}, "
         f"{'no snapshot' if snapshot is None else f'snapshot {snapshot}'}"
     )
     if still:

@@ -97,8 +97,9 @@ def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
 def emit_result(result: ReconcileResult) -> None:
     """What a person should know when a run ends: clusters that do not answer, what is waiting, what has errors."""
     from gitfleet.api.conditions import Status
+    from gitfleet.api.faults import Severity
     from gitfleet.status import cluster_state, health_condition
-    from gitfleet.views import hold_document, hold_sentence
+    from gitfleet.views import approval_path, hold_document, hold_sentence
 
     unreachable = []
     for name, cluster in sorted(result.state.clusters.items()):
@@ -108,9 +109,11 @@ def emit_result(result: ReconcileResult) -> None:
     warn_some("cluster", unreachable, "`gitfleet get clusters` lists them all")
     warn_some("waiting", list(result.waiting), "`gitfleet explain PLACEMENT` says of each cluster why")
     pending = [hold for hold in result.state.holds.values() if hold.answer is not Status.TRUE]
-    held = [f"{hold_sentence(hold_document(hold))}; approve with approvals/{hold.name}.yaml" for hold in pending]
+    held = [f"{approval_path(hold.name)} approves: {hold_sentence(hold_document(hold))}" for hold in pending]
     warn_some("held", held, "`gitfleet get holds` lists them all")
-    warn_some("fault", [str(fault) for fault in result.state.faults], "`gitfleet validate` lists them all")
+    for severity in Severity:
+        faults = [str(fault) for fault in result.state.faults if fault.severity is severity]
+        warn_some(severity.value, faults, "`gitfleet validate` lists them all")
     if result.settled:
         bound = sum(len(record.bindings) for record in result.state.placements.values())
         say(f"settled at commit {result.commit[:12]}: {len(result.state.placements)} placements, {bound} bindings")

@@ -23,7 +23,7 @@ from gitfleet.model.decisions import Decision
 from gitfleet.model.desired import Desired
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
-from gitfleet.views import PlannedReconcile, explanation, no_placement, plan_document
+from gitfleet.views import PlannedReconcile, explanation, held_line, no_placement, plan_document
 
 NOTHING = WhatIf()
 
@@ -113,15 +113,18 @@ class Workspace:
         )
         return plan_document(planned)
 
-    def explain(self, name: str, revision: str | None) -> list[JsonObject]:
-        """Every cluster's part in one placement, chosen ones first. BadInput for a name that is not there."""
+    def explain(self, name: str, revision: str | None) -> tuple[str, list[JsonObject]]:
+        """What is held of one placement in a sentence ("" for nothing), and every cluster's part in it, chosen ones
+        first. BadInput for a name that is not there."""
         decision = self.decide(revision)
         key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
         after, now = decision.after, decision.inputs.now
         if key not in after.placements:
             raise no_placement(name, [str(known) for known in after.placements])
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
-        return explanation(after.placements[key], after.clusters, profile, decision.plans.get(key), now)
+        record = after.placements[key]
+        rows = explanation(record, after.clusters, profile, decision.plans.get(key), now)
+        return held_line(key, record.conditions), rows
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml; and a

@@ -12,7 +12,15 @@ explanation(...), no_placement, recorded_plan   what `explain` prints
 
 from gitfleet.views.description import describe_lines
 from gitfleet.views.explanation import explanation, no_placement, recorded_plan
-from gitfleet.views.holds import approval_path, approval_text, hold_document, hold_sentence, reason_sentence
+from gitfleet.views.holds import (
+    approval_path,
+    approval_text,
+    held_line,
+    held_placements_line,
+    hold_document,
+    hold_sentence,
+    reason_sentence,
+)
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, markdown_table, table_lines
@@ -33,6 +41,8 @@ __all__ = [
     "explanation",
     "fault_document",
     "has_changes",
+    "held_line",
+    "held_placements_line",
     "hold_document",
     "hold_sentence",
     "html_document",

@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import Any, Final
 
 from gitfleet.api import write
-from gitfleet.api.conditions import Status
+from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition, type_of
 from gitfleet.api.holds import APPROVED, Hold
 from gitfleet.api.objects import JsonObject
-from gitfleet.api.placements import PLACEMENT_GROUP
+from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state import StateReader
 from gitfleet.status import one_line
 
-_MOST_NAMED: Final = 5
+_MOST_NAMED: Final = 3
 _MOST_CHARACTERS: Final = 300
 
 
@@ -56,6 +56,25 @@ class HoldView:
 def hold_views(state: StateReader, name: str | None = None) -> Iterator[HoldView]:
     """Every hold, or the one of a name."""
     return (HoldView(hold=hold) for hold in state.holds(name))
+
+
+def held_condition(key: PlacementKey, conditions: Conditions) -> Condition | None:
+    """The condition by which a placement says that removals of it wait."""
+    return find_condition(conditions, type_of(key.kind, ConditionType.REMOVALS_HELD))
+
+
+def held_line(key: PlacementKey, conditions: Conditions) -> str:
+    """The sentence about a placement's held removals, "" where there are none."""
+    held = held_condition(key, conditions)
+    return f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else ""
+
+
+def held_placements_line(state: StateReader, name: str | None) -> str:
+    """Of which placements (all, or those of a name) removals wait, "" for none."""
+    pending = (hold for hold in state.holds() if hold.answer is not Status.TRUE)
+    keys = {removal.placement for hold in pending for removal in hold.removals if removal.placement is not None}
+    names = [str(key) for key in sorted(keys) if name in (None, key.name, str(key))]
+    return f"removals of {named_briefly(names, _MOST_NAMED)} are held: `gitfleet get holds`" if names else ""
 
 
 def hold_document(hold: Hold) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from gitfleet.status import (
     observed_snapshot,
     unmet_count,
 )
+from gitfleet.views.holds import held_condition
 
 MOST_CLUSTERS: Final = 1000
 """KubeFleet keeps at most 1000 decisions; of more clusters the file shows those that are not through first. The
@@ -32,11 +33,18 @@ def status_object(record: PlacementRecord) -> JsonObject:
     shown = _shown(chosen)
     snapshot = record.snapshot_named(observed_snapshot(record))
     return present(
-        conditions=write_as(Conditions, record.conditions),
+        conditions=write_as(Conditions, _held_first(record)),
         observedResourceIndex=None if snapshot is None else str(snapshot.index),
         placementStatuses=[_cluster(record, progress) for progress in shown] + _unmet(record, len(chosen)),
         selectedResources=[] if snapshot is None else [write(ref.key) for ref in snapshot.documents],
     )
+
+
+def _held_first(record: PlacementRecord) -> Conditions:
+    """The conditions, that of held removals before the others: it explains them."""
+    held = held_condition(record.placement.key, record.conditions)
+    others = tuple(condition for condition in record.conditions if condition is not held)
+    return others if held is None else (held, *others)
 
 
 def _shown(chosen: tuple[ClusterProgress, ...]) -> tuple[ClusterProgress, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.faults import Fault
+from gitfleet.api.holds import Hold, RemovalKind
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.managed_fields import (
@@ -65,6 +66,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
                 before.placements.get(key),
                 decision.plans.get(key),
                 now.get(key, []),
+                _kept(key, after.holds.values()),
             ),
             "later": later_document(later.get(key, []), unreachable),
             "moves": moves_document(key, before, after),
@@ -99,6 +101,13 @@ def _holds(planned: PlannedReconcile) -> list[dict[str, Any]]:
         for name, hold in holds.items()
         if hold.answer is not Status.TRUE
     ]
+
+
+def _kept(key: PlacementKey, holds: Iterable[Hold]) -> frozenset[str]:
+    """The clusters that a placement has only because their removal waits."""
+    pending = (hold for hold in holds if hold.answer is not Status.TRUE)
+    removals = (removal for hold in pending for removal in hold.removals if removal.placement == key)
+    return frozenset(removal.cluster for removal in removals if removal.kind is RemovalKind.BINDING)
 
 
 def _by_placement(operations: Iterable[Operation]) -> dict[PlacementKey, list[Operation]]:
@@ -171,6 +180,7 @@ def _placement(
     before: PlacementRecord | None,
     plan: RolloutPlan | None,
     operations: Sequence[Operation],
+    kept: Container[str],
 ) -> dict[str, Any]:
     resources, policy = record.latest_resources, record.latest_policy
     scheduled = find_condition(record.conditions, type_of(key.kind, ConditionType.SCHEDULED))
@@ -187,7 +197,7 @@ def _placement(
             "message": scheduled.message if scheduled else "",
         },
         "selectedResources": [object_reference(d.key) for d in resources.documents] if resources else [],
-        "clusters": _clusters(record, before),
+        "clusters": _clusters(record, before, kept),
         "rollout": _rollout(record, plan),
         "operations": [
             {
@@ -202,20 +212,23 @@ def _placement(
     }
 
 
-def _clusters(record: PlacementRecord, before: PlacementRecord | None) -> list[dict[str, Any]]:
+def _clusters(record: PlacementRecord, before: PlacementRecord | None, kept: Container[str]) -> list[dict[str, Any]]:
     bindings = {binding.cluster: binding for binding in record.bindings}
     had = {binding.cluster for binding in before.bindings} if before else set()
-    rows = [_cluster(d.cluster, d, bindings.get(d.cluster)) for d in record.decisions]
+    rows = [_cluster(d.cluster, d, bindings.get(d.cluster), d.cluster in kept) for d in record.decisions]
     named = {decision.cluster for decision in record.decisions}
     rest = sorted((set(bindings) | had) - named)
-    return rows + [_cluster(name, bindings[name].decision, bindings[name]) for name in rest if name in bindings]
+    return rows + [
+        _cluster(name, bindings[name].decision, bindings[name], name in kept) for name in rest if name in bindings
+    ]
 
 
-def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | None) -> dict[str, Any]:
+def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | None, kept: bool) -> dict[str, Any]:
     score = decision.score if decision else None
     return {
         "clusterName": name,
-        "selected": decision.selected if decision else False,
+        "selected": decision.selected and not kept if decision else False,
+        "keptByHold": kept,
         "state": str(binding.state) if binding else None,
         "clusterScore": {
             "topologySpreadScore": score.topology_spread if score else 0,

@@ -14,7 +14,14 @@ from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.status import cluster_progress, cluster_state, health_condition
-from gitfleet.views.holds import approval_path, approval_text, hold_document, hold_sentence, reason_sentence
+from gitfleet.views.holds import (
+    approval_path,
+    approval_text,
+    held_condition,
+    hold_document,
+    hold_sentence,
+    reason_sentence,
+)
 from gitfleet.views.markdown import code_span, link, table_lines
 
 MOST_ROWS: Final = 50
@@ -162,7 +169,8 @@ def _placements(state: FleetState) -> list[str]:
 
 
 def _stuck(record: PlacementRecord) -> bool:
-    return any(condition.status is not Status.TRUE for condition in record.conditions)
+    held = held_condition(record.placement.key, record.conditions) is not None
+    return held or any(condition.status is not Status.TRUE for condition in record.conditions)
 
 
 def _progress(record: PlacementRecord) -> Iterator[str]:
@@ -177,7 +185,11 @@ def _progress(record: PlacementRecord) -> Iterator[str]:
 
 
 def _stuck_cell(record: PlacementRecord) -> str:
-    """Which cluster holds the placement up, and why; else the condition that is not True."""
+    """The hold that keeps something of it; else which cluster holds the placement up, and why; else the condition that
+    is not True."""
+    held = held_condition(record.placement.key, record.conditions)
+    if held is not None:
+        return code_span(held.message)
     waiting = [progress for progress in cluster_progress(record) if progress.steps[-1].status is not Status.TRUE]
     scheduled = record.scheduled
     if scheduled is not None and scheduled.status is not Status.TRUE:

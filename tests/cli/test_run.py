@@ -82,7 +82,7 @@ def test_what_does_not_settle_in_time_is_1(gitfleet: Shell, fleet: Path) -> None
 
     lines = ended.err.splitlines()
     assert ended.code == 1
-    assert [line for line in lines if line.startswith("fault: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")]
+    assert [line for line in lines if line.startswith("error: placements/bad.yaml:7: ClusterResourcePlacement/bad: ")]
     assert lines[-2].startswith("error: nothing was settled within 0 s: monitoring: eu-north-1 is not Available: ")
     assert lines[-1].startswith("hint: see `gitfleet get crp`")
 

@@ -182,7 +182,12 @@ def test_explain_as_json(gitfleet: Shell, settled: Path) -> None:
     document = json.loads(gitfleet("explain", "web", "us-lab-1", "-C", settled, "-o", "json").out)
 
     (row,) = document.pop("clusters")
-    assert document == {"apiVersion": "gitfleet.dev/v1alpha1", "kind": "Explanation", "placement": "web"}
+    assert document == {
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "Explanation",
+        "placement": "web",
+        "removalsHeld": "",
+    }
     assert (row["clusterName"], row["selected"], row["refusedBy"], row["remedy"]) == (
         "us-lab-1", False, "ClusterAffinity", "add label env=prod",
     )  # fmt: skip

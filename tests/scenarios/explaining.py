@@ -36,7 +36,7 @@ def open_workspace(
 
 def explain(repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock, placement: str) -> list[JsonObject]:
     """The rows of `gitfleet explain`."""
-    return open_workspace(repo, fleet, clock).explain(placement, None)
+    return open_workspace(repo, fleet, clock).explain(placement, None)[1]
 
 
 def waiting(repo: MemoryRepo, fleet: SimulatedFleet, clock: ManualClock) -> tuple[str, ...]:
