@@ -79,6 +79,11 @@ class Connection:
     pull: _Set = False
     simulated: _Set = False
 
+    @property
+    def is_by_name(self) -> bool:
+        """Whether the cluster's own name says which one it is: then equal connections lead to different clusters."""
+        return self.pull or self.simulated
+
     def breaks(self) -> Iterator[Break]:
         """Exactly one way."""
         if self.kubeconfig_file is not None and self.kubeconfig_secret is not None:

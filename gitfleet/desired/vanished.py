@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Origin
 from gitfleet.desired.near_names import is_near_kind, is_typing_error
 from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_hidden
@@ -22,7 +23,7 @@ def vanished_objects(
     gone = {identity: item for identity, item in before.items() if identity not in chosen}
     fresh: dict[str, list[Identity]] = {}
     for identity, item in chosen.items() if gone else ():
-        if identity not in before:
+        if identity not in before or (_is_cluster(identity) and before[identity].origin.path != item.origin.path):
             fresh.setdefault(item.origin.path, []).append(identity)
     rules = ignore_rules(request)
     found: dict[Identity, Vanished] = {}
@@ -66,8 +67,15 @@ def _ignored(path: str, request: DesiredRequest, rules: bytes) -> int:
     return ignoring_line(rules, path) if path in request.files and not is_hidden(path) else 0
 
 
+def _is_cluster(identity: Identity) -> bool:
+    return identity[:2] == (CLUSTER_GROUP, "MemberCluster")
+
+
 def _is_renamed(old: Identity, new: Identity) -> bool:
-    """Whether two objects of one file differ in one part of their identity, and there as a typing error does."""
+    """Whether two objects of one file differ in one part of their identity, and there as a typing error does; a cluster
+    may have any other name, since the file of a cluster is about that cluster."""
+    if _is_cluster(old) and _is_cluster(new):
+        return True
     differing = [place for place in range(4) if old[place] != new[place]]
     if len(differing) != 1:
         return False

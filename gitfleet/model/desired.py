@@ -23,7 +23,7 @@ class Vanished:
 
     `path` is where it stood; `removed` says that no such file is there now, `ignored` is the line of the ignore rule
     that hides it (0: none). `successor` is an object that came in its place, at `line`, under a name that differs as
-    a typing error does (None: none).
+    a typing error does, or any other cluster in the place of a cluster (None: none).
     """
 
     path: str

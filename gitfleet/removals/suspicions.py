@@ -40,6 +40,8 @@ class Suspicions:
         for removal, cells in self.new.items():
             if cells or removal.kind is RemovalKind.CLUSTER:
                 yield from self._hidden_or_misspelt(removal)
+            if cells and removal.kind is RemovalKind.CLUSTER:
+                yield from self._connected_elsewhere(removal)
         for key in sorted(placements_of(self.new)):
             record, old = self.after.placements.get(key), self.before.placements.get(key)
             if record is None or old is None or record.placement.deleting is not None:
@@ -53,9 +55,32 @@ class Suspicions:
         cause = self.causes.of(removal)
         if cause.hidden:
             yield self._finding(HoldRule.IGNORED_FILE, f"an ignore rule takes {removal} away", (removal,))
+        elif vanished is not None and vanished.successor and removal.kind is RemovalKind.CLUSTER:
+            if not self._is_held(vanished.successor[3]):
+                message = f"the commit takes {removal} out of the fleet and has another one in its file"
+                yield self._finding(HoldRule.LIKELY_TYPO, message, (removal,))
         elif vanished is not None and vanished.successor and not self._was_placed(removal, vanished.successor):
             message = f"the commit renames {removal}, by what may be a typing error"
             yield self._finding(HoldRule.LIKELY_TYPO, message, (removal,))
+
+    def _connected_elsewhere(self, removal: Removal) -> Iterator[Finding]:
+        """A cluster that stays in the fleet under another name: what is deleted as it leaves, the other one wants."""
+        gone = self.before.clusters.get(removal.cluster)
+        connection = gone.connection if gone is not None else None
+        if connection is None or connection.is_by_name:
+            return
+        for name, other in sorted(self.desired.clusters.items()):
+            if name != removal.cluster and other.connection == connection:
+                where = f"{other.origin.path} names" if other.origin else "there is"
+                message = f"the commit takes {removal} out of the fleet, and {where} the same connection for cluster "
+                message += f"{name}, so what {removal.cluster} has would be deleted under it"
+                yield self._finding(HoldRule.LIKELY_TYPO, message, (removal,))
+                return
+
+    def _is_held(self, cluster: str) -> bool:
+        """Whether it is held that a cluster leaves: then a rename is taken back."""
+        removals = (removal for hold in self.before.holds.values() for removal in hold.removals)
+        return any(removal.kind is RemovalKind.CLUSTER and removal.cluster == cluster for removal in removals)
 
     def _was_placed(self, removal: Removal, successor: Identity) -> bool:
         """Whether what came in its place was there before: then a typing error is taken back."""
