@@ -7,6 +7,7 @@ makes no commit, the heartbeat is written only when a condition becomes another 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -37,6 +38,7 @@ _READY: Final = _condition(
     "the member cluster is ready to join",
 )
 _REACHABLE: Final = "the API server answers"
+_DIGITS: Final = re.compile("[0-9]+")
 _JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.MEMBER_CLUSTER_JOINED, _REACHABLE)
 _AGENT_JOINED: Final = _condition(MemberConditionType.JOINED, Status.TRUE, Reason.AGENT_JOINED, _REACHABLE)
 _AGENT_HEALTHY: Final = _condition(
@@ -51,8 +53,11 @@ def observe_cluster(cluster: MemberCluster, observation: ClusterObservation, now
     reported: tuple[ReportedCondition, ...] = ()
     if observation.reachable:
         reported = (_READY, _JOINED, *observation.reported)
-    elif find_condition(before.conditions, MemberConditionType.JOINED) is None:
-        message = f"cluster {cluster.name} has not answered yet: {observation.error}"
+    elif _is_news(
+        before.conditions,
+        MemberConditionType.JOINED,
+        message := f"cluster {cluster.name} has not answered yet: {observation.error}",
+    ):
         reported = (_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message),)
     conditions = _with(before.conditions, cluster, now, reported)
     status = replace(before, conditions=conditions, agent=agent)
@@ -85,9 +90,9 @@ def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetim
         reported = []
         why = f"cluster {cluster.name} does not answer: {observation.error}"
         healthy = find_condition(before.conditions, MemberConditionType.HEALTHY)
-        if find_condition(before.conditions, MemberConditionType.JOINED) is None:
+        if _is_news(before.conditions, MemberConditionType.JOINED, why):
             reported.append(_condition(MemberConditionType.JOINED, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, why))
-        if healthy is None or healthy.reason != Reason.CLUSTER_UNREACHABLE:
+        if _is_news(before.conditions, MemberConditionType.HEALTHY, why, always=True):
             reported.append(_condition(MemberConditionType.HEALTHY, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, why))
         if healthy is None:
             heartbeat = None  # one that answered did so until now; this one never did
@@ -99,6 +104,16 @@ def _agent(cluster: MemberCluster, observation: ClusterObservation, now: datetim
         # all the time, and the cluster like one that has stopped to.
         heartbeat = before.last_received_heartbeat
     return replace(before, conditions=conditions, last_received_heartbeat=heartbeat)
+
+
+def _is_news(conditions: Conditions, type_: MemberConditionType, message: str, *, always: bool = False) -> bool:
+    """Whether a condition of an unreachable cluster is to be set: there is none, it says another cause, or (`always`)
+    it says that the cluster answers. Numbers in a sentence (seconds, ports, bytes) are no other cause: they would make
+    a commit of every pass in which a cluster stays away."""
+    old = find_condition(conditions, type_)
+    if old is None or old.reason != Reason.CLUSTER_UNREACHABLE:
+        return old is None or always
+    return _DIGITS.sub("", old.message) != _DIGITS.sub("", message)
 
 
 def _transitions(conditions: Conditions) -> set[datetime]:

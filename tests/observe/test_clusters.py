@@ -40,7 +40,7 @@ def test_a_cluster_that_stops_answering_stays_joined_and_is_not_healthy() -> Non
     down = observe_cluster(joined, DOWN, T1)
     assert agent(down) == ([("Joined", "True", "AgentJoined"), ("Healthy", "Unknown", "ClusterUnreachable")], T1)
     assert down.status.conditions == joined.status.conditions
-    assert observe_cluster(down, ClusterObservation(cluster="c1", reachable=False, error="timed out"), T2) is down
+    assert observe_cluster(down, DOWN, T2) is down
     back = observe_cluster(down, UP, T2)
     assert agent(back) == ([("Joined", "True", "AgentJoined"), ("Healthy", "True", "AgentHealthy")], T2)
 
@@ -87,6 +87,30 @@ def test_what_a_cluster_says_as_whole_conditions() -> None:
     for error, why in (("", "the API server answers and says that it is not ready"), ("etcd is slow", "etcd is slow")):
         unwell = observe_cluster(joined, replace(UP, healthy=False, error=error), T1)
         assert shown(unwell) == [*own, agent_joined, ("Healthy", "False", "AgentUnhealthy", why, T1)]
+
+
+@pytest.mark.parametrize("ever_up", [True, False])
+def test_the_cause_is_the_present_one_and_its_numbers_are_no_other_cause(ever_up: bool) -> None:
+    def sentences(found: MemberCluster) -> list[str]:
+        assert found.status.agent is not None
+        both = (*found.status.conditions, *found.status.agent.conditions)
+        return [c.message for c in both if c.reason == "ClusterUnreachable"]
+
+    def down(error: str) -> ClusterObservation:
+        return replace(DOWN, error=error)
+
+    member = observe_cluster(MemberCluster(name="c1"), UP, T0) if ever_up else MemberCluster(name="c1")
+    refused = observe_cluster(member, down("connection refused"), T0)
+    timed_out = observe_cluster(refused, down("no response within 5 s"), T1)
+    assert observe_cluster(timed_out, down("no response within 7 s"), T2) is timed_out
+    expired = observe_cluster(timed_out, down("its certificate has expired"), T2)
+    assert all("certificate has expired" in sentence for sentence in sentences(expired))
+    assert len(sentences(expired)) == (1 if ever_up else 3)
+    for found in (timed_out, expired):
+        assert found.status.agent is not None and refused.status.agent is not None
+        times = [c.last_transition_time for c in found.status.agent.conditions]
+        assert times == [c.last_transition_time for c in refused.status.agent.conditions], "silent since the first look"
+        assert found.status.agent.last_received_heartbeat == refused.status.agent.last_received_heartbeat
 
 
 def test_the_heartbeat_is_the_moment_of_the_observation() -> None:
