@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.apply.shapes import shape_digest
-from gitfleet.formats.managed_fields import is_own_apply
+from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Release, Update
@@ -25,7 +25,7 @@ def by_identity(inventory: Inventory) -> dict[Identity, InventoryEntry]:
 
 def is_applied_by_gitfleet(live: LiveObject) -> bool:
     """Whether managedFields record an apply by gitfleet: the proof of an apply whose report was lost."""
-    return any(is_own_apply(entry) for entry in (live.body.get("metadata") or {}).get("managedFields") or ())
+    return any(map(is_own_apply, managed_entries(live.body)))
 
 
 def has_managers(live: LiveObject) -> bool:

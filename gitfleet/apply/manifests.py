@@ -10,7 +10,7 @@ from gitfleet.api.strategies import WhenToTakeOver
 from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
-from gitfleet.formats.managed_fields import FIELD_MANAGER
+from gitfleet.formats.managed_fields import FIELD_MANAGER, managed_entries
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from gitfleet.model.works import Work
@@ -124,7 +124,7 @@ def _forces(work: Work, live: LiveObject | None) -> bool:
         return True
     if live is None:
         return False
-    managers = {entry.get("manager") for entry in (live.body.get("metadata") or {}).get("managedFields") or ()}
+    managers = {str(entry.get("manager")) for entry in managed_entries(live.body)}
     return bool(managers) and managers <= {FIELD_MANAGER, _BEFORE_FIRST_APPLY}
 
 

@@ -16,9 +16,9 @@ def plain(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """A message to stderr; a text may have several lines, and they may be indented."""
-    for line in text.splitlines() or [""]:
-        click.echo(" " * (len(line) - len(line.lstrip(" "))) + plain(line), err=True)
+    """A message to stderr, on one line whatever it holds: a path or a name of the repo may have line breaks, and what
+    follows them would be taken for a line of ours. It may be indented."""
+    click.echo(" " * (len(text) - len(text.lstrip(" "))) + plain(text), err=True)
 
 
 def left_out(sentence: str) -> None:

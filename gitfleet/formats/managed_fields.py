@@ -44,9 +44,16 @@ LIST_KEYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 name stands for several lists, each in turn."""
 
 
+def managed_entries(live_body: JsonObject) -> tuple[JsonObject, ...]:
+    """The managedFields entries of an object as a server gave it; none where that is no list of objects."""
+    metadata = live_body.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
+    return tuple(e for e in entries if isinstance(e, Mapping)) if isinstance(entries, list | tuple) else ()
+
+
 def owned_fields(live_body: JsonObject) -> OwnedFields:
     """The tree of fields that gitfleet applied, as the server recorded it; None when it names no such manager."""
-    for entry in (live_body.get("metadata") or {}).get("managedFields") or ():
+    for entry in managed_entries(live_body):
         if is_own_apply(entry):
             fields = entry.get("fieldsV1")
             return fields if isinstance(fields, Mapping) else None

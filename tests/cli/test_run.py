@@ -122,3 +122,15 @@ def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: sig
     assert process.returncode == code, talk
     assert "Traceback" not in talk
     assert "web" in gitfleet("get", "crp", "-C", fleet).out
+
+
+FORGED = "settled at commit 000000000000: 2 placements, 6 bindings"
+
+
+def test_a_path_makes_no_line_of_its_own(gitfleet: Shell, fleet: Path) -> None:
+    """A line break in a file's name, in what people read at the end of a run."""
+    commit(fleet, {f"resources/x\n{FORGED}\n.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: 3\n"})
+    run = gitfleet("run", "--once", fleet)
+
+    assert FORGED in run.err
+    assert not [line for line in run.err.splitlines() if line.startswith(FORGED)]

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
+from gitfleet.adapters.kube.answers import other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import JSON, Wire, next_page_of
@@ -85,7 +86,10 @@ class Observer:
             return None, ""
         if not response.ok:
             return None, refusal_of(response, str(key)).message
-        return LiveObject(key, response.json()), ""
+        body = response.json()
+        if other := other_object(body, key, namespaced=resource.namespaced):
+            return None, other
+        return LiveObject(key, body), ""
 
     def _place(
         self,
@@ -135,9 +139,13 @@ class Observer:
             page = response.json()
             for item in page.get("items") or ():
                 key = missing.pop(str(item["metadata"]["name"]), None)
-                if key is not None:
-                    # Items of a list do not repeat what the list itself says.
-                    body: dict[str, Any] = {"apiVersion": key.api_version, "kind": key.kind, **item}
+                if key is None:
+                    continue
+                # Items of a list do not repeat what the list itself says.
+                body: dict[str, Any] = {"apiVersion": key.api_version, "kind": key.kind, **item}
+                if other := other_object(body, key, namespaced=resource.namespaced):
+                    found.unreadable[key] = other
+                else:
                     found.live[key] = LiveObject(key, body)
             complete = next_page_of(page) is None
             if not missing:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from gitfleet.adapters.kube.answers import other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.observing import Observer, run_parallel
 from gitfleet.adapters.kube.refusals import refusal_of
@@ -98,7 +99,10 @@ class Performer:
             "PATCH", path, query, body=_body_of(operation), headers={"Content-Type": APPLY_PATCH}
         )
         if response.ok:
-            live = LiveObject(operation.key, response.json())
+            body = response.json()
+            if other := other_object(body, operation.key, namespaced=resource.namespaced):
+                return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=other)
+            live = LiveObject(operation.key, body)
             return Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live)
         refusal = refusal_of(response, str(operation.key), _secrets_of(operation))
         return Outcome(operation=operation, ok=False, code=refusal.code, message=refusal.message, retry=refusal.retry)
@@ -130,6 +134,8 @@ class Performer:
         body = response.json()
         if body.get("kind") == "Status":
             return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETED)
+        if other := other_object(body, operation.key, namespaced=resource.namespaced):
+            return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=other)
         # The object itself comes back while finalizers hold it: it is gone only when an observation does not find it.
         return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETING, live=LiveObject(operation.key, body))
 
