@@ -105,7 +105,8 @@ def sentence(event: Event) -> str:
             left = f" the fleet, {_left_there(fields.get('objects'))}"
             return f"{event.cluster} left{left}" if fields["state"] == "left" else f"{event.cluster}: {fields['state']}"
         case EventType.FAULT:
-            return f"{fields['severity']} at {fields['path']}:{fields['line']}: {fields['message']}"
+            field = f"{fields['field']}: " if fields.get("field") else ""
+            return f"{fields['severity']} at {fields['path']}:{fields['line']}: {field}{fields['message']}"
         case EventType.FAULTS_CLEARED:
             return "no errors are left"
         case EventType.COMMIT_READ:

@@ -101,6 +101,11 @@ OF_THE_FLEET: list[tuple[str, dict[str, Any], str]] = [
         {"path": "clusters/a.yaml", "line": 3, "message": "is odd", "severity": "error"},
         "error at clusters/a.yaml:3: is odd",
     ),
+    (
+        "fault",
+        {"path": "gitfleet.yaml", "line": 8, "field": "spec.interval", "message": "is odd", "severity": "warning"},
+        "warning at gitfleet.yaml:8: spec.interval: is odd",
+    ),
     ("faultsCleared", {}, "no errors are left"),
     ("commitRead", {"commit": "0123456789abcdef"}, "commit 0123456789ab read"),
 ]
