@@ -141,7 +141,7 @@ class _Scheduled:
 
 
 def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
-    now, index, profile, digests = shared.inputs.now, shared.index, shared.profile, shared.digests
+    now, profile, digests, closed = shared.inputs.now, shared.profile, shared.digests, shared.kept.clusters
     held = shared.kept.objects.get(record.placement.key, frozenset())
     commit, retain = shared.inputs.desired.commit, snapshots.Retained(objects=held)
     taken = snapshots.take_snapshots(record.placement, shared.payload, record, commit=commit, now=now, retain=retain)
@@ -150,10 +150,11 @@ def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
     if (error := taken.user_error) is not None:
         condition = status.scheduled_condition(record, False, error.reason, error.message, now)
         return _Scheduled(record, condition, objects, shared.kept.bindings.get(record.placement.key, frozenset()))
-    request = schedule.request_for(record, now)
+    request, index = schedule.request_for(record, now), schedule.closed_to_new(shared.index, closed, record.bindings)
     if schedule.settled_key(request, index, profile, digests) == record.schedule_key:
         return _Scheduled(record, None, objects)
     result = schedule.schedule(request, index, profile=profile)
+    index = schedule.closed_to_new(shared.index, closed, result.bindings)
     key = schedule.settled_key(replace(request, bindings=result.bindings), index, profile, digests)
     return _with_kept_bindings(record, _Scheduled(*status.with_schedule(record, result, key, now), objects), shared)
 

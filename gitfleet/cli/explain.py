@@ -75,7 +75,7 @@ def explain(
 
 def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, list[JsonObject]] | None:
     """What is held and the rows, as the state branch has them; None when it does not know the placement yet."""
-    from gitfleet.views import explanation, held_line, no_placement, recorded_plan
+    from gitfleet.views import explanation, held_clusters, held_line, no_placement, recorded_plan
     from gitfleet.wiring_state import NoState, open_state
 
     try:
@@ -93,7 +93,8 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, 
         watched = settings.watch_branch or "main"
         say(f"newer commits are not reconciled yet: `--rev {watched}` works out what they lead to")
     clusters = {cluster.name: cluster for cluster in reader.clusters()}
-    rows = explanation(record, clusters, opened.profile(), recorded_plan(record, now), now)
+    held = held_clusters(reader.holds())
+    rows = explanation(record, clusters, opened.profile(), recorded_plan(record, now), now, held)
     return held_line(record.placement.key, record.conditions), rows
 
 

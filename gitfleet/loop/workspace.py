@@ -23,7 +23,7 @@ from gitfleet.model.decisions import Decision
 from gitfleet.model.desired import Desired
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
-from gitfleet.views import PlannedReconcile, explanation, held_line, no_placement, plan_document
+from gitfleet.views import PlannedReconcile, explanation, held_clusters, held_line, no_placement, plan_document
 
 NOTHING = WhatIf()
 
@@ -123,7 +123,8 @@ class Workspace:
             raise no_placement(name, [str(known) for known in after.placements])
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
         record = after.placements[key]
-        rows = explanation(record, after.clusters, profile, decision.plans.get(key), now)
+        held = held_clusters(after.holds.values())
+        rows = explanation(record, after.clusters, profile, decision.plans.get(key), now, held)
         return held_line(key, record.conditions), rows
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:

@@ -3,6 +3,7 @@
     request_for(record, now) -> SchedulingRequest          the request, from what is known of a placement
     index_fleet(clusters, now, previous) -> FleetIndex     built once a reconcile (incrementally), shared by all
     placements
+    closed_to_new(index, held, bindings) -> FleetIndex     the same for one placement, where clusters get nothing new
     profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py lists the stages)
     schedule(request, fleet, profile) -> SchedulingResult  one placement, to the end of its chain of cycles
     schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
@@ -24,7 +25,7 @@ from gitfleet.model.scheduling import ClusterVerdict, SchedulingRequest, Schedul
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.cluster_set import ClusterSet
 from gitfleet.schedule.explain import explain_clusters
-from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex, index_fleet
+from gitfleet.schedule.fleet import EVERYTHING, Fact, FleetIndex, closed_to_new, index_fleet
 from gitfleet.schedule.keys import BindingDigests, schedule_key
 from gitfleet.schedule.pick import Run, pick_all, pick_fixed, pick_n
 from gitfleet.schedule.plugins import (
@@ -58,6 +59,7 @@ __all__ = [
     "SchedulerPlugin",
     "Score",
     "Unschedulable",
+    "closed_to_new",
     "explain",
     "index_fleet",
     "profile_for",

@@ -24,6 +24,7 @@ _REMEDIES = {
     Eligibility.SILENT: "make the cluster answer again",
     Eligibility.HEALTH_UNKNOWN: "let the member agent report its health",
     Eligibility.UNHEALTHY: "make the cluster healthy again",
+    Eligibility.HELD: "add the cluster's file again, or approve its removal",
 }
 
 

@@ -29,6 +29,7 @@ class Eligibility(StrEnum):
     SILENT = "silent"
     HEALTH_UNKNOWN = "health-unknown"
     UNHEALTHY = "unhealthy"
+    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,8 @@ def reason_of(cluster: MemberCluster, verdict: Eligibility, now: datetime) -> st
             return ""
         case Eligibility.LEFT:
             return "cluster has left the fleet"
+        case Eligibility.HELD:
+            return "its removal from the fleet is held, so it gets nothing new"
         case Eligibility.NOT_ONLINE:
             return _DISCONNECTED + "member agent not online yet"
         case Eligibility.NOT_JOINED:

@@ -8,12 +8,13 @@ changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
+from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MEMBER_NAME_LABEL, MemberCluster
 from gitfleet.formats.canonical_json import digest_of, json_bytes, json_text
 from gitfleet.model.failures import Failures, Subject
@@ -109,6 +110,21 @@ def index_fleet(
     if previous is None or previous.names != names:
         return _new_index(names, ordered, now, contained)
     return _next_index(previous, ordered, now, contained)
+
+
+def closed_to_new(index: FleetIndex, held: Collection[str], bindings: Iterable[Binding]) -> FleetIndex:
+    """The index for one placement, to which the clusters whose removal is `held` give nothing new; those that it has
+    `bindings` on are as they were. The same index where there is no such cluster."""
+    had = {binding.cluster for binding in bindings} if held else ()
+    closed = [index.position[name] for name in sorted(held) if name not in had and name in index.position]
+    if not closed:
+        return index
+    eligibilities = list(index.eligibilities)
+    for i in closed:
+        if eligibilities[i].verdict is not Eligibility.LEFT:
+            eligibilities[i] = TimedEligibility(Eligibility.HELD)
+    verdicts = index.columns[ELIGIBILITY].changed((i, eligibilities[i].verdict) for i in closed)
+    return replace(index, eligibilities=tuple(eligibilities), columns={**index.columns, ELIGIBILITY: verdicts})
 
 
 def _new_index(

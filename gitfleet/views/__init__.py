@@ -11,7 +11,7 @@ explanation(...), no_placement, recorded_plan   what `explain` prints
 """
 
 from gitfleet.views.description import describe_lines
-from gitfleet.views.explanation import explanation, no_placement, recorded_plan
+from gitfleet.views.explanation import explanation, held_clusters, no_placement, recorded_plan
 from gitfleet.views.holds import (
     approval_path,
     approval_text,
@@ -41,6 +41,7 @@ __all__ = [
     "explanation",
     "fault_document",
     "has_changes",
+    "held_clusters",
     "held_line",
     "held_placements_line",
     "hold_document",

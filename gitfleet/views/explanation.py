@@ -6,13 +6,14 @@ follow from the recorded bindings and clusters by the deciding functions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet import rollout, schedule
+from gitfleet import removals, rollout, schedule
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput
 from gitfleet.model.rolling import RolloutPlan
@@ -34,12 +35,23 @@ def recorded_plan(record: PlacementRecord, now: datetime) -> RolloutPlan | None:
     return rollout.plan_rollout(rollout.request_for(record, pinned, now))
 
 
+def held_clusters(holds: Iterable[Hold]) -> frozenset[str]:
+    """The clusters whose removal waits for a person."""
+    return removals.Kept.of(removals.pending(holds)).clusters
+
+
 def explanation(
-    record: PlacementRecord, clusters: Clusters, profile: schedule.Profile, plan: RolloutPlan | None, now: datetime
+    record: PlacementRecord,
+    clusters: Clusters,
+    profile: schedule.Profile,
+    plan: RolloutPlan | None,
+    now: datetime,
+    held_back: Collection[str] = (),
 ) -> list[JsonObject]:
-    """A row for every cluster, those picked first (the `clusters` of `explain -o json`)."""
+    """A row for every cluster, those picked first (the `clusters` of `explain -o json`); the removal of clusters in
+    `held_back` is held."""
     bindings = {binding.cluster: binding for binding in record.bindings}
-    index = schedule.index_fleet(clusters.values(), now)
+    index = schedule.closed_to_new(schedule.index_fleet(clusters.values(), now), held_back, record.bindings)
     verdicts = schedule.explain(schedule.request_for(record, now), index, profile=profile)
     held = {held.cluster: held.reason for held in plan.held} if plan else {}
     moves = {move.cluster: move.reason for move in plan.moves} if plan else {}

@@ -10,6 +10,7 @@ from gitfleet.api.holds import Hold, HoldRule
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from tests import builders
+from tests.scenarios.explaining import explain
 from tests.scenarios.world import World
 
 CLUSTERS = tuple(f"c{number}" for number in range(1, 7))
@@ -396,3 +397,33 @@ def test_a_hold_that_cannot_be_read_is_asked_for_again() -> None:
         world.restart()
         world.settle()
         assert HoldRule.UNREADABLE_HOLD in {reason.rule for reason in only_hold(world).reasons}
+
+
+def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
+    world = settled()
+    members = [builders.member_cluster(name) for name in CLUSTERS[:3]]
+    small = builders.placement("small", policy=builders.pick_n(1))
+    world.commit(small, builders.namespace("small"), builders.member_cluster("c7"))
+    world.settle()
+    (first,) = world.bindings("small")
+    with world.nothing_deleted():
+        world.commit(remove=members)
+        world.settle()
+        hold = only_hold(world)
+        gone = {removal.cluster for removal in hold.removals}
+        assert gone == {"c1", "c2", "c3"}
+        world.commit(builders.placement("small", policy=builders.pick_n(7)))
+        world.settle()
+        assert set(world.bindings("small")) == {first, "c4", "c5", "c6", "c7"}
+        assert len(world.bindings("web")) == 7, "what is there stays"
+        rows = {row["clusterName"]: row for row in explain(world.repo, world.fleet, world.clock, "small")}
+        for name in gone - {first}:
+            assert "its removal from the fleet is held, so it gets nothing new" in rows[name]["reason"]
+            assert rows[name]["remedy"] == "add the cluster's file again, or approve its removal"
+        tolerant = {"placementType": "PickAll", "tolerations": [{"operator": "Exists"}]}
+        world.commit(builders.placement("web", policy=tolerant))
+        world.settle()
+        assert len(world.bindings("web")) == 7, "a new policy keeps them too"
+        world.commit(*members)
+        world.settle()
+        assert not world.state().holds and len(world.bindings("small")) == 7
