@@ -15,7 +15,7 @@ from gitfleet.api.objects import GroupKind, JsonObject, Manifest, key_of
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.values import is_kind_name, is_reserved_namespace
 from gitfleet.desired.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_break
-from gitfleet.formats.kinds import is_envelope_kind
+from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
 from gitfleet.formats.yaml_reader import UnreadableText
 
 _MAPPINGS: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
@@ -26,6 +26,8 @@ _MAPPINGS: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
     GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): (("spec",), ("spec", "names")),
 }
 """The fields of kinds that gitfleet itself reads; each must be a mapping where it is given."""
+_OF_BUILT_IN: Final = (("spec",), ("status",))
+"""Where a built-in kind has these, they are mappings (Kubernetes API conventions, "Spec and Status")."""
 _TEXTS: Final = frozenset(
     {("ConfigMap", "data"), ("ConfigMap", "binaryData"), ("Secret", "data"), ("Secret", "stringData")}
 )
@@ -34,9 +36,10 @@ _BASE64: Final = frozenset({("ConfigMap", "binaryData"), ("Secret", "data")})
 
 
 def shape_breaks(kind: GroupKind, body: JsonObject) -> list[Break]:
-    """Fields of a wrong type, in the kinds that gitfleet reads."""
+    """Fields of a wrong type: those that gitfleet reads, and `spec` and `status` of every built-in kind."""
     breaks: list[Break] = []
-    for location in _MAPPINGS.get(kind, ()):
+    common = _OF_BUILT_IN if (kind.group, kind.kind) in BUILT_IN_KINDS else ()
+    for location in dict.fromkeys((*common, *_MAPPINGS.get(kind, ()))):
         value: Any = body
         for name in location:
             value = value.get(name) if isinstance(value, Mapping) else None

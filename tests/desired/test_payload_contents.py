@@ -123,3 +123,27 @@ def test_where_an_object_may_lie_holds_in_every_envelope() -> None:
             "wrapped here; correct it"
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [
+        ("PodDisruptionBudget", "policy/v1"),
+        ("Deployment", "apps/v1"),
+        ("Service", "v1"),
+        ("NetworkPolicy", "networking.k8s.io/v1"),
+    ],
+)
+@pytest.mark.parametrize("value", ["oops", "3", "[]", "true"])
+def test_spec_and_status_of_a_built_in_kind_are_mappings(kind: str, version: str, value: str) -> None:
+    head = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a, namespace: shop}}\n"
+    assert faults(f"{head}spec: {value}\nstatus: {value}\n") == [
+        "4: spec: must be a mapping; correct it",
+        "5: status: must be a mapping; correct it",
+    ]
+    assert faults(f"{head}spec:\n") == []
+
+
+def test_a_custom_kind_may_have_a_spec_of_any_type() -> None:
+    tree = "apiVersion: example.com/v1\nkind: Tree\nmetadata: {name: t}\nspec: oops\n"
+    assert faults(tree) == []
