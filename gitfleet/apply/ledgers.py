@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.apply.shapes import shape_digest
@@ -14,6 +15,8 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Release, Update
 from gitfleet.model.state import Inventory
 
+BEFORE_FIRST_APPLY: Final = "before-first-apply"
+"""Who owns, by kube-apiserver, what stood in an object without managedFields when it was applied."""
 Identity = tuple[str, str, str, str]
 """(group, kind, namespace, name): two versions of one object are the same object."""
 
@@ -29,9 +32,11 @@ def is_applied_by_gitfleet(live: LiveObject) -> bool:
 
 
 def has_managers(live: LiveObject) -> bool:
-    """Whether managedFields name anybody. Every create, update and apply leaves an entry, but an apply of an object
-    without any field of its own (seen with kube-apiserver 1.36)."""
-    return bool((live.body.get("metadata") or {}).get("managedFields"))
+    """Whether managedFields name anybody who made the object. Every create, update and apply leaves an entry, but an
+    apply of an object without any field of its own (seen with kube-apiserver 1.36); a second one of those leaves the
+    server's own BEFORE_FIRST_APPLY, and controllers write statuses."""
+    entries = managed_entries(live.body)
+    return any(e.get("manager") != BEFORE_FIRST_APPLY and not e.get("subresource") for e in entries)
 
 
 def record_intended(inventory: Inventory, operations: Iterable[Operation]) -> Inventory:

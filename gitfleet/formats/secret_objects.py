@@ -115,8 +115,10 @@ def _is_scalar(value: JsonValue) -> bool:
 
 
 def _documents(text: str) -> Iterator[JsonValue]:
+    """The documents of a text; a plain sentence is a document that is the text itself, and holds nothing further."""
     for document in parse_documents(text.encode("utf-8", "replace"), max_bytes=_LONGEST_TEXT).documents:
-        yield document.value
+        if not isinstance(document.value, str) or len(document.value) < len(text):
+            yield document.value
 
 
 def _has_secret(value: JsonValue) -> bool:

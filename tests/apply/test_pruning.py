@@ -21,6 +21,8 @@ THERE = live(CM, manager="gitfleet")
 ENTRY = owned(CM, THERE)
 BARE = LiveObject(CM.key, {**THERE.body, "metadata": {**THERE.body["metadata"], "managedFields": []}})
 """What is there after an apply that set no field: nobody manages anything (a Namespace that has only a name)."""
+_TWICE = [{"manager": "before-first-apply", "operation": "Update"}, {"manager": "c", "subresource": "status"}]
+BARE_TWICE = LiveObject(CM.key, {**BARE.body, "metadata": {**BARE.body["metadata"], "managedFields": _TWICE}})
 GONE = live(CM, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
 LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
@@ -63,6 +65,7 @@ FINALIZERS = "is being deleted and waits for its finalizers"
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
         ((), {"live": {CM.key: live(CM)}, **LEAVES}, ENTRY, released("is not applied by gitfleet")),
         ((), {"live": {CM.key: BARE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
+        ((), {"live": {CM.key: BARE_TWICE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
         ((), {"live": {CM.key: BARE}, **LEAVES}, replace(ENTRY, uid=None), released("is not applied by gitfleet")),
         ((), {"live": {CM.key: GONE}, **LEAVES}, ENTRY, kept(KeepCode.TERMINATING, FINALIZERS, GONE)),
         (

@@ -40,8 +40,17 @@ def reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def begin(words: Sequence[str | Path], before: Sequence[str] = ()) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*before, *GITFLEET, *map(str, words)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*before, *GITFLEET, *map(str, words)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=_with_usual_signals,
     )
+
+
+def _with_usual_signals() -> None:
+    """Whoever started the tests may ignore SIGHUP (nohup), and a child would go on doing so."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def await_that(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
