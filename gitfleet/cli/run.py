@@ -16,7 +16,7 @@ from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.loop.driver import ReconcileResult
+    from gitfleet.loop.results import ReconcileResult
 
 
 @click.command(

@@ -11,15 +11,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ParamSpec
 
-from gitfleet import rebuilding, reconcile, rollout, status, views
+from gitfleet import rebuilding, reconcile, status
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
+from gitfleet.loop.results import ReconcileResult, lost_race, waiting_sentences
+from gitfleet.loop.state_commits import Publication, state_commit
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
-from gitfleet.loop.watched_branch import no_such_branch
+from gitfleet.loop.watched_branch import last_good_config, no_such_branch
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
@@ -28,37 +30,15 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
-from gitfleet.ports.repos import BranchChange, RepoReader, RepoWriter, TreeEntry
-from gitfleet.state import FLEET_FILE, README_FILE, compose_state
+from gitfleet.ports.repos import RepoReader, RepoWriter
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
 P = ParamSpec("P")
 log = logging.getLogger(__name__)
 _MOST_TURNS = 3
-_MOST_CANDIDATES = 50
-"""So many branches may hold the state that keeps a configuration; a remote may have any number."""
 _LONGEST_DELAY = 2.0
 """More seconds than these between a push and its operations: the process was suspended or starved, and asks again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReconcileResult:
-    """What one reconcile did.
-
-    `settled` means that nothing was changed or performed and that no clock will bring anything; `waiting` names, in one
-    sentence each, what a rollout is waiting for; `wake_at` is when time alone may change the decision.
-    """
-
-    commit: str
-    state_head: str | None
-    state: FleetState
-    changed: bool
-    settled: bool
-    waiting: tuple[str, ...]
-    wake_at: datetime | None
-    outcomes: tuple[Outcome, ...] = ()
-    lost_race: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,25 +125,8 @@ class Driver:
         before = self.load_state(heads.get(self.branches.state))
         wanted = self.desired_trees.at(commit, before)
         lost = self._config is None and wanted.config.origin is None and any(map(is_error, wanted.faults))
-        self._config = (commit, (self._last_good_config(commit, heads) if lost else None) or wanted.config)
-
-    def _last_good_config(self, commit: str, heads: Mapping[str, str]) -> FleetConfig | None:
-        """The configuration that was in force before a commit with errors, for a process that has not seen it.
-
-        It may have named the state branch, which alone has it: that is the branch whose last good configuration
-        gives it this very name.
-        """
-        ours = sorted(heads.items(), key=lambda item: (not item[0].startswith("gitfleet/"), item))
-        for name, head in ours[:_MOST_CANDIDATES]:
-            try:
-                if head == commit or FLEET_FILE not in self.reader.list_tree(head):
-                    continue
-                config = self.desired_trees.at(commit, self.state_trees.at(head)).config
-            except BadInput:
-                continue  # somebody else's branch: what lies there is no state of a fleet, or cannot be fetched
-            if config.branches.state == name and config.origin is not None:
-                return config
-        return None
+        kept = last_good_config(commit, heads, self.reader, self.desired_trees, self.state_trees) if lost else None
+        self._config = (commit, kept or wanted.config)
 
     def reconcile(self) -> ReconcileResult:
         """Do all that can be done now. RetryLater for a passing error of the remote, GiveUp for a lasting one;
@@ -197,7 +160,7 @@ class Driver:
             self.checkpoint("reported")
         except LostRace:
             self._known = None
-            return _lost(inputs, heads.get(self.branches.state))
+            return lost_race(inputs, heads.get(self.branches.state))
         self._emit(self._events, decision.after, after)
         if inputs.before.damage.unfinished:
             self._known = None
@@ -220,7 +183,7 @@ class Driver:
     ) -> ReconcileResult:
         """What the reconcile says of itself; `failures` are what could not be settled."""
         failed = Failures((*decision.failures, *failures, *report.failures))
-        waiting = _waiting(report.state, decision, failed)
+        waiting = waiting_sentences(report.state, decision, failed)
         self._report(failed.found)
         return ReconcileResult(
             commit=inputs.desired.commit,
@@ -292,37 +255,27 @@ class Driver:
     ) -> Published:
         """Push `after` to the state branch if its head is still the one that was read. What cannot be written stays as
         it was, and an intent says so in a fault."""
-        now, failures = self.clock.now(), Failures()
-        change = compose_state(before, after, now=now, version=self.version, failures=failures)
-        if failures.found and phase == "intent":
-            faults = (*after.faults, *status.faults_of(failures, FleetState(), wanted))
-            change = compose_state(
-                before, replace(after, faults=faults), now=now, version=self.version, failures=failures
+        composed = state_commit(
+            Publication(
+                before=before,
+                after=after,
+                wanted=wanted,
+                branch=self.branches.state,
+                head=head,
+                phase=phase,
+                now=self.clock.now(),
+                version=self.version,
             )
-        after = change.state
-        if change.empty:
-            self._known = (head, after)
-            self._report(failures.found)
-            return Published(head, after, failures.found)
-        events = status.emit_events(before, after, failures)
-        readme = failures.contain(Subject("File", README_FILE), None, views.readme_text, after, now=now)
-        subject, body = status.commit_message(events, failures)
-        self._report(failures.found)
-        commit = BranchChange(
-            branch=self.branches.state,
-            expected=head,
-            subject=subject,
-            body=body,
-            trailers=(("Gitfleet-Commit", wanted.commit), ("Gitfleet-Phase", phase)),
-            when=now,
-            write={**change.write, **({README_FILE: readme.encode()} if readme is not None else {})},
-            link={path: TreeEntry("100644", blob) for path, blob in change.link.items()},
-            remove=change.remove,
         )
-        new_head = self.writer.commit(commit)
-        self._known, self._published = (new_head, after), (before, after, events)
-        self.listen(Event(type=EventType.COMMIT, fields={"branch": self.branches.state, "subject": subject}))
-        return Published(new_head, after, failures.found)
+        self._report(composed.failures)
+        if composed.change is not None:
+            head = self.writer.commit(composed.change)
+            self._published = (before, composed.state, composed.events)
+        self._known = (head, composed.state)
+        if composed.change is not None:
+            fields = {"branch": composed.change.branch, "subject": composed.change.subject}
+            self.listen(Event(type=EventType.COMMIT, fields=fields))
+        return Published(head, composed.state, composed.failures)
 
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side."""
@@ -373,28 +326,3 @@ class Driver:
                 self._reported.add(failure.id)
                 log.error("%s", failure.report)
                 self.save_report(failure)
-
-
-def _waiting(state: FleetState, decision: Decision, failures: Failures) -> tuple[str, ...]:
-    """What failed, and what each placement waits for, in a sentence each."""
-    rolling: list[str] = []
-    for key, record in state.placements.items():
-        plan = decision.plans.get(key)
-        rolling += failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
-    return (*(f"{failure.subject}: {failure.sentence}" for failure in failures.found), *rolling)
-
-
-def _lost(inputs: Inputs, head: str | None) -> ReconcileResult:
-    return ReconcileResult(
-        commit=inputs.desired.commit,
-        state_head=head,
-        state=inputs.before,
-        changed=False,
-        settled=False,
-        waiting=("another process moved the state branch first; observing again",),
-        wake_at=None,
-        lost_race=True,
-    )
-
-
-__all__ = ["Driver", "ReconcileResult"]

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from gitfleet.errors import GitfleetError, GiveUp, RetryLater, Stopped
-from gitfleet.loop.driver import Driver, ReconcileResult
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.results import ReconcileResult
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
 

@@ -1,10 +1,18 @@
-"""What is said when the watched branch is not there."""
+"""The watched branch: what is said when it is not there, and its configuration before a commit with errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gitfleet.api.fleet import FleetConfig
 from gitfleet.errors import BadInput
+from gitfleet.loop.state_trees import StateTrees
+from gitfleet.loop.trees import DesiredTrees
+from gitfleet.ports.repos import RepoReader
+from gitfleet.state import FLEET_FILE
+
+_MOST_CANDIDATES = 50
+"""So many branches may hold the state that keeps a configuration; a remote may have any number."""
 
 
 def no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:
@@ -20,3 +28,24 @@ def no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:
         f'the repository has no branch "{watch}"; it has {named}',
         hint=f"watch another one with --branch {others[0]}, or rename it: git branch -m {others[0]} {watch}",
     )
+
+
+def last_good_config(
+    commit: str, heads: Mapping[str, str], reader: RepoReader, desired_trees: DesiredTrees, state_trees: StateTrees
+) -> FleetConfig | None:
+    """The configuration that was in force before a commit with errors, for a process that has not seen it.
+
+    It may have named the state branch, which alone has it: that is the branch whose last good configuration
+    gives it this very name.
+    """
+    ours = sorted(heads.items(), key=lambda item: (not item[0].startswith("gitfleet/"), item))
+    for name, head in ours[:_MOST_CANDIDATES]:
+        try:
+            if head == commit or FLEET_FILE not in reader.list_tree(head):
+                continue
+            config = desired_trees.at(commit, state_trees.at(head)).config
+        except BadInput:
+            continue  # somebody else's branch: what lies there is no state of a fleet, or cannot be fetched
+        if config.branches.state == name and config.origin is not None:
+            return config
+    return None

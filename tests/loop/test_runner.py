@@ -10,7 +10,8 @@ from typing import cast
 import pytest
 
 from gitfleet.errors import BadInput, RemoteUnreachable, Stopped
-from gitfleet.loop.driver import Driver, ReconcileResult
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.clock import ManualClock

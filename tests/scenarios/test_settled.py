@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gitfleet.api.objects import ObjectKey
-from gitfleet.loop.driver import ReconcileResult
+from gitfleet.loop.results import ReconcileResult
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, begin, members, payload

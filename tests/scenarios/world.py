@@ -14,8 +14,9 @@ from typing import Any, Final
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
-from gitfleet.loop.driver import Driver, ReconcileResult
+from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.results import ReconcileResult
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.events import Event

@@ -1,0 +1,54 @@
+"""What one reconcile did, for whoever decides when the next one starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitfleet import rollout
+from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.operations import Outcome
+from gitfleet.model.state import FleetState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReconcileResult:
+    """What one reconcile did.
+
+    `settled` means that nothing was changed or performed and that no clock will bring anything; `waiting` names, in one
+    sentence each, what a rollout is waiting for; `wake_at` is when time alone may change the decision.
+    """
+
+    commit: str
+    state_head: str | None
+    state: FleetState
+    changed: bool
+    settled: bool
+    waiting: tuple[str, ...]
+    wake_at: datetime | None
+    outcomes: tuple[Outcome, ...] = ()
+    lost_race: bool = False
+
+
+def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
+    """The result where another process moved the state branch first: nothing was done."""
+    return ReconcileResult(
+        commit=inputs.desired.commit,
+        state_head=head,
+        state=inputs.before,
+        changed=False,
+        settled=False,
+        waiting=("another process moved the state branch first; observing again",),
+        wake_at=None,
+        lost_race=True,
+    )
+
+
+def waiting_sentences(state: FleetState, decision: Decision, failures: Failures) -> tuple[str, ...]:
+    """What failed, and what each placement waits for, in a sentence each."""
+    rolling: list[str] = []
+    for key, record in state.placements.items():
+        plan = decision.plans.get(key)
+        rolling += failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
+    return (*(f"{failure.subject}: {failure.sentence}" for failure in failures.found), *rolling)

@@ -1,0 +1,70 @@
+"""The commit that brings the state branch from one state to the next: its files, its message, and its README."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitfleet import status, views
+from gitfleet.model.desired import Desired
+from gitfleet.model.events import Event
+from gitfleet.model.failures import Failure, Failures, Subject
+from gitfleet.model.state import FleetState
+from gitfleet.ports.repos import BranchChange, TreeEntry
+from gitfleet.state import README_FILE, StateChange, compose_state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What is to be published: `after` in the place of `before`, which stands at `head` of a branch. `phase` is
+    intent or report."""
+
+    before: FleetState
+    after: FleetState
+    wanted: Desired
+    branch: str
+    head: str | None
+    phase: str
+    now: datetime
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateCommit:
+    """`state` is what the branch will hold: what cannot be written stays as it was, as `failures` say. `change` is None
+    when there is nothing to commit."""
+
+    state: FleetState
+    failures: tuple[Failure, ...]
+    events: tuple[Event, ...] = ()
+    change: BranchChange | None = None
+
+
+def state_commit(asked: Publication) -> StateCommit:
+    """The commit of a publication. An intent says in a fault what could not be written."""
+    failures = Failures()
+    change = _composed(asked, asked.after, failures)
+    if failures.found and asked.phase == "intent":
+        faults = (*asked.after.faults, *status.faults_of(failures, FleetState(), asked.wanted))
+        change = _composed(asked, replace(asked.after, faults=faults), failures)
+    if change.empty:
+        return StateCommit(state=change.state, failures=failures.found)
+    events = status.emit_events(asked.before, change.state, failures)
+    readme = failures.contain(Subject("File", README_FILE), None, views.readme_text, change.state, now=asked.now)
+    subject, body = status.commit_message(events, failures)
+    commit = BranchChange(
+        branch=asked.branch,
+        expected=asked.head,
+        subject=subject,
+        body=body,
+        trailers=(("Gitfleet-Commit", asked.wanted.commit), ("Gitfleet-Phase", asked.phase)),
+        when=asked.now,
+        write={**change.write, **({README_FILE: readme.encode()} if readme is not None else {})},
+        link={path: TreeEntry("100644", blob) for path, blob in change.link.items()},
+        remove=change.remove,
+    )
+    return StateCommit(state=change.state, failures=failures.found, events=events, change=commit)
+
+
+def _composed(asked: Publication, after: FleetState, failures: Failures) -> StateChange:
+    return compose_state(asked.before, after, now=asked.now, version=asked.version, failures=failures)
