@@ -17,14 +17,12 @@ Approvals = Mapping[NamespacedName, Approval]
 
 
 def answered(holds: Holds, approvals: Approvals) -> dict[str, Hold]:
-    """The holds with what people say about them now. What was approved once stays so, until its removals are under
-    way."""
+    """The holds with what the watched branch says about them now, whatever was recorded: who may write the state branch
+    alone approves nothing."""
     return {name: _answered(hold, approvals.get(NamespacedName("", name))) for name, hold in holds.items()}
 
 
 def _answered(hold: Hold, approval: Approval | None) -> Hold:
-    if hold.answer is Status.TRUE:
-        return hold
     found = find_condition(approval.conditions, APPROVED) if approval is not None else None
     conditions = (found,) if found is not None and found.status is not Status.UNKNOWN else ()
     return hold if conditions == hold.conditions else replace(hold, conditions=conditions)
