@@ -145,12 +145,16 @@ class Override:
     labels: Annotated[Labels, At("metadata", "labels")] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
+    @property
+    def selectors_field(self) -> str:
+        """The field of `spec` that names the resources."""
+        return "resourceSelectors" if self.key.namespace else "clusterResourceSelectors"
+
     def breaks(self) -> Iterator[Break]:
         """No resource stands twice."""
-        name = "resourceSelectors" if self.key.namespace else "clusterResourceSelectors"
         for index, resource in enumerate(self.resources):
             if resource in self.resources[:index]:
-                yield ("spec", name, index), "selects a resource that is already in the list; remove it"
+                yield ("spec", self.selectors_field, index), "selects a resource that is already in the list; remove it"
 
     def warnings(self) -> Iterator[Break]:
         """A patch without a value puts null there, which is hardly meant."""

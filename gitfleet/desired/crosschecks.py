@@ -124,13 +124,12 @@ def override_refusals(
     counts = {"ClusterResourceOverride": 0, "ResourceOverride": 0}
     refused: Refusals = []
     for item, override in found:
-        field = "resourceSelectors" if override.key.namespace else "clusterResourceSelectors"
         notes: list[Break] = []
         places = [(override.key.namespace, r.group, r.kind, r.name) for r in override.resources]
         for index, place in enumerate(places):
             if place in taken:
                 sentence = f"selects a resource that {taken[place].label} already overrides; keep it in one of the two"
-                notes.append((("spec", field, index), sentence))
+                notes.append((("spec", override.selectors_field, index), sentence))
         if counts[override.key.kind] >= MAX_OVERRIDES:
             notes.append(((), f"there may be at most {MAX_OVERRIDES} of this kind; merge or remove some"))
         refused += [(item, note) for note in notes]

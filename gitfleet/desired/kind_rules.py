@@ -43,8 +43,12 @@ def selector_refusals(objects: Iterable[ReadObject], known: KnownKinds, accepted
 def selector_warnings(objects: Iterable[ReadObject], known: KnownKinds) -> Refusals:
     """Selectors that select nothing, though nothing is wrong with them."""
     warned: Refusals = []
-    for item in objects:
-        if isinstance(item.value, Placement):
+    items = list(objects)
+    written = {item.value.key.identity: item.value.key for item in items if isinstance(item.value, Manifest)}
+    for item in items:
+        if isinstance(item.value, Override):
+            warned += [(item, note) for note in _overridden_in_other_version(item.value, written)]
+        elif isinstance(item.value, Placement):
             warned += [(item, note) for _, note in _unknown(item.value, known)]
             for index, selector in enumerate(item.value.selectors):
                 if not is_selectable(selector.group, selector.kind):
@@ -61,11 +65,19 @@ def _unknown(placement: Placement, known: KnownKinds) -> Iterator[tuple[int, Bre
 
 
 def _unknown_overridden(override: Override, known: KnownKinds) -> Iterator[Break]:
-    field = "resourceSelectors" if override.key.namespace else "clusterResourceSelectors"
     for index, resource in enumerate(override.resources):
         misnamed = known.misnamed(resource.group, resource.version, resource.kind)
         if misnamed is not None:
-            yield ("spec", field, index, misnamed.field), misnamed.sentence
+            yield ("spec", override.selectors_field, index, misnamed.field), misnamed.sentence
+
+
+def _overridden_in_other_version(override: Override, written: Mapping[Identity, ObjectKey]) -> Iterator[Break]:
+    """An override is for objects of its version only (KubeFleet), since a patch means the fields of one version."""
+    for index, resource in enumerate(override.resources):
+        key = written.get((resource.group, resource.kind, override.key.namespace, resource.name))
+        if key is not None and key.version != resource.version:
+            sentence = f"overrides nothing, since {key} is written in {key.version}; write that, and its fields"
+            yield ("spec", override.selectors_field, index, "version"), sentence
 
 
 def _named(selector: ResourceSelector) -> tuple[str, str, str]:

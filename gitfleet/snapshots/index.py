@@ -14,9 +14,6 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.snapshots.order import order_of
 from gitfleet.snapshots.propagation import is_propagated
 
-Kind = tuple[str, str, str]
-"""(group, version, kind)"""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
@@ -33,9 +30,9 @@ _NOTHING = Group()
 class PayloadIndex:
     """What can be placed of one commit. `holds_removals`: what is missing here must not count as removed."""
 
-    kinds: Mapping[Kind, Group]
+    kinds: Mapping[GroupKind, Group]
     namespaces: Mapping[str, Group]
-    objects: Mapping[ObjectKey, Manifest]
+    objects: Mapping[tuple[str, str, str, str], Manifest]
     namespaced: Mapping[GroupKind, bool]
     holds_removals: bool = False
     identities: frozenset[tuple[str, str, str, str]] = frozenset()
@@ -53,8 +50,8 @@ class PayloadIndex:
         """Whether an object that is not here must not count as removed."""
         return key.identity in self.failed or (self.holds_removals and key.identity not in self.identities)
 
-    def of_kind(self, kind: Kind) -> Group:
-        """All objects of a kind."""
+    def of_kind(self, kind: GroupKind) -> Group:
+        """All objects of a kind, whatever version they are written in."""
         return self.kinds.get(kind, _NOTHING)
 
     def in_namespace(self, namespace: str) -> Group:
@@ -95,9 +92,9 @@ def index_payload(
     everything = list(payload)
     contained = failures or Failures()
     services = {(m.key.namespace, m.key.name) for m in everything if m.key.kind == "Service" and not m.key.group}
-    kinds: dict[Kind, list[Manifest]] = {}
+    kinds: dict[GroupKind, list[Manifest]] = {}
     namespaces: dict[str, list[Manifest]] = {}
-    objects: dict[ObjectKey, Manifest] = {}
+    objects: dict[tuple[str, str, str, str], Manifest] = {}
     failed: set[tuple[str, str, str, str]] = set()
     for manifest in sorted(everything, key=order_of):
         key = manifest.key
@@ -106,10 +103,10 @@ def index_payload(
             failed.add(key.identity)
         if not placeable:
             continue
-        kinds.setdefault((key.group, key.version, key.kind), []).append(manifest)
+        kinds.setdefault(key.group_kind, []).append(manifest)
         if key.namespace:
             namespaces.setdefault(key.namespace, []).append(manifest)
-        objects[key] = manifest
+        objects[key.identity] = manifest
     return PayloadIndex(
         kinds={kind: _group(found) for kind, found in kinds.items()},
         namespaces={namespace: _group(found) for namespace, found in namespaces.items()},

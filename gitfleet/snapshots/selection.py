@@ -1,21 +1,26 @@
-"""Which objects a placement selects (KubeFleet ResourceSelectorResolver)."""
+"""Which objects a placement selects (KubeFleet ResourceSelectorResolver).
+
+A selector means its kind in every version: a hub serves each object in all versions of its kind. That the version is
+one of them is judged when a commit is read (decision D28).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from gitfleet.api.conditions import Reason
 from gitfleet.api.labels import InvalidSelector
-from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
 from gitfleet.api.values import is_reserved_namespace
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import is_selectable
-from gitfleet.snapshots.index import Kind, PayloadIndex
+from gitfleet.snapshots.index import PayloadIndex
 from gitfleet.snapshots.order import order_of
 
-_NAMESPACE: Kind = ("", "v1", "Namespace")
+_NAMESPACE: Final = GroupKind("", "Namespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +45,21 @@ class _Invalid(Exception):
 
 def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
     """What the selectors pick, ORed, from one index (or several, taken together). Names that are not there pick
-    nothing; picking an object twice, a reserved namespace or a kind out of scope is a user error."""
-    picked: dict[tuple[str, str, str, str], Manifest] = {}
+    nothing; picking an object twice, a reserved namespace or a kind out of scope is a user error. Selectors of one kind
+    in two versions may pick the same object, as in KubeFleet, where each picks its own version of it."""
+    picked: dict[tuple[str, str, str, str], tuple[Manifest, ResourceSelector]] = {}
     try:
         home = placement.key.namespace or _chosen_namespace(placement, indexes)
         for selector in placement.selectors:
             for manifest in _picked_by(selector, placement, indexes, home):
-                if manifest.key.identity in picked:
+                _, other = picked.get(manifest.key.identity, (None, None))
+                if other is None:
+                    picked[manifest.key.identity] = (manifest, selector)
+                elif _kind(other) != _kind(selector) or other.version == selector.version:
                     raise _Invalid(f"{manifest.key} is selected more than once")
-                picked[manifest.key.identity] = manifest
     except (_Invalid, InvalidSelector) as invalid:
         return Selection(error=unusable(placement, str(invalid)))
-    return Selection(manifests=tuple(sorted(picked.values(), key=order_of)))
+    return Selection(manifests=tuple(sorted((manifest for manifest, _ in picked.values()), key=order_of)))
 
 
 def unusable(placement: Placement, why: str) -> UserError:
@@ -66,11 +74,7 @@ def selection_key(placement: Placement, index: PayloadIndex) -> str:
     seen: list[object] = [str(placement.key), index.holds_removals, repr(index.policy)]
     for selector in placement.selectors:
         kind = _kind(selector)
-        seen += [
-            repr(selector),
-            index.of_kind(kind).mark,
-            index.namespaced.get(GroupKind(selector.group, selector.kind)),
-        ]
+        seen += [repr(selector), index.of_kind(kind).mark, index.namespaced.get(kind)]
         if kind == _NAMESPACE and selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCES:
             names = [selector.name] if selector.name else [m.key.name for m in index.of_kind(_NAMESPACE).manifests]
             seen += [index.in_namespace(name).mark for name in names]
@@ -96,14 +100,14 @@ def _picked_by(
     selector: ResourceSelector, placement: Placement, indexes: Sequence[PayloadIndex], home: str
 ) -> Iterator[Manifest]:
     kind = _kind(selector)
-    if not is_selectable(kind[0], kind[2]):
+    if not is_selectable(kind.group, kind.kind):
         return
     if kind == _NAMESPACE:
         if placement.key.namespace:
             raise _Invalid("a ResourcePlacement cannot select a Namespace, which is cluster-scoped")
         yield from _namespaces(selector, indexes)
         return
-    namespaced = _is_namespaced(selector, indexes)
+    namespaced = _is_namespaced(kind, indexes)
     if namespaced is None:
         return
     if not namespaced and placement.key.namespace:
@@ -131,30 +135,30 @@ def _namespaces(selector: ResourceSelector, indexes: Sequence[PayloadIndex]) -> 
 
 def _matching(selector: ResourceSelector, indexes: Iterable[PayloadIndex], namespace: str) -> Iterator[Manifest]:
     """By name, by labels, or (neither) every object of the kind, in one namespace or ("") outside of any."""
-    group, version, kind = _kind(selector)
+    kind = _kind(selector)
     for index in indexes:
         if selector.name:
-            found = index.objects.get(ObjectKey(group, version, kind, namespace, selector.name))
+            found = index.objects.get((kind.group, kind.kind, namespace, selector.name))
             if found is not None:
                 yield found
             continue
         labels = selector.label_selector
-        for manifest in index.of_kind((group, version, kind)).manifests:
+        for manifest in index.of_kind(kind).manifests:
             if manifest.key.namespace == namespace and (labels is None or labels.matches(manifest.labels)):
                 yield manifest
 
 
-def _is_namespaced(selector: ResourceSelector, indexes: Sequence[PayloadIndex]) -> bool | None:
+def _is_namespaced(kind: GroupKind, indexes: Sequence[PayloadIndex]) -> bool | None:
     """None for a kind that nobody knows: then there is no object of it either."""
     for index in indexes:
-        known = index.namespaced.get(GroupKind(selector.group, selector.kind))
+        known = index.namespaced.get(kind)
         if known is not None:
             return known
-        some = index.of_kind(_kind(selector)).manifests
+        some = index.of_kind(kind).manifests
         if some:
             return bool(some[0].key.namespace)
     return None
 
 
-def _kind(selector: ResourceSelector) -> Kind:
-    return (selector.group, selector.version, selector.kind)
+def _kind(selector: ResourceSelector) -> GroupKind:
+    return GroupKind(selector.group, selector.kind)

@@ -116,8 +116,9 @@ def _with_retained(
     # By the whole key: an object that is written under another version now may be one that no cluster knows.
     keys = [d.key for d in latest.documents if d.key.identity in missing | envelopes]
     before = {m.key: m for m in latest.manifests or ()}
-    now = {key: before.get(key) if key.identity in envelopes else index.objects.get(key) for key in keys}
-    kept = [m for key, manifest in now.items() if (m := manifest or before.get(key)) is not None]
+    now = {key: index.objects.get(key.identity) for key in keys if key.identity not in envelopes}
+    found = [m if (m := now.get(key)) is not None and m.key == key else before.get(key) for key in keys]
+    kept = [m for m in found if m is not None]
     if len(kept) < len(keys) or (latest.manifests is None and missing - {key.identity for key in keys}):
         return None, missing
     beside = envelopes.union(*(carrying[envelope] for envelope in envelopes))

@@ -74,6 +74,37 @@ def test_names_that_lead_nowhere(text: str, expected: list[str]) -> None:
     assert warnings(text) == expected
 
 
+def overriding_scaler(version: str) -> str:
+    """An autoscaler that is written in v2, and an override of it."""
+    rule = "{clusterSelector: {}, jsonPatchOverrides: [{op: add, path: /spec/maxReplicas, value: 9}]}"
+    return (
+        f"{GROUP}kind: ResourceOverride\nmetadata: {{namespace: web, name: o}}\nspec:\n  resourceSelectors:\n"
+        f"  - {{group: autoscaling, version: {version}, kind: HorizontalPodAutoscaler, name: web}}\n"
+        f"  policy: {{overrideRules: [{rule}]}}\n---\n"
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {namespace: web, name: web}\n"
+        "spec: {maxReplicas: 3}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("v2", []),
+        (
+            "v1",
+            [
+                (
+                    "6: spec.resourceSelectors[0].version: overrides nothing, since HorizontalPodAutoscaler/web/web "
+                    "is written in v2; write that, and its fields"
+                )
+            ],
+        ),
+    ],
+)
+def test_an_override_is_for_one_version(version: str, expected: list[str]) -> None:
+    assert warnings(overriding_scaler(version)) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "warning"),
     [

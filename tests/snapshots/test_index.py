@@ -58,7 +58,7 @@ def test_an_index_knows_what_removals_are_held_for_and_what_cannot_be_read() -> 
     assert memo is None, "what could not be read is tried again"
     assert [failure.subject for failure in failures.found] == [Subject.of_object(SETTINGS.key)]
     assert found.holds(SETTINGS.key) and not found.holds(READER.key)
-    assert list(found.objects) == [WEB.key]
+    assert list(found.objects) == [WEB.key.identity]
 
 
 def test_disabled_kinds_and_generated_objects_are_left_out() -> None:
@@ -66,7 +66,7 @@ def test_disabled_kinds_and_generated_objects_are_left_out() -> None:
     other = obj("v1", "Endpoints", "other", "web")
     pod, custom_pod = obj("v1", "Pod", "p", "web"), obj("x.io/v1", "Pod", "p", "web")
     found = index(service, endpoints, other, pod, custom_pod)
-    assert set(found.objects) == {service.key, other.key, custom_pod.key}
+    assert set(found.objects) == {m.key.identity for m in (service, other, custom_pod)}
     assert found.failed == frozenset()
 
 

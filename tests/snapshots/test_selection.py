@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,7 +66,12 @@ TIER_X = LabelSelector(match_labels={"tier": "x"})
             ["ClusterRole/reader", "ClusterRole/writer"],
         ),
         ([pick("ClusterRole", "nobody"), pick("Gadget")], []),
-        ([ResourceSelector(group="rbac.authorization.k8s.io", version="v1beta1", kind="ClusterRole")], []),
+        ([replace(pick("ClusterRole"), version="v1beta1")], ["ClusterRole/reader", "ClusterRole/writer"]),
+        ([replace(pick("ClusterRole", "writer"), version="v1alpha1")], ["ClusterRole/writer"]),
+        (
+            [pick("ClusterRole"), replace(pick("ClusterRole", "reader"), version="v1beta1")],
+            ["ClusterRole/reader", "ClusterRole/writer"],
+        ),
         ([pick("Pod")], []),
         ([], []),
     ],
@@ -92,6 +99,8 @@ def test_reserved_namespaces_are_a_user_error(name: str) -> None:
 def test_an_object_selected_twice_is_a_user_error() -> None:
     message = complaint(pick("ClusterRole", "reader"), pick("ClusterRole", label_selector=TIER_X))
     assert message.endswith("ClusterRole/reader is selected more than once")
+    twice = pick("ClusterRole", "writer")
+    assert complaint(twice, twice).endswith("ClusterRole/writer is selected more than once")
 
 
 def test_a_namespaced_kind_needs_its_namespace() -> None:

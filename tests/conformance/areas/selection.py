@@ -28,7 +28,7 @@ def propagates(given: Mapping[str, Any]) -> bool:
         manifest_of(body_of_text(f"v1|Service|{namespace or subject.key.namespace}|{name}"))
         for namespace, _, name in places
     ]
-    return subject.key in index_payload([subject, *services], {}).objects
+    return subject.key.identity in index_payload([subject, *services], {}).objects
 
 
 def run_selection(case: dict[str, Any]) -> str | None:

@@ -1,0 +1,65 @@
+"""Selectors of kinds in other versions than payload is written in (KubeFleet ResourceSelectorResolver)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.api.objects import JsonObject
+from tests import builders
+from tests.scenarios.world import World
+
+
+def scaler(version: str, most: int = 3) -> JsonObject:
+    """A namespaced object."""
+    spec = {"maxReplicas": most, "scaleTargetRef": {"kind": "Deployment", "name": "web"}}
+    api = f"autoscaling/{version}"
+    return builders.an_object(api, "HorizontalPodAutoscaler", "web", namespace="web", spec=spec)
+
+
+def webhook(version: str) -> JsonObject:
+    """A cluster-scoped object."""
+    return builders.an_object(f"admissionregistration.k8s.io/{version}", "ValidatingWebhookConfiguration", "web")
+
+
+def selecting(*selectors: dict[str, Any]) -> JsonObject:
+    """A placement of the namespace `web` without what is in it, and of what the selectors pick there."""
+    scope = "NamespaceWithResourceSelectors"
+    return builders.placement(
+        "web", selectors=[{**builders.select_namespace("web"), "selectionScope": scope}, *selectors]
+    )
+
+
+def selector_of(body: JsonObject, version: str, name: str | None) -> dict[str, Any]:
+    """A selector of an object in some version."""
+    group, _, _ = body["apiVersion"].partition("/")
+    named = {"name": name} if name is not None else {}
+    return {"group": group, "version": version, "kind": body["kind"], **named}
+
+
+@pytest.mark.parametrize("name", ["web", None])
+@pytest.mark.parametrize(
+    ("written", "rewritten", "selected"),
+    [
+        (scaler("v2"), scaler("v1"), "v1"),
+        (scaler("v1"), scaler("v2"), "v1"),
+        (webhook("v1"), webhook("v1"), "v1beta1"),
+    ],
+)
+def test_a_selector_means_its_kind_in_every_version(
+    written: JsonObject, rewritten: JsonObject, selected: str, name: str | None
+) -> None:
+    """The object goes out as it is written, and an edit of its version takes it from nowhere."""
+    world = World()
+    placement = selecting(selector_of(written, selected, name))
+    world.commit(builders.member_cluster("c1"), builders.namespace("web"), placement, written)
+    world.settle()
+    assert world.state().faults == ()
+    kind, namespace = written["kind"], written["metadata"].get("namespace")
+    live = world.live("c1", kind, "web", namespace)
+    assert live is not None and live["apiVersion"] == written["apiVersion"]
+    with world.nothing_deleted():
+        world.commit(rewritten)
+        world.settle()
+    assert world.live("c1", kind, "web", namespace) is not None
