@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 import tokenize
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,17 +14,25 @@ import pytest
 
 from tests.architecture.sources import PRODUCT, ROOT, text_of, tree_of
 
-DECIDING = ("desired", "snapshots", "schedule", "rollout", "works", "apply", "observe", "status")
-PURE = (*DECIDING, "state", "views", "model", "api", "formats", "reconcile.py", "errors.py")
-FRONTED = (*DECIDING, "state", "views")
+CONTRACTS = {
+    one["name"]: one
+    for one in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+}
+LAYERS: list[list[str]] = [layer.split(" | ") for layer in CONTRACTS["Imports point downwards only"]["layers"]]
+DOMAIN = next(layer for layer in LAYERS if "desired" in layer)
+FRONTED = {*DOMAIN, "state", "views"}
 """Packages that others enter by their front alone."""
+PURE = {
+    Path(*module.split("."))
+    for module in CONTRACTS["The core imports no I/O, clock, randomness or log"]["source_modules"]
+}
 BUILT_INS = {"open", "print", "input", "breakpoint", "eval", "exec", "__import__"}
 METHODS = {
     "read_text", "read_bytes", "write_text", "write_bytes", "unlink", "mkdir", "rmdir", "touch", "iterdir", "rglob",
     "stat", "exists", "is_file", "is_dir", "expanduser", "now", "today", "utcnow",
 }  # fmt: skip
 ORDERING = {"sorted", "sort", "min", "max"}
-CORE = [path for path in PRODUCT if path.relative_to(ROOT / "gitfleet").parts[0] in PURE]
+CORE = [path for path in PRODUCT if PURE & {(inside := path.relative_to(ROOT)).with_suffix(""), *inside.parents}]
 
 
 def impure_calls(tree: ast.AST) -> Iterator[ast.expr]:
@@ -64,6 +73,13 @@ def bare_exceptions(comment: str) -> bool:
 def test_what_decides_reads_and_writes_nothing(path: Path) -> None:
     found = [f"{path.name}:{call.lineno}: {ast.unparse(call)[:80]}" for call in impure_calls(tree_of(path))]
     assert not found
+
+
+def test_everything_below_the_ports_is_in_the_core() -> None:
+    """So that a new module cannot be left out of what the core must not import and must not call."""
+    below = LAYERS[LAYERS.index(["ports"]) + 1 :]
+    assert {Path("gitfleet", name) for layer in below for name in layer} <= PURE
+    assert all((ROOT / path).is_dir() or (ROOT / path).with_suffix(".py").is_file() for path in PURE)
 
 
 def test_packages_are_entered_by_their_front() -> None:
