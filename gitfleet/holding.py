@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from gitfleet import removals, status
 from gitfleet.api.conditions import Status
-from gitfleet.api.holds import Hold, Removal
+from gitfleet.api.holds import Hold, Removal, RemovalKind
 from gitfleet.errors import GiveUp
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
@@ -36,7 +36,8 @@ def decide_with_holds(
     fresh: dict[str, Hold] = {}
     while True:
         decision, memo, kept = decide(removals.Kept.of(held))
-        new = tuple(r for r in removals.going(before, decision.after) if r.id not in approved)
+        begun = removals.going(before, decision.after) + tuple(r for r in decision.deletions if not kept.asks_for(r))
+        new = tuple(r for r in begun if r.id not in approved)
         if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
         asked = tuple(removal for removal in held if kept.asks_for(removal))
@@ -46,17 +47,20 @@ def decide_with_holds(
             break
         fresh |= removals.new_holds(groups, wanted.commit, inputs.now)
         held = (*held, *(removal for group in groups for removal in group.removals))
-    left = removals.remaining(holds, before.holds, kept, _undecided(holds.values(), Failures(decision.failures)))
+    late = _undecided(holds.values(), kept, Failures(decision.failures))
+    left = removals.remaining(holds, before.holds, kept, late)
     return _with_holds(decision, {**left, **fresh}), memo
 
 
-def _undecided(holds: Iterable[Hold], failures: Failures) -> Iterable[Removal]:
-    """Removals about which this pass decided nothing, because deciding on their placement or cluster failed."""
+def _undecided(holds: Iterable[Hold], kept: removals.Kept, failures: Failures) -> Iterable[Removal]:
+    """Removals about which this pass decided nothing, because deciding on their placement or cluster failed, or because
+    the override that deletes stays as it was on their cluster, for another hold."""
     for hold in holds:
         for removal in hold.removals:
             key = removal.placement
             subject = Subject.of_placement(key) if key is not None else Subject("MemberCluster", removal.cluster)
-            if subject in failures:
+            waiting = kept.overridden.get(key, {}) if key is not None else {}
+            if subject in failures or (removal.kind is RemovalKind.OVERRIDDEN and removal.cluster in waiting):
                 yield removal
 
 

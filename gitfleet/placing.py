@@ -28,7 +28,7 @@ class Decided:
     """A placement's next record, and the plan of its rolling update where there is one.
 
     `lasting` when the record stayed as it was and will stay so at any later time, as long as nothing else changes.
-    `objects` and `clusters` are what the record has only because its removal is held.
+    `objects`, `clusters` and, by cluster, `overridden` objects stay only because their removal is held.
     """
 
     record: PlacementRecord
@@ -36,6 +36,7 @@ class Decided:
     lasting: bool = False
     objects: frozenset[snapshots.Identity] = frozenset()
     clusters: frozenset[str] = frozenset()
+    overridden: works.HeldObjects = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,8 @@ class PlacementsMemo:
         """What had to be kept of what was to be kept: the rest is wanted again."""
         objects = {key: one.objects for key, one in self.decided.items() if one.objects}
         bindings = {key: one.clusters for key, one in self.decided.items() if one.clusters}
-        return replace(wanted, objects=objects, bindings=bindings)
+        overridden = {key: one.overridden for key, one in self.decided.items() if one.overridden}
+        return replace(wanted, objects=objects, bindings=bindings, overridden=overridden)
 
     def lasting(self, old: PlacementRecord, placement: Placement) -> Decided | None:
         """The decision that led to this record of this placement, if it lasts."""
@@ -67,6 +69,8 @@ class PlacementsMemo:
         if self.seen is None or not seen.equals_for(record, self.seen):
             return False
         known = self.decided[record.placement.key]
+        if known.overridden != shared.kept.overridden.get(record.placement.key, {}):
+            return False
         if record.placement.deleting is not None or record.placement.key in shared.kept.placements:
             return True
         return _schedule(record, shared) == _Scheduled(record, None, known.objects, known.clusters)
@@ -96,6 +100,7 @@ def _decide_one(
         old,
         objects=shared.kept.objects.get(placement.key, frozenset()),
         clusters=shared.kept.bindings.get(placement.key, frozenset()),
+        overridden=shared.kept.overridden.get(placement.key, {}),
     )
     if subject in failures:
         return kept
@@ -115,6 +120,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
     """The record with what was seen, selected, scheduled and rolled out;
     GiveUp when it names an override that cannot be read."""
     now, plan = shared.inputs.now, None
+    overridden: works.HeldObjects = {}
     works.check_readable(record.bindings, shared.unreadable)
     record = rollout.take_back(record, shared.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
@@ -124,9 +130,9 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         chosen = chosen if record.placement.key in shared.kept.placements else _schedule(record, shared)
         record = chosen.record
         if not record.placement.strategy.external:
-            record, plan = _roll_out(rollout.give_up(record, shared.clusters, now), shared)
+            record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now), shared)
     record = status.with_conditions(rollout.give_up(record, shared.clusters, now), chosen.condition, now)
-    return Decided(record, plan, objects=chosen.objects, clusters=chosen.clusters)
+    return Decided(record, plan, objects=chosen.objects, clusters=chosen.clusters, overridden=overridden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +185,15 @@ def _with_kept_bindings(before: PlacementRecord, scheduled: _Scheduled, shared: 
     return replace(scheduled, record=record, condition=condition, clusters=frozenset(back))
 
 
-def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan]:
-    key, latest, clusters = record.placement.key, record.latest_resources, shared.clusters
-    concerned = works.overrides_by_cluster(key, latest, shared.overrides, clusters.values()) if latest else {}
-    labels = works.pinned_labels(concerned, shared.overrides, clusters)
-    request = rollout.request_for(record, concerned, shared.inputs.now, labels, shared.disturbed.get(key, frozenset()))
+def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan, works.HeldObjects]:
+    key, clusters, now = record.placement.key, shared.clusters, shared.inputs.now
+    target = works.target_overrides(record, shared.overrides, clusters, shared.kept.overridden.get(key, {}))
+    disturbed = shared.disturbed.get(key, frozenset())
+    request = rollout.request_for(record, target.references, now, target.labels, disturbed)
     silent = rollout.silent_since(record.bindings, clusters)
     skips = shared.inputs.desired.config.rollout_unreachable == "Skip"
     plan = rollout.plan_rollout(replace(request, silent=silent, skip_silent=skips))
-    return replace(record, bindings=plan.bindings), plan
+    return replace(record, bindings=plan.bindings), plan, target.held
 
 
 def settle_placement(

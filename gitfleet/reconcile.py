@@ -82,8 +82,7 @@ def _decide(
     )
     works_after, rendered = works.render_fleet(after, rendered, failures, policy)
     said = status.standing_notices(before, wanted.commit)
-    found = listed((*faults, *status.faults_of(failures, after, wanted), *said))
-    after = replace(after, faults=wanted.faults + found)
+    after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     plans = placements.plans()
     decision = Decision(
         inputs=inputs,
@@ -93,6 +92,7 @@ def _decide(
         plans=plans,
         wake_at=_wake_at(shared, plans),
         failures=failures.found,
+        deletions=shared.deletions,
     )
     memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements, times=memo.times)
     return decision, memo, placements.kept(kept)

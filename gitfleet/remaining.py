@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gitfleet import apply, rollout, snapshots, works
+from gitfleet import apply, removals, rollout, snapshots, works
 from gitfleet.model.decisions import Decision
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
@@ -31,7 +31,8 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     rolling = [key for key, plan in decision.plans.items() if plan.held]
     rolling += [key for key, record in after.placements.items() if record.placement.deleting is not None]
     current = snapshots.current_overrides(wanted.overrides, after.overrides)
-    done = works.state_when_done(after, current, rolling, failures)
+    held = removals.Kept.of(removals.pending(after.holds.values())).overridden
+    done = works.state_when_done(after, current, held, rolling, failures)
     rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
     for name, observation in decision.inputs.observations.items():

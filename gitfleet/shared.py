@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from gitfleet import removals, schedule, snapshots, works
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.holds import Removal
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
@@ -28,8 +29,9 @@ class SharedMemo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What all placements of one pass share; `overrides` are the latest snapshots of those that can be read, `kept` is
-    what stays although no commit asks for it any more, because its removal is held."""
+    """What all placements of one pass share; `overrides` are the latest snapshots of those that can be read,
+    `deletions` what they newly take from clusters; `kept` is what stays although no commit asks for it any more,
+    because its removal is held."""
 
     inputs: Inputs
     clusters: Mapping[str, MemberCluster]
@@ -40,6 +42,7 @@ class Shared:
     override_snapshots: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]]
     overrides: tuple[OverrideSnapshot, ...]
     unreadable: frozenset[str]
+    deletions: tuple[Removal, ...]
     disturbed: Mapping[PlacementKey, frozenset[str]]
     digests: schedule.BindingDigests
     kept: removals.Kept = removals.Kept()
@@ -71,6 +74,7 @@ def prepare(
     unreadable = works.unreadable_overrides(taken, failures)
     payload, payload_memo = snapshots.index_of(wanted, memo.payload, failures)
     latest = snapshots.current_overrides(wanted.overrides, taken)
+    overrides = tuple(override for override in latest if override.reference not in unreadable)
     return Shared(
         inputs=inputs,
         clusters=clusters,
@@ -79,8 +83,9 @@ def prepare(
         payload=payload,
         payload_memo=payload_memo,
         override_snapshots=taken,
-        overrides=tuple(override for override in latest if override.reference not in unreadable),
+        overrides=overrides,
         unreadable=unreadable,
+        deletions=works.newly_deleted(before, clusters, overrides, failures),
         disturbed=disturbed,
         digests={key: known for key, known in memo.digests.items() if key in before.placements},
     )

@@ -28,26 +28,30 @@ HOLD_PREFIX: Final = "hold-"
 
 
 class RemovalKind(StrEnum):
-    """What a commit takes away: a placement, a member cluster, an object of a placement's selection, or a cluster that
-    a placement's policy picks no more (its binding)."""
+    """What a commit takes away: a placement, a member cluster, an object of a placement's selection, a cluster that
+    a placement's policy picks no more (its binding), or an object of a placement on one cluster, by an override of type
+    Delete."""
 
     PLACEMENT = "Placement"
     CLUSTER = "Cluster"
     OBJECT = "Object"
     BINDING = "Binding"
+    OVERRIDDEN = "Overridden"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
     """One thing that a commit takes away; `placement`, `cluster` and `object` as its kind needs them.
 
-    The same object under another version is the same one: what names it is `id`.
+    `override` names one that takes the object, for people. The same object under another version is the same one: what
+    names it is `id`.
     """
 
     kind: RemovalKind
     placement: OwnerText | None = None
     cluster: str = ""
     object: ObjectKey | None = None
+    override: str = ""
 
     @property
     def id(self) -> str:
@@ -58,11 +62,11 @@ class Removal:
             case RemovalKind.CLUSTER:
                 return f"Cluster {self.cluster}"
             case RemovalKind.OBJECT:
-                key = self.object
-                group = GroupKind(key.group, key.kind) if key else ""
-                return f"Object {group} {key.namespace}/{key.name} of {self.placement}" if key else ""
+                return f"Object {self._object_id} of {self.placement}"
             case RemovalKind.BINDING:
                 return f"Binding of {self.placement} to {self.cluster}"
+            case RemovalKind.OVERRIDDEN:
+                return f"Overridden {self._object_id} of {self.placement} on {self.cluster}"
             case other:
                 assert_never(other)
 
@@ -77,8 +81,15 @@ class Removal:
                 return f"{self.object} of placement {self.placement}"
             case RemovalKind.BINDING:
                 return f"placement {self.placement} on cluster {self.cluster}"
+            case RemovalKind.OVERRIDDEN:
+                return f"{self.object} of placement {self.placement} on cluster {self.cluster}"
             case other:
                 assert_never(other)
+
+    @property
+    def _object_id(self) -> str:
+        key = self.object
+        return f"{GroupKind(key.group, key.kind)} {key.namespace}/{key.name}" if key else ""
 
 
 class HoldRule(StrEnum):

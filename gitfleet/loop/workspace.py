@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitfleet import schedule, snapshots, works
+from gitfleet import removals, schedule, snapshots, works
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
@@ -162,4 +162,5 @@ class Workspace:
 def _works_when_done(decision: Decision) -> dict[str, tuple[Work, ...]]:
     """The works of every cluster as they will be when every rollout is through."""
     current = snapshots.current_overrides(decision.inputs.desired.overrides, decision.after.overrides)
-    return works.works_when_done(decision.after, current, decision.inputs.desired.config.policy)
+    held = removals.Kept.of(removals.pending(decision.after.holds.values())).overridden
+    return works.works_when_done(decision.after, current, decision.inputs.desired.config.policy, held)

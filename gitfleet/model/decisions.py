@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gitfleet.api.holds import Removal
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.desired import Desired
@@ -34,7 +35,8 @@ class Decision:
 
     `seen_works` are the works that the observations were compared with, `observed_again` the clusters that were
     observed a second time, for objects that nobody owns yet. `wake_at` is the first moment at which time
-    alone may change the decision, None when time changes nothing. `failures` are what could not be decided.
+    alone may change the decision, None when time changes nothing. `failures` are what could not be decided;
+    `deletions` are the placed objects that overrides of type Delete newly take from clusters, held or not.
     """
 
     inputs: Inputs
@@ -45,6 +47,7 @@ class Decision:
     wake_at: datetime | None = None
     observed_again: frozenset[str] = frozenset()
     failures: tuple[Failure, ...] = ()
+    deletions: tuple[Removal, ...] = ()
 
     def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterObservation]:
         """The observations of clusters on which something was done or is wanted otherwise than when they were observed,

@@ -67,6 +67,8 @@ class Causes:
 
     def of(self, removal: Removal) -> Cause:
         """The cause of one removal, as far as it is known."""
+        if removal.kind is RemovalKind.OVERRIDDEN:
+            return self._of_override(removal)
         found = self.vanished(removal)
         if found is not None:
             return _of_vanished(found)
@@ -80,6 +82,11 @@ class Causes:
         if path and removal.object is not None and not self.is_written(removal):
             return Cause(path, 1, f"{path} has it no more")
         return Cause(origin.path, origin.line, f"{origin.path} {does}")
+
+    def _of_override(self, removal: Removal) -> Cause:
+        every = self.desired.overrides.values()
+        origin = next((one.origin for one in every if str(one.key) == removal.override), None)
+        return Cause(origin.path, origin.line, f"{origin.path} deletes objects there") if origin else Cause()
 
     def is_written(self, removal: Removal) -> bool:
         """Whether the object that is removed still stands in the repo."""

@@ -57,7 +57,7 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
         Finding(causes.explained(one.reason.rule, one.reason.message, one.removals), one.removals)
         for one in shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
     ]
-    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes)
+    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses.placed)
     found = [*shares, *suspicions.found()]
     return tuple(_held_back(reasons, removals, asked) for reasons, removals in _joined(found))
 

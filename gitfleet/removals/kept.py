@@ -16,12 +16,14 @@ Identity = tuple[str, str, str, str]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """`placements` and `clusters` that go on although no commit has them; by placement the identities of `objects` and
-    the names of clusters (`bindings`) that it keeps although it selects or picks them no more."""
+    the names of clusters (`bindings`) that it keeps although it selects or picks them no more, and by cluster the
+    identities of objects that it keeps although an override deletes them there (`overridden`)."""
 
     placements: frozenset[PlacementKey] = frozenset()
     clusters: frozenset[str] = frozenset()
     objects: Mapping[PlacementKey, frozenset[Identity]] = field(default_factory=dict)
     bindings: Mapping[PlacementKey, frozenset[str]] = field(default_factory=dict)
+    overridden: Mapping[PlacementKey, Mapping[str, frozenset[Identity]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, removals: Iterable[Removal]) -> Kept:
@@ -29,6 +31,7 @@ class Kept:
         placements, clusters = set(), set()
         objects: dict[PlacementKey, set[Identity]] = {}
         bindings: dict[PlacementKey, set[str]] = {}
+        overridden: dict[PlacementKey, dict[str, frozenset[Identity]]] = {}
         for removal in removals:
             key = removal.placement
             match removal.kind:
@@ -40,16 +43,20 @@ class Kept:
                     objects.setdefault(key, set()).add(removal.object.identity)
                 case RemovalKind.BINDING if key is not None:
                     bindings.setdefault(key, set()).add(removal.cluster)
+                case RemovalKind.OVERRIDDEN if key is not None and removal.object is not None:
+                    mine = overridden.setdefault(key, {})
+                    mine[removal.cluster] = mine.get(removal.cluster, frozenset()) | {removal.object.identity}
         return cls(
             placements=frozenset(placements),
             clusters=frozenset(clusters),
             objects={key: frozenset(found) for key, found in objects.items()},
             bindings={key: frozenset(found) for key, found in bindings.items()},
+            overridden=overridden,
         )
 
     def asks_for(self, removal: Removal) -> bool:
         """Whether something is kept because of this removal."""
-        key = removal.placement
+        key, identity = removal.placement, removal.object.identity if removal.object is not None else None
         match removal.kind:
             case RemovalKind.CLUSTER:
                 return removal.cluster in self.clusters
@@ -58,8 +65,9 @@ class Kept:
             case RemovalKind.BINDING:
                 return key is not None and removal.cluster in self.bindings.get(key, ())
             case RemovalKind.OBJECT:
-                found = removal.object
-                return key is not None and found is not None and found.identity in self.objects.get(key, ())
+                return key is not None and identity in self.objects.get(key, ())
+            case RemovalKind.OVERRIDDEN:
+                return key is not None and identity in self.overridden.get(key, {}).get(removal.cluster, ())
 
 
 def still_wanted(wanted: Desired, before: FleetState, kept: Kept) -> tuple[Desired, Kept]:

@@ -92,11 +92,11 @@ class Losses:
         if key is None or record is None:
             return
         stays = record.placement.strategy.delete_propagation_policy.keeps_objects
-        if stays and removal.kind is not RemovalKind.OBJECT:
+        if stays and removal.kind not in (RemovalKind.OBJECT, RemovalKind.OVERRIDDEN):
             return
         brought = self._brought.get(key, {}) if removal.kind is RemovalKind.OBJECT else {}
         for cell in self.placed.by_placement.get(key, ()):
-            on_it = removal.kind is not RemovalKind.BINDING or cell[0] == removal.cluster
+            on_it = not removal.cluster or cell[0] == removal.cluster
             named = removal.object is None or cell[1] == removal.object.identity
             if on_it and named and cell[1] not in brought.get(cell[0], ()):
                 yield cell

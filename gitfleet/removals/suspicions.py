@@ -14,7 +14,7 @@ from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import Causes
-from gitfleet.removals.placed import Cell
+from gitfleet.removals.placed import Cell, Placed
 from gitfleet.removals.shares import Finding, placements_of
 from gitfleet.removals.unfinished import Identity
 
@@ -23,13 +23,14 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Suspicions:
-    """The new removals of a commit with the placed objects that they take away."""
+    """The new removals of a commit with the placed objects that they take away; `placed` are all that there are."""
 
     desired: Desired
     before: FleetState
     after: FleetState
     new: Mapping[Removal, frozenset[Cell]]
     causes: Causes
+    placed: Placed
 
     def found(self) -> Iterator[Finding]:
         """What must wait, and why; a removal that takes nothing away is let through, unless it is a cluster."""
@@ -49,6 +50,7 @@ class Suspicions:
             mine = tuple(r for r, cells in self.new.items() if r.placement == key and cells)
             yield from self._objects(tuple(r for r in mine if r.kind is RemovalKind.OBJECT), old, record)
             yield from self._bindings(tuple(r for r in mine if r.kind is RemovalKind.BINDING), old, record)
+            yield from self._overridden(tuple(r for r in mine if r.kind is RemovalKind.OVERRIDDEN), record.placement)
 
     def _hidden_or_misspelt(self, removal: Removal) -> Iterator[Finding]:
         vanished = self.causes.vanished(removal)
@@ -125,6 +127,12 @@ class Suspicions:
             what = named_briefly([f'"{one}"' for one in unknown], _MOST_NAMED)
             message = f"{name} names {what}, which is no cluster of the fleet"
             yield self._finding(HoldRule.LIKELY_TYPO, message, removals)
+
+    def _overridden(self, removals: tuple[Removal, ...], placement: Placement) -> Iterator[Finding]:
+        gone = {cell for removal in removals for cell in self.new[removal]}
+        if removals and not allows_empty(placement) and gone >= self.placed.by_placement[placement.key]:
+            message = f"{placement.key.kind} {placement.key} has no objects any more, as overrides delete all of them"
+            yield self._finding(HoldRule.EMPTY_SELECTION, message, removals)
 
     def _finding(self, rule: HoldRule, message: str, removals: tuple[Removal, ...]) -> Finding:
         reason: HoldReason = self.causes.explained(rule, message, removals)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
@@ -17,11 +18,12 @@ from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.works.compiled import CompiledOverrides
-from gitfleet.works.matching import overrides_by_cluster
+from gitfleet.works.deletions import HeldObjects, target_overrides
 from gitfleet.works.pinned import as_rolled_out
 from gitfleet.works.render import empty_work, render_work
 
 Works = dict[str, tuple[Work, ...]]
+_NOTHING_HELD: Final[Mapping[PlacementKey, HeldObjects]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,45 +140,57 @@ def _made_of(
 
 
 def works_when_done(
-    state: FleetState, current: tuple[OverrideSnapshot, ...], policy: PlacingPolicy = USUAL_POLICY
+    state: FleetState,
+    current: tuple[OverrideSnapshot, ...],
+    policy: PlacingPolicy = USUAL_POLICY,
+    held: Mapping[PlacementKey, HeldObjects] = _NOTHING_HELD,
 ) -> Works:
-    """The works when every rollout is through: the newest snapshot and overrides on every picked cluster."""
+    """The works when every rollout is through: the newest snapshot and overrides on every picked cluster, but for what
+    is held."""
     failures = Failures()
-    done = state_when_done(state, current, state.placements, failures)
+    done = state_when_done(state, current, held, state.placements, failures)
     return render_fleet(done, WorksMemo(), failures, policy)[0]
 
 
 def state_when_done(
-    state: FleetState, current: tuple[OverrideSnapshot, ...], rolling: Iterable[PlacementKey], failures: Failures
+    state: FleetState,
+    current: tuple[OverrideSnapshot, ...],
+    held: Mapping[PlacementKey, HeldObjects],
+    rolling: Iterable[PlacementKey],
+    failures: Failures,
 ) -> FleetState:
     """The state when the rollouts of these placements are through: every picked cluster is bound to the newest snapshot
-    and overrides, and no other is bound."""
+    and overrides, and no other is bound. `held` are objects that overrides delete and that stay."""
     records = dict(state.placements)
     for key in rolling:
         record = records[key]
-        records[key] = failures.contain(Subject.of_placement(key), record, _done, record, state, current)
+        records[key] = failures.contain(
+            Subject.of_placement(key), record, _done, record, state, current, held.get(key, {})
+        )
     return replace(state, placements=records)
 
 
-def _done(record: PlacementRecord, state: FleetState, current: tuple[OverrideSnapshot, ...]) -> PlacementRecord:
+def _done(
+    record: PlacementRecord, state: FleetState, current: tuple[OverrideSnapshot, ...], held: HeldObjects
+) -> PlacementRecord:
     latest = record.latest_resources
     if record.placement.deleting is not None:
         return replace(record, bindings=())
     if latest is None:
         return record
-    concerned = overrides_by_cluster(record.placement.key, latest, current, state.clusters.values())
+    target = target_overrides(record, current, state.clusters, held)
     bindings = []
     for binding in record.bindings:
         if not is_active(binding):
             continue
-        cluster_wide, namespaced = concerned.get(binding.cluster, ((), ()))
+        cluster_wide, namespaced = target.references.get(binding.cluster, ((), ()))
         bindings.append(
             replace(
                 binding,
                 resource_snapshot=latest.name,
                 cluster_resource_overrides=cluster_wide,
                 resource_overrides=namespaced,
-                override_labels=(),
+                override_labels=target.labels.get(binding.cluster, ()),
             )
         )
     return replace(record, bindings=tuple(bindings))

@@ -38,7 +38,7 @@ def overrides_by_cluster(
     snapshot's objects or of the objects in its envelopes, and a cluster when one of its rules does. Where nothing names
     an override's clusters, its change leaves their bindings as they are.
     """
-    addressed = [o for o in overrides if _names(o.override, placement)]
+    addressed = [o for o in overrides if names_placement(o.override, placement)]
     if not addressed:
         return {}
     objects = _targets(snapshot)
@@ -61,7 +61,7 @@ def _read_overrides(found: Iterable[OverrideSnapshot]) -> bool:
     for snapshot in found:
         _is_for(snapshot.override, {})
         frozenset(targets_of(snapshot.override))
-        _names(snapshot.override, PlacementKey("", ""))
+        names_placement(snapshot.override, PlacementKey("", ""))
     return True
 
 
@@ -138,7 +138,8 @@ def _targets(snapshot: ResourceSnapshot) -> set[Target]:
     return found
 
 
-def _names(override: Override, placement: PlacementKey) -> bool:
+def names_placement(override: Override, placement: PlacementKey) -> bool:
+    """Whether an override is for a placement: it names it, or none."""
     if override.placement is None:
         return True
     name, scope = override.placement.name, override.placement.scope

@@ -353,6 +353,9 @@ def holds(name: str) -> st.SearchStrategy[Hold]:
         st.builds(Removal, kind=st.just(RemovalKind.CLUSTER), cluster=names),
         st.builds(Removal, kind=st.just(RemovalKind.OBJECT), placement=owners, object=keys),
         st.builds(Removal, kind=st.just(RemovalKind.BINDING), placement=owners, cluster=names),
+        st.builds(
+            Removal, kind=st.just(RemovalKind.OVERRIDDEN), placement=owners, cluster=names, object=keys, override=names
+        ),
     )
     return st.builds(
         Hold,

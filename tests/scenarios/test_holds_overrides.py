@@ -1,0 +1,194 @@
+"""Objects that an override of type Delete newly takes from clusters count as removals, by object and cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from gitfleet.api.conditions import Status
+from gitfleet.api.holds import HoldRule
+from gitfleet.api.objects import JsonObject
+from tests import builders
+from tests.scenarios.test_holds import CLUSTERS, answer, objects, only_hold, settled
+from tests.scenarios.test_planned_steps import plan_of
+from tests.scenarios.world import World
+
+LAB: Mapping[str, Any] = {"labelSelector": {"matchLabels": {"region": "lab"}}}
+EU: Mapping[str, Any] = {"labelSelector": {"matchLabels": {"region": "eu"}}}
+PATCH = {"op": "replace", "path": "/data/version", "value": "9"}
+
+
+def rule(*terms: Mapping[str, Any], patch: Mapping[str, Any] | None = None) -> JsonObject:
+    """A rule of an override for clusters that one of the terms selects (all for none)."""
+    how = {"jsonPatchOverrides": [patch]} if patch else {"overrideType": "Delete"}
+    return {"clusterSelector": {"clusterSelectorTerms": list(terms)}, **how}
+
+
+def of_namespace(*rules: JsonObject, team: str = "web") -> JsonObject:
+    """An override of a namespace with all that is in it."""
+    spec = {"clusterResourceSelectors": [builders.select_namespace(team)], "policy": {"overrideRules": list(rules)}}
+    return builders.an_object(builders.PLACEMENT_API, "ClusterResourceOverride", f"of-{team}", spec=spec)
+
+
+def of_objects(*rules: JsonObject, names: Sequence[str] = ("settings", "app")) -> JsonObject:
+    """An override of objects of namespace web."""
+    kinds = {"settings": ("", "ConfigMap"), "app": ("apps", "Deployment")}
+    selectors = [{"group": kinds[n][0], "version": "v1", "kind": kinds[n][1], "name": n} for n in names]
+    spec = {"resourceSelectors": selectors, "policy": {"overrideRules": list(rules)}}
+    return builders.an_object(builders.PLACEMENT_API, "ResourceOverride", "drop", namespace="web", spec=spec)
+
+
+def clusters(region: str, *names: str) -> list[JsonObject]:
+    return [builders.member_cluster(name, labels={"region": region}) for name in names]
+
+
+def version(world: World, cluster: str) -> str:
+    return str((world.live(cluster, "ConfigMap", "settings", "web") or {}).get("data", {}).get("version", ""))
+
+
+SLIPS = {
+    "new override without a cluster selector": ((), [of_objects(rule())], 12),
+    "cluster selector misspelt": ([of_objects(rule(LAB))], [of_objects(rule(EU))], 12),
+    "terms emptied": ([of_objects(rule(LAB))], [of_objects(rule())], 12),
+    "terms widened": ([of_objects(rule(LAB))], [of_objects(rule(LAB, EU))], 12),
+    "object became its namespace": ([of_namespace(rule(LAB))], [of_namespace(rule(EU))], 18),
+    "clusters relabelled": ([of_objects(rule(LAB))], clusters("lab", *CLUSTERS), 12),
+    "one cluster relabelled": ([of_namespace(rule(LAB))], clusters("lab", "c1"), 3),
+    "patch became a deletion": ([of_objects(rule(EU, patch=PATCH), names=["settings"])], [of_objects(rule(EU))], 12),
+}
+
+
+@pytest.mark.parametrize(("before", "slip", "gone"), SLIPS.values(), ids=SLIPS)
+def test_what_an_override_newly_deletes_is_held_taken_back_and_approved(
+    before: Sequence[JsonObject], slip: Sequence[JsonObject], gone: int
+) -> None:
+    world = settled()
+    labels = clusters("eu", *CLUSTERS)
+    limits = builders.fleet_config(massDelete={"maxPercent": 10}) if gone == 3 else builders.fleet_config()
+    world.commit(limits, *before)
+    world.settle()
+    had, versions = objects(world), [version(world, name) for name in CLUSTERS]
+    with world.nothing_deleted():
+        world.commit(*slip, builders.config_map("shop", "settings", {"version": "2"}))
+        document = plan_of(world)
+        (held,) = document["holds"]
+        assert held["objects"] == gone and not planned_deletes(document)
+        world.settle()
+        hold = only_hold(world)
+        assert hold.name == held["name"] and hold.objects == gone == len(hold.removals)
+        assert {reason.rule for reason in hold.reasons} >= {HoldRule.MASS_DELETION}
+        assert "'version': '2'" in str(world.live("c6", "ConfigMap", "settings", "shop")), "the rest goes out"
+        assert [version(world, name) for name in CLUSTERS] == versions, "what is held stays as it is"
+        commits = world.state_commits()
+        world.restart()
+        world.settle()
+        assert world.state_commits() == commits
+        world.commit(*labels, *before, remove=[] if before else slip)
+        world.settle()
+        assert not world.state().holds and objects(world) == had
+        world.commit(*slip)
+        world.settle()
+        hold = only_hold(world)
+    world.write(answer(hold))
+    most = most_deleting(world)
+    assert most == 1 and not world.state().holds
+    assert len(objects(world)) == len(had) - gone
+
+
+def planned_deletes(document: JsonObject) -> list[JsonObject]:
+    """What a plan deletes, now or later."""
+    rows = (row for p in document["placements"] for part in ("operations", "later") for row in p[part])
+    return [row for row in rows if row["action"] == "delete"]
+
+
+def most_deleting(world: World) -> int:
+    """Settles; on how many clusters something was deleted in one pass at most."""
+    most = 0
+    while True:
+        start = len(world.happenings)
+        result = world.reconcile()
+        most = max(most, len({h.cluster for h in world.happenings[start:] if h.what == "delete"}))
+        if result is not None and not result.changed:
+            moment = world.fleet.next_change() or result.wake_at
+            if moment is None:
+                return most
+            world.clock.move_to(moment)
+
+
+def test_the_reason_names_the_override() -> None:
+    world = settled()
+    world.commit(of_objects(rule(LAB)))
+    world.settle()
+    world.commit(of_objects(rule(EU)))
+    world.settle()
+    (reason,) = only_hold(world).reasons
+    expected = "the commit removes 12 of the 18 objects that placement web has, from 6 clusters (more than 30%)"
+    assert str(reason) == f"overrides/web-drop.yaml:1: {expected}: overrides/web-drop.yaml deletes objects there"
+    assert str(only_hold(world).removals[0]) == "ConfigMap/web/settings of placement web on cluster c1"
+
+
+def test_a_small_deletion_by_an_override_goes_out() -> None:
+    world = settled()
+    world.commit(*clusters("lab", "c1"), of_objects(rule(LAB), names=["app"]))
+    world.settle()
+    assert not world.state().holds and len(objects(world)) == 53
+
+
+def test_an_override_that_leaves_nothing_of_a_placement_is_held_in_a_small_fleet_too() -> None:
+    world = World()
+    world.commit(*clusters("eu", "c1", "c2"), builders.namespace("web"), builders.placement("web"))
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(of_namespace(rule()))
+        world.settle()
+        (reason,) = only_hold(world).reasons
+        assert reason.rule is HoldRule.EMPTY_SELECTION
+        assert "ClusterResourcePlacement web has no objects any more" in reason.message
+
+
+def test_only_the_override_that_deletes_waits_and_only_where_it_does() -> None:
+    """What another override says, and what the placement's own manifests say, goes out."""
+    world = settled()
+    world.commit(*clusters("lab", "c1", "c2", "c3"))
+    world.settle()
+    with world.nothing_deleted():
+        patch = {"op": "add", "path": "/metadata/labels/tier", "value": "x"}
+        label = {"op": "add", "path": "/metadata/labels", "value": {}}
+        other = of_namespace(rule(patch=label))
+        other["spec"]["policy"]["overrideRules"].append(rule(patch=patch))
+        world.commit(of_objects(rule(LAB)), other, builders.config_map("web", "more", {"a": "b"}))
+        world.settle()
+        assert only_hold(world).objects == 6
+        for name in CLUSTERS:
+            for found in (world.live(name, "ConfigMap", n, "web") or {} for n in ("settings", "more")):
+                assert found["metadata"]["labels"]["tier"] == "x"
+    with world.nothing_deleted():
+        world.commit(builders.config_map("web", "settings", {"version": "2"}))
+        world.settle()
+        assert {version(world, name) for name in CLUSTERS} == {"2"}
+
+
+@pytest.mark.parametrize("how", ["approved", "taken back"])
+def test_a_wider_deletion_in_a_later_commit_has_a_hold_of_its_own(how: str) -> None:
+    """The override waits as a whole where a part of what it deletes waits: what was approved goes with the rest."""
+    world = settled()
+    with world.nothing_deleted():
+        world.commit(of_objects(rule(), names=["app"]))
+        world.settle()
+        first = only_hold(world)
+        world.commit(of_objects(rule()))
+        world.settle()
+        (second,) = (hold for name, hold in world.state().holds.items() if name != first.name)
+        assert {removal.object.name for removal in second.removals if removal.object} == {"settings"}
+        world.write(answer(first))
+        world.settle()
+        assert [hold.answer for hold in world.state().holds.values()].count(Status.TRUE) == 1
+    if how == "approved":
+        world.write(answer(second))
+    else:
+        world.commit(of_objects(rule(), names=["app"]))
+    world.settle()
+    assert not world.state().holds
+    assert len(objects(world)) == (42 if how == "approved" else 48)
