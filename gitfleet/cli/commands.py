@@ -30,6 +30,8 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),
     "describe": Listed("get", "Show one object with its conditions."),
     "explain": Listed("explain", "Say why each cluster was picked, refused or waits."),
+    "approve": Listed("approve", "Write the file that lets a held removal happen."),
+    "reject": Listed("approve", "Write the file that rejects a held removal."),
     "render": Listed("render", "Write each cluster's final manifests as files."),
     "schema": Listed("schema", "Print JSON Schemas for editors."),
 }

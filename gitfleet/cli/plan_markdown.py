@@ -9,7 +9,7 @@ from typing import Any, Final
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_headlines import APPROVE_LATER, headlines, later_line, risk_line, work_tree_line
 from gitfleet.cli.plan_text import summary_line
-from gitfleet.views import code_span, hold_sentence, moves_sentence, reason_sentence, table_lines
+from gitfleet.views import code_span, hold_sentence, how_to_approve, moves_sentence, reason_sentence, table_lines
 
 MOST_DIFF_CHARACTERS: Final = 40_000
 """Forges cut a comment at 64 KiB; the diffs are what can be long."""
@@ -20,6 +20,13 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     """The lines of a Plan document as Markdown."""
     yield "### gitfleet plan"
     yield ""
+    uncommitted = work_tree_line(document)
+    if uncommitted:
+        yield code_span(uncommitted, 300)
+        yield ""
+    for hold in document["holds"]:
+        yield from _hold_lines(hold)
+        yield ""
     touched = {o["clusterName"] for p in document["placements"] for o in p["operations"] if o["action"] in _WRITES}
     where = f" {len(touched)} {'cluster is' if len(touched) == 1 else 'clusters are'} touched." if touched else ""
     yield summary_line(document) + where
@@ -27,12 +34,6 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     if later or risk:
         yield ""
         yield " ".join(filter(None, (later, risk, document["risk"]["assumes"] if later else "")))
-    uncommitted = work_tree_line(document)
-    if uncommitted:
-        yield ""
-        yield code_span(uncommitted, 300)
-    for hold in document["holds"]:
-        yield from _hold_lines(hold)
     lines = list(headlines(document))
     if lines:
         yield ""
@@ -52,7 +53,6 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     yield f"**Held:** {code_span(hold_sentence(hold))} is not removed until somebody approves it."
     yield ""
     yield from (f"- {code_span(reason_sentence(reason))}" for reason in hold["reasons"])
@@ -60,7 +60,8 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
     if not hold["nameIsFinal"]:
         yield APPROVE_LATER
         return
-    yield f"To remove it, add {code_span(hold['approval']['path'])}:"
+    path = hold["approval"]["path"]
+    yield how_to_approve(hold).replace(path, code_span(path))
     yield ""
     yield from _fenced(hold["approval"]["content"].splitlines(), "yaml")
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_headlines import APPROVE_LATER, count, headlines, later_line, risk_line, work_tree_line
-from gitfleet.views import hold_sentence, moves_sentence, reason_sentence
+from gitfleet.views import answering_file, hold_sentence, how_to_approve, moves_sentence, reason_sentence
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
 
@@ -37,16 +37,17 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
     """What is not removed, why, and how to let it happen."""
-    final, path = hold["nameIsFinal"], hold["approval"]["path"]
-    yield f"held: {path} approves:" if final else f"held: {hold_sentence(hold)}"
+    final = hold["nameIsFinal"]
+    yield f"held: {answering_file(hold)}:" if final else f"held: {hold_sentence(hold)}"
     if final:
         yield f"  {hold_sentence(hold)}"
     for reason in hold["reasons"]:
         yield f"  because {reason_sentence(reason)}"
+    yield "  Nothing of it is removed; the rest of the commit goes out."
     if not final:
-        yield f"  Nothing of it is removed; the rest of the commit goes out. {APPROVE_LATER}"
+        yield f"  {APPROVE_LATER}"
         return
-    yield "  Nothing of it is removed; the rest of the commit goes out. To remove it, add this file:"
+    yield f"  {how_to_approve(hold)}"
     yield from (f"      {line}" for line in hold["approval"]["content"].splitlines())
 
 

@@ -99,7 +99,7 @@ def emit_result(result: ReconcileResult) -> None:
     from gitfleet.api.conditions import Status
     from gitfleet.api.faults import Severity
     from gitfleet.status import cluster_state, health_condition
-    from gitfleet.views import approval_path, hold_document, hold_sentence
+    from gitfleet.views import answering_file, hold_document, hold_sentence
 
     unreachable = []
     for name, cluster in sorted(result.state.clusters.items()):
@@ -109,7 +109,8 @@ def emit_result(result: ReconcileResult) -> None:
     warn_some("cluster", unreachable, "`gitfleet get clusters` lists them all")
     warn_some("waiting", list(result.waiting), "`gitfleet explain PLACEMENT` says of each cluster why")
     pending = [hold for hold in result.state.holds.values() if hold.answer is not Status.TRUE]
-    held = [f"{approval_path(hold.name)} approves: {hold_sentence(hold_document(hold))}" for hold in pending]
+    documents = [hold_document(hold) for hold in pending]
+    held = [f"{answering_file(document)}: {hold_sentence(document)}" for document in documents]
     warn_some("held", held, "`gitfleet get holds` lists them all")
     for severity in Severity:
         faults = [str(fault) for fault in result.state.faults if fault.severity is severity]

@@ -13,12 +13,14 @@ explanation(...), no_placement, recorded_plan   what `explain` prints
 from gitfleet.views.description import describe_lines
 from gitfleet.views.explanation import explanation, held_clusters, no_placement, recorded_plan
 from gitfleet.views.holds import (
+    answering_file,
     approval_path,
     approval_text,
     held_line,
     held_placements_line,
     hold_document,
     hold_sentence,
+    how_to_approve,
     reason_sentence,
 )
 from gitfleet.views.html import html_document, html_page
@@ -34,6 +36,7 @@ __all__ = [
     "PlannedReconcile",
     "Table",
     "age",
+    "answering_file",
     "approval_path",
     "approval_text",
     "code_span",
@@ -46,6 +49,7 @@ __all__ = [
     "held_placements_line",
     "hold_document",
     "hold_sentence",
+    "how_to_approve",
     "html_document",
     "html_page",
     "in_scope",

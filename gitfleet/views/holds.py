@@ -89,6 +89,7 @@ def hold_document(hold: Hold) -> dict[str, Any]:
             {"rule": reason.rule.value, "path": reason.path, "line": reason.line, "message": reason.message}
             for reason in hold.reasons
         ],
+        "rejected": hold.answer is Status.FALSE,
         "approval": {"path": approval_path(hold.name), "content": approval_text(hold.name)},
     }
 
@@ -98,16 +99,29 @@ def approval_path(name: str) -> str:
     return f"approvals/{name}.yaml"
 
 
-def approval_text(name: str) -> str:
-    """The file that approves a hold."""
+def approval_text(name: str, status: Status = Status.TRUE) -> str:
+    """The file that approves a hold, or rejects it with False."""
     return yaml_text(
         {
             "apiVersion": f"{PLACEMENT_GROUP}/v1beta1",
             "kind": "ClusterApprovalRequest",
             "metadata": {"name": name},
-            "status": {"conditions": [{"type": APPROVED, "status": Status.TRUE.value}]},
+            "status": {"conditions": [{"type": APPROVED, "status": status.value}]},
         }
     )
+
+
+def answering_file(document: Mapping[str, Any]) -> str:
+    """Which file approves a hold, or rejects it now; from its document."""
+    return f"{document['approval']['path']} {'rejects' if document['rejected'] else 'approves'}"
+
+
+def how_to_approve(document: Mapping[str, Any]) -> str:
+    """What to do so that a hold's removals happen, in front of the file's content; from its document."""
+    path = document["approval"]["path"]
+    if document["rejected"]:
+        return f'{path} rejects it. To remove it after all, set the status there to "True":'
+    return f"To remove it, add {path} to the config repo:"
 
 
 def hold_sentence(document: Mapping[str, Any]) -> str:

@@ -9,17 +9,15 @@ from typing import Final
 
 from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.holds import Hold
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.status import cluster_progress, cluster_state, health_condition
 from gitfleet.views.holds import (
-    approval_path,
-    approval_text,
     held_condition,
     hold_document,
     hold_sentence,
+    how_to_approve,
     reason_sentence,
 )
 from gitfleet.views.markdown import code_span, link, table_lines
@@ -81,16 +79,10 @@ def _holds(state: FleetState) -> list[str]:
         lines += ["", f"### {link(hold.name, paths.hold_path(hold.name))}{rejected}", ""]
         lines += [f"{code_span(hold_sentence(document), 300)}, since commit {code_span(hold.commit)}.", ""]
         lines += [f"- {code_span(reason_sentence(reason), 300)}" for reason in document["reasons"]]
-        lines += ["", _how_to_approve(hold), ""]
-        lines += ["```yaml", *approval_text(hold.name).splitlines(), "```"]
+        path = document["approval"]["path"]
+        lines += ["", how_to_approve(document).replace(path, code_span(path)), ""]
+        lines += ["```yaml", *document["approval"]["content"].splitlines(), "```"]
     return [*lines, *_rest(len(waiting), "holds")]
-
-
-def _how_to_approve(hold: Hold) -> str:
-    path = code_span(approval_path(hold.name))
-    if hold.answer is Status.FALSE:
-        return f'The config repo has {path} with status "False". To remove it after all, set that to "True":'
-    return f"To remove it, add {path} to the config repo:"
 
 
 def _clusters(state: FleetState) -> list[str]:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
+import pytest
+
+from gitfleet.cli.main import run
 from tests.cli.conftest import Shell, commit, git
 
 AFFINITY = """\
@@ -22,10 +26,15 @@ def held_name(gitfleet: Shell, repo: Path) -> str:
     return gitfleet("get", "holds", "-C", repo, "-o", "name").out.strip().removeprefix("hold/")
 
 
-def test_every_command_points_to_the_hold(gitfleet: Shell, moving: Path) -> None:
-    placement = (moving / "placements" / "monitoring.yaml").read_text()
+def pick_nothing(repo: Path) -> None:
+    """A commit after which the placement `monitoring` picks no cluster."""
+    placement = (repo / "placements" / "monitoring.yaml").read_text()
     broken = placement.replace("placementType: PickAll\n", f"placementType: PickAll\n{AFFINITY}")
-    commit(moving, {"placements/monitoring.yaml": broken})
+    commit(repo, {"placements/monitoring.yaml": broken})
+
+
+def test_every_command_points_to_the_hold(gitfleet: Shell, moving: Path) -> None:
+    pick_nothing(moving)
     planned = gitfleet("plan", moving)
     ran = gitfleet("run", "--until-settled", moving)
     name = held_name(gitfleet, moving)
@@ -65,3 +74,91 @@ def kept_rows(gitfleet: Shell, repo: Path) -> list[dict[str, object]]:
     placements = json.loads(gitfleet("plan", repo, "-o", "json").out)["placements"]
     (found,) = [placement for placement in placements if placement["name"] == "monitoring"]
     return [{name: row[name] for name in ("selected", "state", "keptByHold")} for row in found["clusters"]]
+
+
+@pytest.fixture(scope="module")
+def held_once(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The settled repo with a hold."""
+    home = tmp_path_factory.mktemp("held")
+    repo = shutil.copytree(settled, home / "fleet")
+    pick_nothing(repo)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        assert run(["run", "--until-settled", str(repo)]) == 0
+    return repo
+
+
+@pytest.fixture
+def held(held_once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(held_once, tmp_path / "fleet")
+
+
+def test_a_hold_is_rejected_and_approved_by_commands(gitfleet: Shell, held: Path) -> None:
+    name = held_name(gitfleet, held)
+    path = f"approvals/{name}.yaml"
+
+    said = gitfleet("reject", name, "-C", held)
+    assert (said.code, said.out) == (0, ""), said.err
+    assert f"{path} rejects: placement monitoring on cluster eu-north-1, " in said.err
+    assert git(held, "status", "--porcelain", "--untracked-files=all") == f"?? {path}\n", "nothing is committed"
+    commit(held, {})
+    ran = gitfleet("run", "--until-settled", held)
+    assert f"held: {path} rejects: placement monitoring on" in ran.err
+    assert "Rejected" in gitfleet("get", "holds", "-C", held).out
+    told = f'  {path} rejects it. To remove it after all, set the status there to "True":'
+    assert told in gitfleet("plan", held).out.splitlines()
+    assert gitfleet("reject", name, "-C", held).err == f"a file of the watched branch rejects {name} already\n"
+
+    assert gitfleet("approve", f"hold/{name}", "-C", held / ".git", "--dir", held).code == 0
+    commit(held, {})
+    assert gitfleet("run", "--until-settled", held).code == 0
+    assert not gitfleet("get", "holds", "-C", held).out
+    assert "monitoring" not in gitfleet("get", "bindings", "-C", held).out
+
+
+def test_an_approval_goes_to_stdout_where_there_is_no_work_tree(gitfleet: Shell, held: Path) -> None:
+    name = held_name(gitfleet, held)
+    printed = gitfleet("approve", name, "-C", f"file://{held}")
+    assert printed.code == 0 and f"approvals/{name}.yaml with this content approves: " in printed.err
+    gitfleet("approve", name, "-C", held)
+    assert (held / "approvals" / f"{name}.yaml").read_text() == printed.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("hold-web-0123456789", "-C", "REPO"), 'error: there is no hold "hold-web-0123456789"'),
+        (("../../x", "-C", "REPO"), 'error: there is no hold "../../x"'),
+        (("NAME", "-C", "REPO", "--dir", "REPO/clusters"), "clusters is not the top of a git work tree"),
+        (("NAME", "-C", "LINKED"), "is a link, and gitfleet follows none"),
+        (("NAME", "-C", "SEALED"), "yaml cannot be written: File exists"),
+    ],
+)
+def test_an_approval_that_cannot_be_written_says_why(
+    gitfleet: Shell, held: Path, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    known = {"NAME": held_name(gitfleet, held), "LINKED": str(held), "SEALED": str(held)}
+    if "LINKED" in words:
+        (held / "approvals").symlink_to(tmp_path)
+    if "SEALED" in words:
+        (held / "approvals").write_text("no folder\n")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    ended = gitfleet("approve", *(known.get(word, word.replace("REPO", str(held))) for word in words))
+    assert (ended.code, said in ended.err) == (1, True), ended.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_rejection_in_another_file_is_not_written_a_second_time(gitfleet: Shell, held: Path) -> None:
+    name = held_name(gitfleet, held)
+    gitfleet("reject", name, "-C", held)
+    (held / "approvals" / f"{name}.yaml").rename(held / "approvals" / "a.yaml")
+    commit(held, {})
+    gitfleet("run", "--until-settled", held)
+    ended = gitfleet("approve", name, "-C", held)
+    assert (ended.code, "set the status in the ClusterApprovalRequest/" in ended.err) == (1, True), ended.err
+
+
+def test_markdown_names_the_hold_before_all_else(gitfleet: Shell, held: Path) -> None:
+    first, _, second, *_ = gitfleet("plan", held, "-o", "markdown").out.splitlines()
+    assert (first, second.partition(" ")[0]) == ("### gitfleet plan", "**Held:**")
