@@ -157,11 +157,11 @@ def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
         condition = status.scheduled_condition(record, False, error.reason, error.message, now)
         return _Scheduled(record, condition, objects, shared.kept.bindings.get(record.placement.key, frozenset()))
     request, index = schedule.request_for(record, now), schedule.closed_to_new(shared.index, closed, record.bindings)
-    if schedule.settled_key(request, index, profile, digests) == record.schedule_key:
+    if schedule.schedule_key(request, index, profile=profile, digests=digests) == record.schedule_key:
         return _Scheduled(record, None, objects)
     result = schedule.schedule(request, index, profile=profile)
     index = schedule.closed_to_new(shared.index, closed, result.bindings)
-    key = schedule.settled_key(replace(request, bindings=result.bindings), index, profile, digests)
+    key = schedule.schedule_key(replace(request, bindings=result.bindings), index, profile=profile, digests=digests)
     return _with_kept_bindings(record, _Scheduled(*status.with_schedule(record, result, key, now), objects), shared)
 
 

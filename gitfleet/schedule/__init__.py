@@ -7,7 +7,6 @@
     profile_from(plugins, available) -> Profile, faults    which plug-ins take part (plugins.py lists the stages)
     schedule(request, fleet, profile) -> SchedulingResult  one placement, to the end of its chain of cycles
     schedule_key(request, fleet) -> str                    while it stays the same, scheduling again changes nothing
-    settled_key(request, fleet, profile, digests) -> str   the same, with the digests that the decider keeps
     explain(request, fleet, profile) -> ClusterVerdict...  every cluster: chosen or by whom refused, and the remedy
 
 Source: kubefleet.md §2; decisions D4, D5, D27.
@@ -40,8 +39,8 @@ from gitfleet.schedule.plugins import (
     usable,
 )
 from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, profile_for, profile_from
-from gitfleet.schedule.requests import request_for, settled_key
-from gitfleet.schedule.stages import Deadline, Stages, failure_of
+from gitfleet.schedule.requests import request_for
+from gitfleet.schedule.stages import Stages, failure_of
 
 __all__ = [
     "BUILT_IN",
@@ -67,30 +66,22 @@ __all__ = [
     "request_for",
     "schedule",
     "schedule_key",
-    "settled_key",
     "stages_of",
     "usable",
 ]
 
 
-def schedule(
-    request: SchedulingRequest,
-    fleet: FleetIndex,
-    profile: Profile = DEFAULT_PROFILE,
-    *,
-    deadline: Deadline | None = None,
-) -> SchedulingResult:
+def schedule(request: SchedulingRequest, fleet: FleetIndex, profile: Profile = DEFAULT_PROFILE) -> SchedulingResult:
     """The placement's bindings as they are to be, with decisions and the Scheduled condition.
 
     Nothing that is held is ever taken away because a cluster changed; only a new policy, fewer clusters wanted or a
     cluster that left do that. Bindings that do not change are the same objects, and the same tuple when none does.
-    Whatever a plug-in raises, an unparsable property, or a `deadline` that says True between two calls of plug-ins,
-    makes a result with `error` and the bindings as they were; a plug-in that does not return cannot be interrupted
-    from here.
+    Whatever a plug-in raises, or an unparsable property, makes a result with `error` and the bindings as they were; a
+    plug-in that does not return cannot be interrupted from here.
     """
     if profile.fault is not None:
         return SchedulingResult(bindings=request.bindings, error=profile.fault, wake_at=fleet.wake_at)
-    stages = Stages(profile, deadline)
+    stages = Stages(profile)
     result = attempt(Subject.of_placement(request.placement), _pick, Run(request, fleet, stages, {}))
     if isinstance(result, Failure):
         sentence = failure_of(stages, result)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.schedule.admission import ClusterEligibility, NamespaceAffinity, SamePlacementAffinity, TaintToleration
@@ -11,41 +11,23 @@ from gitfleet.schedule.plugins import PluginFactory, SchedulerPlugin
 from gitfleet.schedule.topology import TopologySpread
 
 
-def _without_args(plugin: SchedulerPlugin, args: JsonObject) -> SchedulerPlugin:
-    if args:
-        raise ValueError(f"it takes none, and got {', '.join(sorted(args))}")
-    return plugin
+def _without_args(plugin: Callable[[], SchedulerPlugin]) -> PluginFactory:
+    """The factory of a plug-in that takes no args: ValueError for any."""
+
+    def make(args: JsonObject) -> SchedulerPlugin:
+        if args:
+            raise ValueError(f"it takes none, and got {', '.join(sorted(args))}")
+        return plugin()
+
+    return make
 
 
-def cluster_affinity(args: JsonObject) -> SchedulerPlugin:
-    """The factory of ClusterAffinity, as its entry point names it."""
-    return _without_args(ClusterAffinity(), args)
-
-
-def cluster_eligibility(args: JsonObject) -> SchedulerPlugin:
-    """The factory of ClusterEligibility."""
-    return _without_args(ClusterEligibility(), args)
-
-
-def namespace_affinity(args: JsonObject) -> SchedulerPlugin:
-    """The factory of NamespaceAffinity."""
-    return _without_args(NamespaceAffinity(), args)
-
-
-def taint_toleration(args: JsonObject) -> SchedulerPlugin:
-    """The factory of TaintToleration."""
-    return _without_args(TaintToleration(), args)
-
-
-def same_placement_affinity(args: JsonObject) -> SchedulerPlugin:
-    """The factory of SamePlacementAffinity."""
-    return _without_args(SamePlacementAffinity(), args)
-
-
-def topology_spread(args: JsonObject) -> SchedulerPlugin:
-    """The factory of TopologySpreadConstraints."""
-    return _without_args(TopologySpread(), args)
-
+cluster_affinity = _without_args(ClusterAffinity)
+cluster_eligibility = _without_args(ClusterEligibility)
+namespace_affinity = _without_args(NamespaceAffinity)
+taint_toleration = _without_args(TaintToleration)
+same_placement_affinity = _without_args(SamePlacementAffinity)
+topology_spread = _without_args(TopologySpread)
 
 BUILT_IN: Mapping[str, PluginFactory] = {
     "ClusterAffinity": cluster_affinity,

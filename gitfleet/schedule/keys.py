@@ -29,7 +29,8 @@ def schedule_key(
 
     Of the fleet only those facts count that the profile's plug-ins name for this policy, so a label that no placement
     mentions has no placement scheduled again. The time counts by the clusters' eligibility alone. To be stored is the
-    key of the request with the RESULT's bindings in it: scheduling those again changes nothing.
+    key of the request with the RESULT's bindings in it: scheduling those again changes nothing. Of the bindings only
+    the present ones count, Scheduled or Bound alike, so that carrying the result out is no reason to schedule again.
     """
     facts: set[Fact] = {ELIGIBILITY}
     if request.policy.placement_type is not PlacementType.PICK_FIXED:

@@ -7,9 +7,6 @@ from datetime import datetime
 
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.model.state import PlacementRecord
-from gitfleet.schedule.fleet import FleetIndex
-from gitfleet.schedule.keys import BindingDigests, schedule_key
-from gitfleet.schedule.profile import Profile
 
 
 def request_for(record: PlacementRecord, now: datetime) -> SchedulingRequest:
@@ -26,12 +23,3 @@ def request_for(record: PlacementRecord, now: datetime) -> SchedulingRequest:
         bindings=record.bindings,
         now=now,
     )
-
-
-def settled_key(request: SchedulingRequest, fleet: FleetIndex, profile: Profile, digests: BindingDigests) -> str:
-    """`schedule_key`, with the digests of bindings that the decider keeps from reconcile to reconcile.
-
-    It stays the same while the rollout carries out what scheduling decided: of the bindings only the present ones
-    count, whether they are Scheduled or Bound by now, so that binding and removing them is no reason to schedule again.
-    """
-    return schedule_key(request, fleet, profile=profile, digests=digests)

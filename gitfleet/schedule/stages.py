@@ -6,7 +6,7 @@ that do not depend on bindings are kept for the following cycles of the same pla
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -17,8 +17,6 @@ from gitfleet.schedule.partitions import Partition, add_scores
 from gitfleet.schedule.plugins import Cycle, Score, Unschedulable
 from gitfleet.schedule.profile import Entry, Profile
 
-Deadline: TypeAlias = Callable[[], bool]
-"""True once the caller's time budget is used up."""
 ScoreGroup: TypeAlias = tuple[Score, int]
 
 
@@ -53,7 +51,6 @@ class Stages:
     """
 
     profile: Profile
-    deadline: Deadline | None = None
     calling: Entry | None = None
     _first: Filtered | None = None
     _filtered_so_far: dict[int, tuple[int, Refused]] = field(default_factory=dict)
@@ -65,7 +62,7 @@ class Stages:
         """The smallest limit of all plug-ins, at most `size`; a negative limit is none."""
         limit = size
         for entry in self.profile.post_batch:
-            self._note_call(entry)
+            self.calling = entry
             wanted = entry.plugin.post_batch(cycle, size)
             limit = wanted if 0 <= wanted < limit else limit
         self.calling = None
@@ -93,7 +90,7 @@ class Stages:
         candidates = before.candidates
         refusals: list[tuple[Entry, Refused]] = []
         for entry in filters:
-            self._note_call(entry)
+            self.calling = entry
             if not entry.plugin.pre_filter(cycle):
                 continue
             refused = self._refused_by(cycle, entry, candidates)
@@ -123,7 +120,7 @@ class Stages:
         refused: list[int] = []
         silent: list[int] = []
         for i in positions(candidates):
-            self._note_call(entry)
+            self.calling = entry
             refusal = entry.plugin.filter(cycle, cycle.fleet.clusters[i])
             if refusal is not None:
                 refused.append(i)
@@ -135,7 +132,7 @@ class Stages:
     def _score(self, cycle: Cycle, scores: tuple[Entry, ...], candidates: int) -> Partition[Score]:
         totals: Partition[Score] = {Score(): candidates}
         for entry in scores:
-            self._note_call(entry)
+            self.calling = entry
             if not entry.plugin.pre_score(cycle):
                 continue
             at_once = entry.plugin.score_fleet(cycle, ClusterSet(cycle.fleet.names, candidates))
@@ -150,16 +147,9 @@ class Stages:
     def _score_each(self, cycle: Cycle, entry: Entry, candidates: int) -> Mapping[Score, int]:
         by_score: dict[Score, list[int]] = {}
         for i in positions(candidates):
-            self._note_call(entry)
+            self.calling = entry
             by_score.setdefault(Score(*entry.plugin.score(cycle, cycle.fleet.clusters[i])), []).append(i)
         return {score: set_of(where, len(cycle.fleet.names)) for score, where in by_score.items()}
-
-    def _note_call(self, entry: Entry) -> None:
-        """Before each call of a plug-in: note which one it is, and check whether there is time for it."""
-        if self.deadline is not None and self.deadline():
-            self.calling = None
-            raise Unschedulable(f"the time for scheduling was used up before the plug-in {entry.name} was called")
-        self.calling = entry
 
 
 def failure_of(stages: Stages, failure: Failure) -> str | None:

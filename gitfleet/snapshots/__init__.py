@@ -3,7 +3,6 @@
     index_payload(payload, namespaced) -> PayloadIndex        built once a commit, shared by all placements
     index_of(desired, memo, failures) -> PayloadIndex, memo   the same, kept while the commit stays
     take_snapshots(placement, index, record, *, commit, now, retain) -> SnapshotResult
-    selection_key(placement, index) -> str                    equal keys: the same selection, nothing to take
     select(placement, index) -> Selection                     what a placement selects, in snapshot order
     restore_snapshot(snapshot, documents) -> ResourceSnapshot the manifests of one that was read back
     restored_policy(placement, index) -> PolicySnapshot       the present policy in the place of a lost snapshot
@@ -22,7 +21,7 @@ from gitfleet.snapshots.index import PayloadIndex, PayloadMemo, index_of, index_
 from gitfleet.snapshots.order import snapshot_order
 from gitfleet.snapshots.override_snapshots import current_overrides, references_of, take_override_snapshots
 from gitfleet.snapshots.propagation import is_propagated
-from gitfleet.snapshots.selection import Selection, UserError, select, selection_key
+from gitfleet.snapshots.selection import Selection, UserError, select
 from gitfleet.snapshots.strip import strip
 from gitfleet.snapshots.take import (
     Identity,
@@ -50,7 +49,6 @@ __all__ = [
     "restore_snapshot",
     "restored_policy",
     "select",
-    "selection_key",
     "snapshot_order",
     "split_by_size",
     "strip",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
@@ -16,22 +15,11 @@ from gitfleet.snapshots.propagation import is_propagated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Manifests in snapshot order; `mark` is the same exactly when their contents are."""
-
-    manifests: tuple[Manifest, ...] = ()
-    mark: str = ""
-
-
-_NOTHING = Group()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PayloadIndex:
     """What can be placed of one commit. `holds_removals`: what is missing here must not count as removed."""
 
-    kinds: Mapping[GroupKind, Group]
-    namespaces: Mapping[str, Group]
+    kinds: Mapping[GroupKind, tuple[Manifest, ...]]
+    namespaces: Mapping[str, tuple[Manifest, ...]]
     objects: Mapping[tuple[str, str, str, str], Manifest]
     namespaced: Mapping[GroupKind, bool]
     holds_removals: bool = False
@@ -50,13 +38,13 @@ class PayloadIndex:
         """Whether an object that is not here must not count as removed."""
         return key.identity in self.failed or (self.holds_removals and key.identity not in self.identities)
 
-    def of_kind(self, kind: GroupKind) -> Group:
-        """All objects of a kind, whatever version they are written in."""
-        return self.kinds.get(kind, _NOTHING)
+    def of_kind(self, kind: GroupKind) -> tuple[Manifest, ...]:
+        """All objects of a kind, whatever version they are written in, in snapshot order."""
+        return self.kinds.get(kind, ())
 
-    def in_namespace(self, namespace: str) -> Group:
-        """All objects that lie in a namespace, the Namespace itself not among them."""
-        return self.namespaces.get(namespace, _NOTHING)
+    def in_namespace(self, namespace: str) -> tuple[Manifest, ...]:
+        """All objects that lie in a namespace, the Namespace itself not among them, in snapshot order."""
+        return self.namespaces.get(namespace, ())
 
 
 PayloadMemo = tuple[Desired, PayloadIndex] | None
@@ -108,8 +96,8 @@ def index_payload(
             namespaces.setdefault(key.namespace, []).append(manifest)
         objects[key.identity] = manifest
     return PayloadIndex(
-        kinds={kind: _group(found) for kind, found in kinds.items()},
-        namespaces={namespace: _group(found) for namespace, found in namespaces.items()},
+        kinds={kind: tuple(found) for kind, found in kinds.items()},
+        namespaces={namespace: tuple(found) for namespace, found in namespaces.items()},
         objects=objects,
         namespaced=namespaced,
         holds_removals=holds_removals,
@@ -124,8 +112,3 @@ def _is_placeable(manifest: Manifest, services: Container[tuple[str, str]]) -> b
     key = manifest.key
     dict(manifest.labels)
     return is_selectable(key.group, key.kind) and is_propagated(key, manifest.body, services=services)
-
-
-def _group(manifests: list[Manifest]) -> Group:
-    mark = sha256("".join([m.digest for m in manifests]).encode()).hexdigest()
-    return Group(manifests=tuple(manifests), mark=mark)

@@ -15,7 +15,6 @@ from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
 from gitfleet.api.values import is_reserved_namespace
-from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.snapshots.index import PayloadIndex
 from gitfleet.snapshots.order import order_of
@@ -68,19 +67,6 @@ def unusable(placement: Placement, why: str) -> UserError:
     return UserError(Reason.INVALID_RESOURCE_SELECTORS, message)
 
 
-def selection_key(placement: Placement, index: PayloadIndex) -> str:
-    """A digest of all that `select` depends on: while it stays the same, so does the selection. It needs none of the
-    selected objects themselves, save the Namespaces that are picked by labels."""
-    seen: list[object] = [str(placement.key), index.holds_removals, repr(index.policy)]
-    for selector in placement.selectors:
-        kind = _kind(selector)
-        seen += [repr(selector), index.of_kind(kind).mark, index.namespaced.get(kind)]
-        if kind == _NAMESPACE and selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCES:
-            names = [selector.name] if selector.name else [m.key.name for m in index.of_kind(_NAMESPACE).manifests]
-            seen += [index.in_namespace(name).mark for name in names]
-    return digest_of(seen)
-
-
 def _chosen_namespace(placement: Placement, indexes: Sequence[PayloadIndex]) -> str:
     """The namespace of the selector with scope NamespaceWithResourceSelectors, "" where there is none."""
     for selector in placement.selectors:
@@ -130,7 +116,7 @@ def _namespaces(selector: ResourceSelector, indexes: Sequence[PayloadIndex]) -> 
         yield manifest
         if selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCES:
             for index in indexes:
-                yield from index.in_namespace(name).manifests
+                yield from index.in_namespace(name)
 
 
 def _matching(selector: ResourceSelector, indexes: Iterable[PayloadIndex], namespace: str) -> Iterator[Manifest]:
@@ -143,7 +129,7 @@ def _matching(selector: ResourceSelector, indexes: Iterable[PayloadIndex], names
                 yield found
             continue
         labels = selector.label_selector
-        for manifest in index.of_kind(kind).manifests:
+        for manifest in index.of_kind(kind):
             if manifest.key.namespace == namespace and (labels is None or labels.matches(manifest.labels)):
                 yield manifest
 
@@ -154,7 +140,7 @@ def _is_namespaced(kind: GroupKind, indexes: Sequence[PayloadIndex]) -> bool | N
         known = index.namespaced.get(kind)
         if known is not None:
             return known
-        some = index.of_kind(kind).manifests
+        some = index.of_kind(kind)
         if some:
             return bool(some[0].key.namespace)
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -55,6 +56,13 @@ def gitfleet(capsys: pytest.CaptureFixture[str]) -> Shell:
         return Ended(code, *capsys.readouterr())
 
     return shell
+
+
+def with_usual_signals() -> None:
+    """Whoever started the tests may ignore SIGHUP (nohup) or SIGINT (a shell's background job), and a child would go on
+    doing so."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def git(folder: Path, *words: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell, commit, git
+from tests.cli.conftest import Shell, commit, git, with_usual_signals
 from tests.cli.test_validate import BAD
 
 
@@ -111,6 +111,7 @@ def test_signals_end_it_after_its_tick(gitfleet: Shell, fleet: Path, number: sig
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        preexec_fn=with_usual_signals,
     )
     assert process.stdout is not None
     for line in process.stdout:

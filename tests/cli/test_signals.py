@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell, git
+from tests.cli.conftest import Shell, git, with_usual_signals
 
 GITFLEET = [sys.executable, "-m", "gitfleet"]
 ONCE, SETTLING, CONTINUOUS = ["run", "--once"], ["run", "--until-settled"], ["run"]
@@ -44,13 +44,8 @@ def begin(words: Sequence[str | Path], before: Sequence[str] = ()) -> subprocess
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=_with_usual_signals,
+        preexec_fn=with_usual_signals,
     )
-
-
-def _with_usual_signals() -> None:
-    """Whoever started the tests may ignore SIGHUP (nohup), and a child would go on doing so."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def await_that(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
@@ -62,7 +57,11 @@ def await_that(condition: Callable[[], object], process: subprocess.Popen[str]) 
 
 
 def ending(process: subprocess.Popen[str]) -> int:
-    _, talk = process.communicate(timeout=WAIT_SECONDS)
+    try:
+        _, talk = process.communicate(timeout=WAIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
     assert "Traceback" not in talk and "unexpected" not in talk, talk
     return process.returncode
 

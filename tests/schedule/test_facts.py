@@ -34,7 +34,7 @@ from gitfleet.schedule.keys import BindingDigests
 from gitfleet.schedule.plugins import Unschedulable
 from gitfleet.schedule.profile import DEFAULT_PROFILE
 from gitfleet.schedule.properties import interpolate
-from gitfleet.schedule.requests import request_for, settled_key
+from gitfleet.schedule.requests import request_for
 from gitfleet.schedule.selectors import missing_labels
 from tests.schedule.fleets import NOW, WEB, agent, binding, cluster, pick_fixed, pick_n, request, required, spread
 
@@ -367,14 +367,16 @@ def test_what_the_key_of_a_scheduling_depends_on(other: SchedulingRequest, same:
 def test_the_key_depends_on_the_profile_and_on_facts_that_are_read() -> None:
     key = schedule_key(BASE, FLEET)
     digests: BindingDigests = {}
-    assert settled_key(BASE, FLEET, DEFAULT_PROFILE, digests) == key
+    assert schedule_key(BASE, FLEET, profile=DEFAULT_PROFILE, digests=digests) == key
     assert digests[WEB][0] is BASE.bindings
     kept = digests[WEB]
-    assert settled_key(BASE, FLEET, DEFAULT_PROFILE, digests) == key and digests[WEB] is kept
+    assert schedule_key(BASE, FLEET, profile=DEFAULT_PROFILE, digests=digests) == key and digests[WEB] is kept
     again = replace(BASE, bindings=(binding("b"),))
-    assert settled_key(again, FLEET, DEFAULT_PROFILE, digests) == schedule_key(again, FLEET) != key
+    assert schedule_key(again, FLEET, profile=DEFAULT_PROFILE, digests=digests) == schedule_key(again, FLEET) != key
     for profile in (replace(DEFAULT_PROFILE, key="other"), replace(DEFAULT_PROFILE, fault="broken")):
-        assert settled_key(BASE, FLEET, profile, {}) == schedule_key(BASE, FLEET, profile=profile) != key
+        assert (
+            schedule_key(BASE, FLEET, profile=profile, digests={}) == schedule_key(BASE, FLEET, profile=profile) != key
+        )
     relabelled = index_fleet([cluster("a", {"zone": "a"}), cluster("b", {"zone": "a"})], NOW)
     beside = index_fleet([cluster("a", {"zone": "a", "more": "x"}), cluster("b", {"zone": "b"})], NOW)
     more = index_fleet([*FLEET.clusters, cluster("c", {"zone": "b"})], NOW)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.clusters import MemberCluster, Taint
 from gitfleet.api.placements import PlacementPolicy
-from gitfleet.schedule import BindingDigests, index_fleet, schedule, schedule_key, settled_key
+from gitfleet.schedule import BindingDigests, index_fleet, schedule, schedule_key
 from gitfleet.schedule.bits import ascending, descending, first_down, positions, positions_down, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact
@@ -107,7 +107,7 @@ def test_digests_of_bindings_are_taken_from_what_the_caller_keeps() -> None:
     digests: BindingDigests = {}
     settled = request(BY_ENV, *answer.bindings)
     settled = replace(settled, bindings=answer.bindings)
-    key = settled_key(settled, fleet, DEFAULT_PROFILE, digests)
+    key = schedule_key(settled, fleet, profile=DEFAULT_PROFILE, digests=digests)
     assert digests[settled.placement][0] is answer.bindings
-    assert key == settled_key(settled, fleet, DEFAULT_PROFILE, digests) == schedule_key(settled, fleet)
-    assert key != settled_key(request(BY_ENV), fleet, DEFAULT_PROFILE, digests)
+    assert key == schedule_key(settled, fleet, profile=DEFAULT_PROFILE, digests=digests) == schedule_key(settled, fleet)
+    assert key != schedule_key(request(BY_ENV), fleet, profile=DEFAULT_PROFILE, digests=digests)

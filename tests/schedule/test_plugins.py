@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -285,14 +285,6 @@ def test_what_concerns_the_whole_process_is_no_answer_of_a_plugin() -> None:
     profile = profile_with(Broken(MemoryError()))
     with pytest.raises(MemoryError):
         schedule(request(PlacementPolicy()), FLEET, profile)
-
-
-def test_a_used_up_deadline_stops_between_two_calls() -> None:
-    plugin = NotThese()
-    budget: Iterator[bool] = iter([False] * 8 + [True] * 100)
-    answer = schedule(request(PlacementPolicy()), FLEET, profile_with(plugin), deadline=lambda: next(budget))
-    assert answer.error == "the time for scheduling was used up before the plug-in NotThese was called"
-    assert len(plugin.asked) < 4
 
 
 def test_a_batch_limit_of_nothing_ends_the_chain() -> None:

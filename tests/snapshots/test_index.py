@@ -8,23 +8,20 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.labels import LabelSelector
-from gitfleet.api.objects import GroupKind, Manifest
+from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import OverrideKey, override_type
-from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.snapshots import PayloadIndex, index_of, index_payload, references_of, selection_key, snapshot_order
+from gitfleet.snapshots import index_of, index_payload, references_of, snapshot_order
 from tests.snapshots.builders import (
     NAMESPACED,
     config,
     index,
     namespace,
     obj,
-    pick,
-    pick_namespace,
     placement,
     role,
 )
@@ -81,73 +78,6 @@ def test_disabled_kinds_and_generated_objects_are_left_out() -> None:
 )
 def test_what_objects_are_ordered_by(subject: Manifest, order: tuple[str, str]) -> None:
     assert snapshot_order(subject.key)[1:] == order
-
-
-BASE = placement(pick("ClusterRole"), pick_namespace("web"))
-PAYLOAD = index(WEB, SETTINGS, READER, namespace("other"), config("s", "other"))
-BY_LABEL = placement(
-    pick(
-        "Namespace",
-        label_selector=LabelSelector(match_labels={"team": "a"}),
-        selection_scope=SelectionScope.NAMESPACE_WITH_RESOURCES,
-    )
-)
-
-
-def changed(*payload: Manifest, holds_removals: bool = False) -> PayloadIndex:
-    """The payload with other objects."""
-    mine = {m.key: m for m in (WEB, SETTINGS, READER, namespace("other"), config("s", "other"), *payload)}
-    return index(*mine.values(), holds_removals=holds_removals)
-
-
-@pytest.mark.parametrize(
-    ("subject", "payload", "same"),
-    [
-        (BASE, changed(), True),
-        (BASE, changed(config("s", "other", "2")), True),
-        (BASE, changed(obj("apps/v1", "Deployment", "d", "other")), True),
-        (placement(*BASE.selectors, name="other"), changed(), False),
-        (BASE, changed(holds_removals=True), False),
-        (BASE, changed(role("writer")), False),
-        (BASE, changed(role("reader", tier="y")), False),
-        (BASE, changed(config("settings", "web", "2")), False),
-        (BASE, changed(obj("apps/v1", "Deployment", "d", "web")), False),
-        (BASE, changed(namespace("web", team="b")), False),
-        (placement(pick("ClusterRole", "reader"), BASE.selectors[1]), changed(), False),
-        (placement(BASE.selectors[0], pick_namespace("other")), changed(), False),
-        (placement(BASE.selectors[0], pick_namespace("web", "NamespaceOnly")), changed(), False),
-        (placement(*reversed(BASE.selectors)), changed(), False),
-    ],
-)
-def test_what_a_selection_depends_on(subject: Placement, payload: PayloadIndex, same: bool) -> None:
-    assert (selection_key(subject, payload) == selection_key(BASE, PAYLOAD)) is same
-
-
-@pytest.mark.parametrize(
-    ("subject", "payload", "same"),
-    [
-        (BY_LABEL, changed(config("s", "other", "2")), False),
-        (BY_LABEL, changed(config("settings", "web", "2")), False),
-        (BY_LABEL, changed(namespace("third")), False),
-        (BY_LABEL, changed(role("writer")), True),
-        (placement(pick_namespace("web", "NamespaceOnly")), changed(config("settings", "web", "2")), True),
-        (
-            placement(pick("ConfigMap", "x", selection_scope=SelectionScope.NAMESPACE_WITH_RESOURCES)),
-            changed(role("writer")),
-            True,
-        ),
-    ],
-)
-def test_what_picking_namespaces_depends_on(subject: Placement, payload: PayloadIndex, same: bool) -> None:
-    """Those that are picked by labels, on the contents of each; one that is picked alone, on none."""
-    assert (selection_key(subject, payload) == selection_key(subject, PAYLOAD)) is same
-
-
-@pytest.mark.parametrize("kind", [GroupKind("", "Gadget"), GroupKind("x.io", "Gadget")])
-def test_a_kind_that_becomes_known_may_be_selected_otherwise(kind: GroupKind) -> None:
-    selector = replace(pick("Gadget"), group=kind.group)
-    known = index_payload([WEB], {**NAMESPACED, kind: True})
-    assert selection_key(placement(selector), known) != selection_key(placement(selector), index(WEB))
 
 
 def bound(**names: Any) -> Binding:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import GroupKind, Manifest
 from gitfleet.api.placements import ResourceSelector
-from gitfleet.snapshots import index_payload, is_propagated, select, selection_key, snapshot_order
+from gitfleet.snapshots import index_payload, is_propagated, select, snapshot_order
 from tests.snapshots.builders import (
     NAMESPACED,
     config,
@@ -179,14 +179,6 @@ def test_generated_endpoints_are_known_by_their_service() -> None:
     assert [m.key.kind for m in found.manifests] == ["Namespace", "Service"]
 
 
-def test_the_selection_key_changes_exactly_with_what_is_selected() -> None:
-    subject = placement(pick_namespace("web"))
-    before = selection_key(subject, PAYLOAD)
-    assert before == selection_key(subject, index(*WEB, namespace("other"), role("new")))
-    assert before != selection_key(subject, index(namespace("web", team="a"), config("settings", "web", "2"), WEB[2]))
-    assert before != selection_key(placement(pick_namespace("web", "NamespaceOnly")), PAYLOAD)
-
-
 KINDS = st.sampled_from(["Namespace", "ConfigMap", "Gadget", "Widget", "Deployment"])
 OBJECTS = st.builds(
     lambda kind, name, version: obj(version, kind, name, "" if kind == "Namespace" else "web"),
@@ -204,5 +196,5 @@ def test_the_order_does_not_depend_on_the_order_of_files(orders: tuple[list[Mani
     one, two = (index_payload(manifests, NAMESPACED) for manifests in orders)
     assert one == two
     for group in one.kinds.values():
-        keys = [snapshot_order(m.key) for m in group.manifests]
+        keys = [snapshot_order(m.key) for m in group]
         assert keys == sorted(keys)
