@@ -224,7 +224,7 @@ def test_who_says_for_which_generation_it_speaks(status: dict[str, Any], reports
 
 
 def test_nonsense_is_no_crash() -> None:
-    assert availability_of({}).availability is U
+    assert availability_of({}) == Verdict(U, "the availability of a  is not trackable")
     assert (
         availability_of({"apiVersion": "apps/v1", "kind": "Deployment", "status": [], "spec": None}).availability is N
     )

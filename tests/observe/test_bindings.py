@@ -231,6 +231,14 @@ def test_all_in_place_and_available() -> None:
     assert again == got
 
 
+def test_a_work_without_objects_is_applied_and_available() -> None:
+    assert reported(observed(binding(), work(), [], [], T1)) == [
+        *BEFORE,
+        ("Applied", "True", "AllWorkHaveBeenApplied"),
+        ("Available", "True", "AllWorkAreAvailable"),
+    ]
+
+
 def test_applied_now_and_judged_by_the_servers_answer() -> None:
     operations: list[Operation] = [create(CM), create(DEPLOYMENT)]
     outcomes = [done_by_cluster(create(CM)), done_by_cluster(create(DEPLOYMENT))]

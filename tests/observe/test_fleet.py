@@ -12,7 +12,7 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.observations import ClusterObservation
+from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import OutcomeCode
 from gitfleet.model.state import PlacementRecord
 from gitfleet.observe import Seen, observe_bindings, observe_cluster, observe_clusters
@@ -93,12 +93,22 @@ def test_which_observations_are_the_same_for_a_placement(parts: dict[str, Any], 
 
 def test_each_binding_is_told_what_was_seen_of_its_own_cluster() -> None:
     base = record(binding(deleting=T0), binding(cluster="c9"), binding(), binding(cluster="c2"))
-    new = observe_bindings(base, seen(outcomes=[FAILED]), T1, Failures())
+    failed = seen(operations=[FAILED.operation], outcomes=[FAILED])
+    new = observe_bindings(base, failed, T1, Failures())
     assert new[:2] == base.bindings[:2], "one that is given up, or whose cluster was not observed, stays as it was"
-    assert new[2] == observed(binding(), work(CM), [KEPT], [FAILED], T1) != binding()
+    assert new[2] == observed(binding(), work(CM), [FAILED.operation], [FAILED], T1) != binding()
+    assert [(one.condition, one.reason) for one in new[2].failed] == [("Applied", "Invalid")]
     assert new[3] is base.bindings[3], "without a work nothing changes"
     again = replace(base, bindings=new)
-    assert observe_bindings(again, seen(outcomes=[FAILED]), T1, Failures()) is new
+    assert observe_bindings(again, failed, T1, Failures()) is new
+
+
+def test_an_object_that_cannot_be_judged_is_noted() -> None:
+    odd: Any = object()
+    failures = Failures()
+    plans = [kept(CM, live=LiveObject(CM.key, odd))]
+    observe_bindings(record(binding()), seen(operations=plans), T1, failures)
+    assert [failure.subject for failure in failures.found] == [Subject.of_object(CM.key, "c1")]
 
 
 def test_a_cluster_that_does_not_answer_is_said_so() -> None:

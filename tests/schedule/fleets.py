@@ -22,6 +22,9 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType, Toleration, TopologySpreadConstraint
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
+from gitfleet.schedule.builtin import DEFAULT_PLUGINS
+from gitfleet.schedule.plugins import SchedulerPlugin, stages_of
+from gitfleet.schedule.profile import Entry, make_profile
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -108,6 +111,20 @@ def spread(key: str, max_skew: int = 1, *, hard: bool = True) -> TopologySpreadC
 def states(answer: SchedulingResult) -> dict[str, str]:
     """Each cluster's state, for one whole comparison."""
     return {each.cluster: each.state.value for each in answer.bindings}
+
+
+def one_by_one(plugin: SchedulerPlugin) -> SchedulerPlugin:
+    """A built-in plug-in without its whole-fleet judgements, called for each cluster in each cycle."""
+    stages = {
+        stage: staticmethod(getattr(plugin, stage))
+        for stage in stages_of(plugin)
+        if stage not in ("filter_fleet", "score_fleet")
+    }
+    made: type[SchedulerPlugin] = type("OneByOne", (SchedulerPlugin,), {"name": plugin.name, **stages})
+    return made()
+
+
+PLAIN_PROFILE = make_profile(Entry(one_by_one(plugin)) for plugin in DEFAULT_PLUGINS)
 
 
 _selectors = st.one_of(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, Taint
+from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
 from gitfleet.model.scheduling import SchedulingRequest
-from gitfleet.schedule import index_fleet, schedule
+from gitfleet.schedule import DEFAULT_PROFILE, Profile, index_fleet, profile_from, schedule
 from tests.schedule.fleets import (
     CURRENT,
     NOW,
     OLDER,
+    PLAIN_PROFILE,
     WEB,
     agent,
     binding,
@@ -159,3 +163,51 @@ def test_an_unparsable_property_aborts_and_keeps_the_bindings() -> None:
 def test_pick_n_without_a_number_is_an_error() -> None:
     answer = schedule(request(replace(pick_n(1), number_of_clusters=None)), index_fleet([cluster("a")], NOW))
     assert answer.error == "a placement of the type PickN needs numberOfClusters"
+
+
+NAMED = {"affinity": required({"env": "prod"})}
+TAINTED = (Taint("k", "v", "NoSchedule"),)
+NOT_MATCHED = "ClusterUnschedulable, cluster does not match with any of the required cluster affinity terms"
+NOT_TOLERATED = "ClusterUnschedulable, taint &{Key:k Value:v Effect:NoSchedule} cannot be tolerated"
+
+
+@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
+def test_a_cluster_that_is_held_already_is_no_refusal(profile: Profile) -> None:
+    """Whether a plug-in judges the whole fleet or each cluster: what is held is told as held and never as refused."""
+    members = [
+        cluster("a", {"env": "prod"}),
+        cluster("b", {"env": "dev"}),
+        cluster("c", {"env": "prod"}),
+        cluster("d", {"env": "prod"}, taints=TAINTED),
+        cluster("e", {"env": "prod"}, deleting=NOW),
+    ]
+    held, older = binding("a"), binding("c", BindingState.SCHEDULED, OLDER)
+    answer = schedule(request(pick_n(4, **NAMED), held, older), index_fleet(members, NOW), profile)
+    patched = replace(older, policy_snapshot=CURRENT, decision=answer.decisions[0])
+    assert answer.bindings == (held, patched)
+    assert [(one.cluster, one.selected, one.refused_by, one.reason) for one in answer.decisions[1:]] == [
+        ("a", True, None, ""),
+        ("b", False, "ClusterAffinity", NOT_MATCHED),
+        ("d", False, "TaintToleration", NOT_TOLERATED),
+        ("e", False, "ClusterEligibility", "ClusterUnschedulable, cluster has left the fleet"),
+    ]
+    enough = schedule(request(pick_n(1, **NAMED), held, older), index_fleet(members, NOW), profile)
+    assert (enough.bindings[0], enough.bindings[1].state) == (held, BindingState.UNSCHEDULED)
+
+
+@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
+def test_of_equals_the_one_that_an_older_policy_picked_stays(profile: Profile) -> None:
+    fleet = index_fleet([cluster(name) for name in "abcd"], NOW)
+    answer = schedule(request(pick_n(2), binding("a", policy=OLDER), binding("b", policy=OLDER)), fleet, profile)
+    assert states(answer) == {"a": "Bound", "b": "Bound"}
+
+
+def test_a_binding_that_was_given_up_stays_so_where_the_cluster_is_held_already() -> None:
+    """Only a profile that lets a held cluster be picked again comes here; a second binding of it would be wrong."""
+    profile, _ = profile_from([ListedPlugin(name="SamePlacementAffinity", enabled=False)], {})
+    given_up = binding("a", BindingState.UNSCHEDULED, OLDER, previous_state=BindingState.BOUND)
+    for held in (binding("a"), binding("a", BindingState.SCHEDULED)):
+        question = request(PlacementPolicy(), held, given_up)
+        answer = schedule(question, index_fleet([cluster("a"), cluster("b")], NOW), profile)
+        assert answer.bindings[:2] == (held, given_up)
+        assert [each.cluster for each in answer.bindings[2:]] == ["b"]

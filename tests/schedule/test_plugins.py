@@ -219,6 +219,37 @@ def test_a_plugin_that_judges_the_whole_fleet_gets_and_gives_sets_of_names() -> 
     }
 
 
+@dataclass(frozen=True)
+class Silently(SchedulerPlugin):
+    """Refuses a1, a2 and b1, some of them silently, which may name a cluster that it does not refuse."""
+
+    name = "Silently"
+    depends_on_bindings: bool = True
+    silent: tuple[str, ...] = ()
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        return None if cluster.name == "b2" else Refusal("not these", silent=cluster.name in self.silent)
+
+
+class SilentlyAtOnce(Silently):
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
+        refused, silent = (ClusterSet.of(candidates.names, names) for names in (("a1", "a2", "b1"), self.silent))
+        return FleetRefusal(candidates & refused, silent if self.silent else None)
+
+
+@pytest.mark.parametrize("silent", [(), ("a2",), ("a1", "b1"), ("a1", "a2", "b1"), ("a2", "b2")])
+@pytest.mark.parametrize("plugin", [Silently, SilentlyAtOnce])
+@pytest.mark.parametrize("depends", [True, False])
+def test_a_silent_refusal_is_no_decision(plugin: type[Silently], depends: bool, silent: tuple[str, ...]) -> None:
+    policy = pick_n(3, topology_spread_constraints=(spread("zone", hard=False),))
+    answer = schedule(request(policy), FLEET, profile_with(plugin(depends, silent)))
+    assert states(answer) == {"b2": "Scheduled"}
+    told = [(one.cluster, one.refused_by, one.reason) for one in answer.decisions[1:]]
+    assert told == [
+        (name, "Silently", "ClusterUnschedulable, not these") for name in ("a1", "a2", "b1") if name not in silent
+    ]
+
+
 def test_a_plugin_listed_twice_is_a_fault() -> None:
     _, faults = profile_from([ListedPlugin(name="TaintToleration"), ListedPlugin(name="TaintToleration")], {})
     assert [fault.message for fault in faults] == ["the scheduler plug-in TaintToleration is listed twice"]

@@ -14,25 +14,9 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.placements import PlacementPolicy
 from gitfleet.schedule import DEFAULT_PROFILE, explain, index_fleet, schedule, schedule_key
 from gitfleet.schedule.builtin import DEFAULT_PLUGINS
-from gitfleet.schedule.plugins import SchedulerPlugin, stages_of
-from gitfleet.schedule.profile import Entry, make_profile
-from tests.schedule.fleets import NOW, cluster, fleets, histories, pick_n, policies, request, spread
+from tests.schedule.fleets import NOW, PLAIN_PROFILE, cluster, fleets, histories, pick_n, policies, request, spread
 
 HELD = (BindingState.SCHEDULED, BindingState.BOUND)
-
-
-def one_by_one(plugin: SchedulerPlugin) -> SchedulerPlugin:
-    """A built-in plug-in without its whole-fleet judgements, called for each cluster in each cycle."""
-    stages = {
-        stage: staticmethod(getattr(plugin, stage))
-        for stage in stages_of(plugin)
-        if stage not in ("filter_fleet", "score_fleet")
-    }
-    made: type[SchedulerPlugin] = type("OneByOne", (SchedulerPlugin,), {"name": plugin.name, **stages})
-    return made()
-
-
-PLAIN_PROFILE = make_profile(Entry(one_by_one(plugin)) for plugin in DEFAULT_PLUGINS)
 
 
 @given(fleets(), policies(), histories())
