@@ -14,6 +14,7 @@ import urllib3
 from kubernetes.client import ApiClient, Configuration
 
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.kube.bounded_reads import pools_with_limit
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
 from gitfleet.adapters.kube.wire import MIB, Timeouts
 from gitfleet.errors import BadInput, MissingPart, NoResponse
@@ -82,18 +83,14 @@ class HttpTransport:
             raise NoResponse(self._why(error), passing=_is_passing(error)) from error
 
     def _content(self, response: urllib3.BaseHTTPResponse, limit: int) -> bytes:
-        """The body up to a byte more than the limit. A server that goes on sending a byte now and then is given up as
-        one that is silent; a compressed body, which nobody asked for, may unfold to any size."""
+        """The body up to a byte more than the limit. A compressed one, which nobody asked for, may unfold to any
+        size."""
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise NoResponse("its response is compressed, which it was not asked for", passing=False)
-        monotonic = SystemClock().monotonic
-        end, parts, left = monotonic() + self._timeouts.body_seconds, list[bytes](), limit + 1
+        parts, left = list[bytes](), limit + 1
         while left and (part := response.read1(left, decode_content=False)):
             parts.append(part)
             left -= len(part)
-            if monotonic() > end:
-                response.close()
-                raise NoResponse(f"no whole response within {self._timeouts.body_seconds:g} s", passing=False)
         return b"".join(parts)
 
     def _connected(self) -> tuple[ApiClient, Login]:
@@ -103,7 +100,7 @@ class HttpTransport:
             if self._client is None or old is None or (old.certificate, old.key) != (login.certificate, login.key):
                 if self._client is not None:
                     self._client.rest_client.pool_manager.clear()
-                self._client = connect(self._endpoint, login, self._parallel)
+                self._client = connect(self._endpoint, login, self._parallel, self._timeouts)
             self._login = login
             return self._client, login
 
@@ -133,7 +130,7 @@ class HttpTransport:
                 return f"the connection failed ({type(cause).__name__})"
 
 
-def connect(endpoint: Endpoint, login: Login, parallel: int) -> ApiClient:
+def connect(endpoint: Endpoint, login: Login, parallel: int, timeouts: Timeouts) -> ApiClient:
     """A client of the official package for one server and one login; certificates are given to it in memory."""
     configuration = Configuration()
     configuration.host = endpoint.server
@@ -144,6 +141,8 @@ def connect(endpoint: Endpoint, login: Login, parallel: int) -> ApiClient:
     if endpoint.proxy is not None:
         configuration.proxy = endpoint.proxy
     client = ApiClient(configuration)
+    pools = pools_with_limit(timeouts.response_seconds, SystemClock().monotonic)
+    client.rest_client.pool_manager.pool_classes_by_scheme = pools
     if endpoint.server.startswith("https:"):
         client.rest_client.pool_manager.connection_pool_kw["ssl_context"] = _context(endpoint, login)
     return client

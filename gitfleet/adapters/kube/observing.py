@@ -49,6 +49,8 @@ class Observer:
             response = self._wire.send("GET", "/version")
         if response.status == 401:
             raise ClusterUnreachable(f"the API server of {self._wire.name} refused the credentials")
+        if response.status == 413:  # that is ours: no API server answers these with so much
+            raise ClusterUnreachable(f"what answers as the API server of {self._wire.name} is none: {response.text()}")
         return response.ok, "" if response.ok else masked(
             f"the API server says that it is not ready: {response.text()}"
         )

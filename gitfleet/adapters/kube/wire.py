@@ -28,6 +28,7 @@ _BUSY: Final = frozenset({429, 500, 502, 503, 504})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
     """Limits in seconds and tries. A read that timed out is not tried again here: the next reconcile is soon enough.
+    `read_seconds` is for the next bytes, `response_seconds` for all of a response.
 
     A definition is Established within a tenth of a second as a rule; `definition_tries` is how often it is asked for,
     with a tenth of a second in between. `provider_seconds` is for each operation of a property provider (KubeFleet's
@@ -36,7 +37,7 @@ class Timeouts:
 
     connect_seconds: float = 5.0
     read_seconds: float = 20.0
-    body_seconds: float = 30.0
+    response_seconds: float = 30.0
     tries: int = 3
     first_pause_seconds: float = 0.1
     longest_pause_seconds: float = 2.0

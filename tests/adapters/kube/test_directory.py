@@ -235,8 +235,10 @@ def test_a_key_with_a_password_is_an_error_and_asks_nobody(tmp_path: Path) -> No
     )
     login = Login(certificate=certificate.read_text(), key=locked.decode())
     with pytest.raises(BadInput, match="certificates of its kubeconfig cannot be used"):
-        connect(Endpoint(server="https://c"), login, 1)
-    assert connect(Endpoint(server="https://c"), Login(certificate=certificate.read_text(), key=key.read_text()), 1)
+        connect(Endpoint(server="https://c"), login, 1, Timeouts())
+    assert connect(
+        Endpoint(server="https://c"), Login(certificate=certificate.read_text(), key=key.read_text()), 1, Timeouts()
+    )
 
 
 ODD: list[Any] = [None, 7, "a\r\nHost: b", "\u2603", [7], {"a": 1}, [{"name": 7}], "Z2FyYmFnZQ=="]
@@ -275,5 +277,5 @@ def test_a_client_certificate_without_a_temporary_directory_says_what_to_set(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
     endpoint = Endpoint(server="https://127.0.0.1:1")
     with pytest.raises(MissingPart, match="needs a temporary directory: No such file") as caught:
-        connect(endpoint, Login(certificate="PEM", key="PEM"), 1)
+        connect(endpoint, Login(certificate="PEM", key="PEM"), 1, Timeouts())
     assert caught.value.hint == "set TMPDIR to a folder that can be written"
