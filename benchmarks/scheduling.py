@@ -212,11 +212,11 @@ def many_placements(clusters: list[MemberCluster], fleet: FleetIndex) -> None:
     part, _ = best_of(1, lambda: [plain(PICK_ALL, clusters) for _ in range(SAMPLED_PLACEMENTS)])
     reference = part * PLACEMENTS / SAMPLED_PLACEMENTS
     memory = kept(lambda: [schedule(question(PICK_ALL, i), fleet) for i in range(10)]) * PLACEMENTS / 10
-    seconds, observations = best_of(1, partial(_schedule_all, clusters))
-    total = sum(len(answer.bindings) for answer in observations)
+    seconds, decisions = best_of(1, partial(_schedule_all, clusters))
+    total = sum(len(answer.bindings) for answer in decisions)
     report(f"{PLACEMENTS} placements, cold: {total} bindings", seconds, memory, reference, about=True)
     gc.freeze()
-    requests = [question(PICK_ALL, i, answer.bindings) for i, answer in enumerate(observations)]
+    requests = [question(PICK_ALL, i, answer.bindings) for i, answer in enumerate(decisions)]
     digests: BindingDigests = {}
     keys = [schedule_key(request, fleet, digests=digests) for request in requests]
 

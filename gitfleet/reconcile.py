@@ -46,7 +46,7 @@ class Memo:
 
 def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> tuple[Decision, Memo]:
     """Which clusters get what from now on: the state to publish (inventory still to be recorded) and its works. What
-    may be removed by accident is kept and waits for a person's word. A clock that jumped back makes nothing wait
+    may be removed by accident is kept and waits for a person's approval. A clock that jumped back makes nothing wait
     longer than it would have to from now on."""
     failures = Failures()
     before, times = status.with_past_times(inputs.before, inputs.now, memo.times, failures)

@@ -41,8 +41,8 @@ class FolderFiles:
         self.known: dict[str, FolderFile] = {}
 
     def observe(self, now: int | None) -> None:
-        """Observe the folder; `now` is the file system's own time in nanoseconds, None when it is not known, and then
-        everything is read. OSError as the file system raises it."""
+        """List the folder and read what changed; `now` is the file system's own time in nanoseconds, None when it is
+        not known, and then everything is read. OSError as the file system raises it."""
         found: dict[str, FolderFile] = {}
         for folder, folders, names in os.walk(self._folder, onerror=_raise):
             inside = os.path.relpath(folder, self._folder)

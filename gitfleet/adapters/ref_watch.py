@@ -26,7 +26,8 @@ class _RefEvents(FileSystemEventHandler):
         self._folders = tuple(str(git_dir / name) + os.sep for name in ("refs/heads", "reftable"))
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Ring for whatever moves a branch. git writes `main.lock` first and renames it: only the rename counts.
+        """Call the trigger for whatever moves a branch. git writes `main.lock` first and renames it: only the rename
+        counts.
 
         Opening and reading files moves nothing."""
         if event.event_type in _MOVING and not isinstance(event, DirModifiedEvent):

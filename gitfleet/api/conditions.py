@@ -34,7 +34,7 @@ class ConditionType(StrEnum):
     AVAILABLE = "Available"
     DIFF_REPORTED = "DiffReported"
     REMOVALS_HELD = "RemovalsHeld"
-    """Of a placement alone: removals of it wait for a person's word (decisions D25 and D31)."""
+    """Of a placement alone: removals of it wait for a person's approval (decisions D25 and D31)."""
 
 
 class MemberConditionType(StrEnum):

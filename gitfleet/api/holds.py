@@ -1,4 +1,4 @@
-"""Hold (gitfleet.dev/v1alpha1): removals of one commit that wait for a person's word (decisions D25 and D31).
+"""Hold (gitfleet.dev/v1alpha1): removals of one commit that wait for a person's approval (decisions D25 and D31).
 
 gitfleet writes one file for each on its state branch; a ClusterApprovalRequest of the same name on the watched branch
 answers it.
@@ -159,6 +159,6 @@ class Hold:
 
 
 def removals_digest(commit: str, removals: Iterable[Removal]) -> str:
-    """SHA-256 hex of a set of removals and the commit that asks for it: the same set in a later commit needs a word of
-    its own."""
+    """SHA-256 hex of a set of removals and the commit that asks for it: the same set in a later commit needs an
+    approval of its own."""
     return sha256("\n".join([commit, *sorted(removal.id for removal in removals)]).encode()).hexdigest()

@@ -1,4 +1,5 @@
-"""Plain JSON to values of declarations, with every error at once. The only module that knows pydantic.
+"""Plain JSON to values of declarations, with every error at once. Of pydantic, gitfleet imports this module's
+adapters, and `sentences` and `schemas` what it reports and describes.
 
 A declaration is compiled to pydantic-core's validators twice: `WRITTEN` is what people may write (every unknown field,
 wrong type and broken rule is an error), `STATE` is what gitfleet wrote itself (types are checked, unknown fields of a

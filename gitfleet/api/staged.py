@@ -159,7 +159,7 @@ class StagedRun:
 @document("spec", identify=_by_scope("ApprovalRequest"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """(Cluster)ApprovalRequest as merged by people: a person's word on a stage.
+    """(Cluster)ApprovalRequest as merged by people: a person's approval of a stage.
 
     The condition Approved, True or False, is the decision.
     """

@@ -1,6 +1,6 @@
 """Which fields of a live object differ from its manifest, for people and for the takeover and drift rules.
 
-KubeFleet's partial comparison covers the manifest's own fields, its full comparison at all of them. Ignored, as
+KubeFleet's partial comparison covers the manifest's own fields, its full comparison all fields. Ignored, as
 there: identity, status, and labels and annotations of Kubernetes' and KubeFleet's own domains. What a server only
 writes in another way (quantities, `stringData`, empty values left out) is no difference. Values of Secrets are never
 shown.

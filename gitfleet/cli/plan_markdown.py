@@ -105,17 +105,17 @@ def _sentence_of(group: Group) -> tuple[str, str]:
 
 
 def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Every diff once, folded away, until there is no more package."""
+    """Every diff once, folded away, until the limit of characters is reached."""
     diffs = [
         (f"{placement_name(placement)}: {group.word} {group.what} on {names(group.clusters)}", group.diff)
         for placement in document["placements"]
         for group in operations_of(placement, diffs_of=_WRITES)
         if group.diff
     ]
-    package = MOST_DIFF_CHARACTERS
+    remaining = MOST_DIFF_CHARACTERS
     for shown, (title, diff) in enumerate(diffs):
-        package -= len(diff)
-        if package < 0:
+        remaining -= len(diff)
+        if remaining < 0:
             yield ""
             yield f"and {len(diffs) - shown} more diffs: `gitfleet plan -o json` has them all"
             return

@@ -15,7 +15,7 @@ from gitfleet.status import sentence
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
-_UNTOLD = (Reason.RESOURCE_NOT_AVAILABLE_YET,)
+_NOT_SHOWN = (Reason.RESOURCE_NOT_AVAILABLE_YET,)
 
 
 class Progress(Protocol):
@@ -189,7 +189,7 @@ def line_of(event: Event, *, virtual: bool = False) -> str:
 def _is_shown(event: Event) -> bool:
     """Whether a placement's event says more than those of its clusters do."""
     fields = event.fields
-    if fields.get("state") == "accepted" or fields.get("status") == "Unknown" or fields.get("reason") in _UNTOLD:
+    if fields.get("state") == "accepted" or fields.get("status") == "Unknown" or fields.get("reason") in _NOT_SHOWN:
         return False
     return fields.get("status") != "True" or fields.get("condition") in (
         ConditionType.SCHEDULED,

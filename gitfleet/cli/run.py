@@ -77,7 +77,7 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
             say("reconciling; Ctrl-C or SIGTERM ends it")
             runner.until_stopped()
     if result is not None:
-        emit_result(result)
+        show_result(result)
     if ending.number:
         say("interrupted")
         return ending.exit_code(continuous=not (once or until_settled))
@@ -94,7 +94,7 @@ def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:
     )
 
 
-def emit_result(result: ReconcileResult) -> None:
+def show_result(result: ReconcileResult) -> None:
     """What a person should know when a run ends: clusters that do not answer, what is waiting, what has errors."""
     from gitfleet.api.conditions import Status
     from gitfleet.api.faults import Severity

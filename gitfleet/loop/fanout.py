@@ -59,33 +59,33 @@ class Fanout:
         def failed(name: str, why: str, code: OutcomeCode) -> Sequence[Outcome]:
             return [Outcome(operation=o, ok=False, code=code, message=why) for o in operations[name]]
 
-        observations = self._all(sorted(name for name in operations if operations[name]), perform_on, failed)
-        return tuple(outcome for name in sorted(observations) for outcome in observations[name])
+        outcomes = self._all(sorted(name for name in operations if operations[name]), perform_on, failed)
+        return tuple(outcome for name in sorted(outcomes) for outcome in outcomes[name])
 
     def _all(
         self, names: Sequence[str], call: Callable[[str], _Result], failed: Callable[[str, str, OutcomeCode], _Result]
     ) -> dict[str, _Result]:
         if self.executor is None:
             return {name: self._here(name, call, failed) for name in names}
-        observations: dict[str, _Result] = {}
+        results: dict[str, _Result] = {}
         futures: dict[str, Future[_Result]] = {}
         for name in names:
             # A call that outlived its reconcile may still be changing the cluster: nobody else may use its client
             # meanwhile.
             if name in self._busy and not self._busy[name].done():
-                observations[name] = failed(name, f"{name} is still busy with an earlier call", OutcomeCode.UNREACHABLE)
+                results[name] = failed(name, f"{name} is still busy with an earlier call", OutcomeCode.UNREACHABLE)
             else:
                 futures[name] = self._busy[name] = self.executor.submit(call, name)
         self._await(futures.values())
         for name, future in futures.items():
             if not future.done():
                 future.cancel()
-                observations[name] = failed(
+                results[name] = failed(
                     name, f"{name} did not answer within {self.timeout:g} s", OutcomeCode.UNREACHABLE
                 )
                 continue
-            observations[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
-        return observations
+            results[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
+        return results
 
     def _await(self, futures: Iterable[Future[Any]]) -> None:
         pending, left = set(futures), self.timeout

@@ -11,7 +11,7 @@ from gitfleet.api.objects import JsonValue
 
 
 class EventType(StrEnum):
-    """What can happen; `CRASH` and `END` in a play alone."""
+    """What can happen; `CRASH` and `END` happen in simulations only."""
 
     COMMIT = "commit"
     COMMIT_READ = "commitRead"

@@ -114,7 +114,7 @@ class FleetState:
     faults: tuple[Fault, ...] = ()
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     holds: Mapping[str, Hold] = field(default_factory=dict)
-    """Removals that wait for a person's word, by name."""
+    """Removals that wait for a person's approval, by name."""
     misplaced: frozenset[str] = field(default=frozenset(), compare=False)
     """Folders of the branch whose files were read and are not those that would be written now: an older split, an edit
     by hand. The next change rewrites them."""

@@ -242,8 +242,8 @@ def _settled(
     """The binding with what was found; the very same one where it says all of that already."""
     conditions = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
     applied = applied_snapshot or binding.applied_snapshot
-    reason_given = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
-    if reason_given == (conditions, found.failed, found.drifted, found.diffed, applied):
+    before = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
+    if before == (conditions, found.failed, found.drifted, found.diffed, applied):
         return binding
     return replace(
         binding,

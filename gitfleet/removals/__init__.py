@@ -1,7 +1,7 @@
 """removals: what one commit takes away is compared with what is placed, and held where it may be an accident.
 
     going(before, after) -> removals                     what a decision takes away that nothing took away before
-    judge(request) -> (HeldBack, ...)                    which of these must wait for a person's word, and why
+    judge(request) -> (HeldBack, ...)                    which of these must wait for a person's approval, and why
     Kept.of(removals)                                    the same removals by what must be kept for them
     still_wanted(desired, before, kept) -> Desired, Kept what people want, and the placements and clusters that stay
     pending(holds, approvals)                            the removals of holds that nobody has approved

@@ -1,4 +1,4 @@
-"""A person's word on a hold: an approval file of its name on the watched branch."""
+"""A person's approval of a hold, or refusal: an approval file of its name on the watched branch."""
 
 from __future__ import annotations
 

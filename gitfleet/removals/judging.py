@@ -1,4 +1,4 @@
-"""Which removals of a commit must wait for a person's word."""
+"""Which removals of a commit must wait for a person's approval."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class _Findings:
 
     positions: Mapping[str, list[int]] | None = None
     sets: dict[str, int] = field(default_factory=dict)
-    observations: dict[Hashable, Any] = field(default_factory=dict)
+    results: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class Column:
 
     def once(self, question: Hashable, work_out: Callable[[], T]) -> T:
         """A result that follows from the values alone, computed when it is first needed."""
-        observations = self._found.observations
-        if question not in observations:
-            observations[question] = work_out()
-        return cast(T, observations[question])
+        results = self._found.results
+        if question not in results:
+            results[question] = work_out()
+        return cast(T, results[question])
 
     @property
     def present(self) -> int:

@@ -119,9 +119,9 @@ class ScenarioRun:
 
     def _advance(self, until: datetime) -> None:
         """Let time pass in whole steps: to the first reconcile at or after the moment at which something can happen."""
-        reconcile = self.scenario.tick
-        steps = max(1, -((self.clock.now() - until) // reconcile))
-        self.clock.advance((steps * reconcile).total_seconds())
+        tick = self.scenario.tick
+        steps = max(1, -((self.clock.now() - until) // tick))
+        self.clock.advance((steps * tick).total_seconds())
 
     def _time_of(self, entry: TimelineEntry) -> datetime:
         return self.scenario.start + entry.at

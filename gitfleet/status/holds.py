@@ -1,4 +1,4 @@
-"""What a placement says of itself while removals of it wait for a person's word."""
+"""What a placement says of itself while removals of it wait for a person's approval."""
 
 from __future__ import annotations
 

@@ -93,8 +93,8 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
 
 
 def _holds(planned: PlannedReconcile) -> list[dict[str, Any]]:
-    """The removals that wait for a person's word. The commit is part of a hold's name: unless it is the watched one, or
-    the hold is there already, the name is another once the change is merged."""
+    """The removals that wait for a person's approval. The commit is part of a hold's name: unless it is the watched
+    one, or the hold is there already, the name is another once the change is merged."""
     known, holds = planned.decision.inputs.before.holds, planned.decision.after.holds
     return [
         {**hold_document(hold), "nameIsFinal": planned.watched or name in known}

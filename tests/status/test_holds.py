@@ -1,4 +1,4 @@
-"""What is said while removals wait for a person's word: a placement's condition, the events, and the commits."""
+"""What is said while removals wait for a person's approval: a placement's condition, the events, and the commits."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _SETTINGS: Mapping[str, str] = {
     "fetch.recurseSubmodules": "false",
     "push.recurseSubmodules": "no",
     "push.gpgSign": "false",
-    # Every object is observed before it is kept.
+    # git checks every object before it keeps it.
     "transfer.fsckObjects": "true",
     "fetch.fsckObjects": "true",
     # Old repositories are full of these; they are ugly and harmless.

@@ -247,7 +247,7 @@ class Mirror:
     def _unusable(self, error: OSError) -> MissingPart:
         return MissingPart(
             f"The folder {self.folder} for the git mirror cannot be used: {error.strerror}.",
-            hint="Give a folder that this process may write to, with package on its disk.",
+            hint="Give a folder that this process may write to, with free space on its disk.",
         )
 
 

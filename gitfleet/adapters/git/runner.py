@@ -66,7 +66,7 @@ class GitRunner:
         file_bytes: int | None = None,
         hold: int | None = None,
     ) -> GitResult:
-        """Run `git WORDS`; never raises for what git reports.
+        """Run `git ARGUMENTS`; never raises for what git reports.
 
         `stdin` is given in pieces, which together are never held a second time.
         `hold` is the descriptor of a lock that the process (and its children) shall keep alive when we are killed.

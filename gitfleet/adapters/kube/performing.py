@@ -34,14 +34,14 @@ class Performer:
         self,
         wire: Wire,
         discovery: Discovery,
-        looker: Observer,
+        observer: Observer,
         *,
         parallel: int,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._wire = wire
         self._discovery = discovery
-        self._observer = looker
+        self._observer = observer
         self._parallel = parallel
         self._pause = pause
         self._outcomes: dict[int, Outcome] = {}
