@@ -17,6 +17,7 @@ from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
 from gitfleet.model.works import Work
+from gitfleet.observe.clusters import is_other_cause
 from gitfleet.observe.removals import not_deleted
 from gitfleet.observe.results import ObjectResult, ObjectState, ResultCode, results_of
 
@@ -65,7 +66,8 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
     Applied is True only when every object of the work is
     in place, Available only by objects read at or after their apply (decision D24). A condition keeps its transition
     time while its status and the binding's generation stay the same. Where the cluster does not answer, it keeps its
-    conditions, but Available becomes Unknown, so that it never counts as ready. Without a work nothing changes.
+    conditions, but Available becomes Unknown with the present cause, so that it never counts as ready. Without a work
+    nothing changes.
     """
     work = seen.work
     if work is None:
@@ -220,12 +222,12 @@ def _unreachable(binding: Binding, work: Work, before: Sequence[_Reported], now:
     generation, reported = binding.generation, list(before)
     reports = work.apply_strategy.type.only_reports
     if not reports and (find_condition(binding.conditions, ConditionType.APPLIED, generation=generation) is None):
-        message = f"Nothing could be applied: cluster {binding.cluster} does not answer"
-        reported.append((ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, message))
+        nothing = f"Nothing could be applied: cluster {binding.cluster} does not answer"
+        reported.append((ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, nothing))
     last = ConditionType.DIFF_REPORTED if reports else ConditionType.AVAILABLE
     known = find_condition(binding.conditions, last, generation=generation)
-    if known is None or known.reason != Reason.CLUSTER_UNREACHABLE:
-        message = f"Cluster {binding.cluster} does not answer: {error}"
+    message = f"Cluster {binding.cluster} does not answer: {error}"
+    if known is None or known.reason != Reason.CLUSTER_UNREACHABLE or is_other_cause(known.message, message):
         reported.append((last, Status.UNKNOWN, Reason.CLUSTER_UNREACHABLE, message))
     conditions = _conditions(binding, reported, now, keep=_ORDER)
     return replace(binding, conditions=conditions)

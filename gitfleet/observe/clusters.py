@@ -113,7 +113,12 @@ def _is_news(conditions: Conditions, type_: MemberConditionType, message: str, *
     old = find_condition(conditions, type_)
     if old is None or old.reason != Reason.CLUSTER_UNREACHABLE:
         return old is None or always
-    return _DIGITS.sub("", old.message) != _DIGITS.sub("", message)
+    return is_other_cause(old.message, message)
+
+
+def is_other_cause(known: str, message: str) -> bool:
+    """Whether a sentence on a silent cluster says another cause than the one that is known."""
+    return _DIGITS.sub("", known) != _DIGITS.sub("", message)
 
 
 def _transitions(conditions: Conditions) -> set[datetime]:

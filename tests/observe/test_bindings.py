@@ -362,8 +362,11 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     ]
     assert got.conditions[-1].message == "Cluster c1 does not answer: connection refused"
     assert got.conditions[-1].last_transition_time == T1
-    same = observed(got, work(CM), [], [], T2, unreachable="timed out")
-    assert same is got
+    assert observed(got, work(CM), [], [], T2, unreachable="connection refused") is got
+    slow = observed(got, work(CM), [], [], T2, unreachable="no response within 5 s")
+    assert slow.conditions[-1].message == "Cluster c1 does not answer: no response within 5 s", "the present cause"
+    assert slow.conditions[-1].last_transition_time == T1, "silent since the first look"
+    assert observed(slow, work(CM), [], [], T2, unreachable="no response within 7 s") is slow, "numbers are no cause"
     back = observed(got, work(CM), [kept(CM)], [], T2)
     assert reported(back)[-1] == ("Available", "True", "AllWorkAreAvailable")
     never = observed(binding(), work(CM), [], [], T1, unreachable="x")
