@@ -1,0 +1,98 @@
+"""What bounds one pass of removals: the target's own floor (kubefleet.md §3; vectors roll-pickn-overscheduled-zero-budget
+and fz-r-203 show it with maxUnavailable 0). Clusters beyond what the new policy asks for are a surplus and go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import builders
+from tests.scenarios.world import World
+
+CLUSTERS = tuple(f"c{number}" for number in range(1, 9))
+FIRST_SIX = CLUSTERS[:6]
+
+
+def placed(policy: dict[str, Any], **strategy: int | str) -> dict[str, Any]:
+    """The placement."""
+    return builders.placement("web", policy=policy, strategy=builders.rolling_update(**strategy))
+
+
+def settled(policy: dict[str, Any]) -> World:
+    """Eight clusters, a Deployment on those that the policy picks; nothing is held."""
+    world = World()
+    world.commit(
+        builders.fleet_config(massDelete={"maxPercent": 100}),
+        *(builders.member_cluster(name, labels={"zone": "a" if name < "c7" else "b"}) for name in CLUSTERS),
+        builders.namespace("web"),
+        builders.deployment("web", "web"),
+        placed(policy),
+    )
+    world.settle()
+    return world
+
+
+def cleared(world: World) -> list[set[str]]:
+    """Settles; by pass, the clusters whose objects were deleted."""
+    passes: list[set[str]] = []
+    while True:
+        start = len(world.happenings)
+        result = world.reconcile()
+        if gone := {h.cluster for h in world.happenings[start:] if h.what == "delete"}:
+            passes.append(gone)
+        if result is not None and not result.changed:
+            moments = [m for m in (world.fleet.next_change(), result.wake_at) if m is not None]
+            if not moments:
+                return passes
+            world.clock.move_to(min(moments))
+
+
+def pick_all_in(zone: str) -> dict[str, Any]:
+    policy = {**builders.pick_n(1, match_labels={"zone": zone}), "placementType": "PickAll"}
+    del policy["numberOfClusters"]
+    return policy
+
+
+ROWS = {
+    # new policy, strategy, how many go in each pass: available - (target - maxUnavailable), while there are more
+    "six to two": (builders.pick_fixed("c1", "c2"), {}, [4]),
+    "six to five": (builders.pick_fixed(*CLUSTERS[:5]), {"maxUnavailable": 1}, [1]),
+    "six to two others": (builders.pick_fixed("c7", "c8"), {"maxUnavailable": 1, "maxSurge": 1}, [5, 1]),
+    "six to six, two others": (
+        builders.pick_fixed("c1", "c2", "c3", "c4", "c7", "c8"),
+        {"maxUnavailable": 1, "maxSurge": 1},
+        [1, 1],
+    ),
+}
+
+
+@pytest.mark.parametrize(("policy", "strategy", "passes"), ROWS.values(), ids=ROWS)
+def test_a_pass_removes_what_is_beyond_the_floor_of_the_new_target(
+    policy: dict[str, Any], strategy: dict[str, Any], passes: list[int]
+) -> None:
+    world = settled(builders.pick_fixed(*FIRST_SIX))
+    target = len(policy["clusterNames"])
+    floors: list[int] = []
+    world.watch = lambda _: floors.append(sum(world.image(name) is not None for name in CLUSTERS))
+    world.commit(placed(policy, **strategy))
+    assert [len(gone) for gone in cleared(world)] == passes
+    assert min(floors) >= target - 1
+    assert {name for name in CLUSTERS if world.image(name)} == set(policy["clusterNames"])
+
+
+def test_a_policy_of_labels_is_bounded_by_what_it_picks() -> None:
+    world = settled(pick_all_in("a"))
+    world.commit(placed(pick_all_in("b"), maxUnavailable=1))
+    assert [len(gone) for gone in cleared(world)] == [5, 1]
+
+
+def test_a_cluster_that_leaves_the_fleet_goes_at_once_as_its_own_options_say() -> None:
+    world = settled(builders.pick_fixed(*FIRST_SIX))
+    leaving = [builders.member_cluster(name, labels={"zone": "a"}) for name in ("c1", "c2")]
+    for body in leaving:
+        body["spec"]["deleteOptions"] = {"propagationPolicy": "Delete"}
+    world.commit(*leaving)
+    world.settle()
+    world.commit(remove=leaving)
+    assert cleared(world) == [{"c1", "c2"}]
