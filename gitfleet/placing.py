@@ -190,7 +190,7 @@ def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord,
     target = works.target_overrides(record, shared.overrides, clusters, shared.kept.overridden.get(key, {}))
     disturbed = shared.disturbed.get(key, frozenset())
     request = rollout.request_for(record, target.references, now, target.labels, disturbed)
-    silent = rollout.silent_since(record.bindings, clusters)
+    silent = rollout.silent_since(record, clusters)
     skips = shared.inputs.desired.config.rollout_unreachable == "Skip"
     plan = rollout.plan_rollout(replace(request, silent=silent, skip_silent=skips))
     return replace(record, bindings=plan.bindings), plan, target.held

@@ -39,7 +39,7 @@ def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now:
     """
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
     gone = {b.cluster for b in record.bindings if _leaves(clusters.get(b.cluster))}
-    out = gone | silent_since(record.bindings, clusters).keys()
+    out = gone | silent_since(record, clusters).keys()
     left = _most_at_once(record) - len(giving_up - out)
     kept: list[Binding] = []
     for binding in record.bindings:

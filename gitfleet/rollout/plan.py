@@ -12,7 +12,7 @@ from gitfleet.rollout import reasons
 from gitfleet.rollout.budgets import Budget, budget, target_of
 from gitfleet.rollout.candidates import Classes, classify, staleness
 from gitfleet.rollout.moves import roll_out, set_rollout_started, start_rollout
-from gitfleet.rollout.silence import cut_off
+from gitfleet.rollout.silence import cut_off, unbound_left_out
 from gitfleet.rollout.waits import requeue_after, until_plan_changes
 
 
@@ -25,7 +25,8 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
     them are silent (decision D32). Never raises; External placements have no business here (kubefleet.md §7).
     """
     classes = classify(request)
-    target = target_of(request, len(classes.targeted) + len(classes.left_out), len(classes.left_out))
+    left_out = len(classes.left_out)
+    target = target_of(request, len(classes.targeted) + left_out, left_out + unbound_left_out(request))
     limits = budget(target, request.rolling_update, classes.counts)
     silent = cut_off(request)
     picked = _Picked() if silent else _pick(classes, limits)

@@ -51,7 +51,10 @@ def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, fi
         for i in classes.targeted
         if i not in classes.ready and bindings[i].state is BindingState.BOUND and bindings[i].deleting is None
     ]
-    until = f" until {names(waiting)} {_are(len(waiting))} available" if waiting else ""
+    missing = limits.target - len(classes.targeted)
+    more = [f"{missing} more {'cluster' if missing == 1 else 'clusters'} can be picked"] if missing > 0 else []
+    found = [*([f"{names(waiting)} {_are(len(waiting))} available"] if waiting else []), *more]
+    until = f" until {' or '.join(found)}" if found else ""
     return f"{state} and {must}: {limit} allows no further {what}{until}"
 
 

@@ -71,7 +71,7 @@ Listener: TypeAlias = Callable[[ClusterEvent], None]
 
 
 class SimulatedCluster:
-    """Transport in memory. Its faults: `reachable`, `fail_next`, `crash_after`, `mutate`, and the rules."""
+    """Transport in memory. Its faults: `reachable`, `silent_because`, `fail_next`, `crash_after`, `mutate`, rules."""
 
     def __init__(
         self,
@@ -87,6 +87,7 @@ class SimulatedCluster:
         self.name = name
         self.reachable = True
         """False: nothing gets through, and everything on the cluster goes on by itself."""
+        self.silent_because = "connection refused"
         self.reported = Collected()
         """What the MemberCluster file says of it, and its version; see `describe`."""
         self._clock = clock
@@ -221,7 +222,7 @@ class SimulatedCluster:
         """Now, when the request gets through."""
         now = self._present()
         if not self.reachable:
-            raise NoResponse("connection refused", passing=True)
+            raise NoResponse(self.silent_because, passing=True)
         return now
 
     def _change(self, request: Request) -> Response:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple, assert_never
 
 from gitfleet.api.bindings import Binding, is_active
-from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition, type_of
+from gitfleet.api.conditions import Condition, Conditions, ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategyType
 from gitfleet.model.state import PlacementRecord
@@ -119,10 +119,11 @@ def _binding_steps(record: PlacementRecord, binding: Binding) -> list[ClusterSte
     found: list[ClusterStep] = []
     for step in steps_of(record.placement.strategy.apply_strategy.type):
         seen = find_condition(binding.conditions, step.type, generation=binding.generation)
-        if seen is None or seen.status is Status.UNKNOWN:
+        silent = seen is not None and seen.reason == Reason.CLUSTER_UNREACHABLE
+        if seen is None or (seen.status is Status.UNKNOWN and not silent):
             return [*found, _unknown(step)]
         found.append(ClusterStep(step, seen.status, seen.reason, seen.message, seen.last_transition_time))
-        if seen.status is Status.FALSE:
+        if seen.status is not Status.TRUE:
             return found
     return found
 

@@ -225,7 +225,9 @@ class Invariants:
 
     def _left_out(self, record: PlacementRecord) -> int:
         """How many of the clusters that count for the target have been silent for five minutes."""
-        counted = (b.cluster for b in record.bindings if b.state is not BindingState.UNSCHEDULED)
+        counted = [b.cluster for b in record.bindings if b.state is not BindingState.UNSCHEDULED]
+        bound = {b.cluster for b in record.bindings}
+        counted += [n for n in record.placement.effective_policy.cluster_names if n not in bound]
         return sum((self._silent_for(name) or timedelta(0)) >= timedelta(minutes=5) for name in counted)
 
     def _silent_for(self, name: str) -> timedelta | None:

@@ -1,5 +1,6 @@
-"""What bounds one pass of removals: the target's own floor (kubefleet.md §3; vectors roll-pickn-overscheduled-zero-budget
-and fz-r-203 show it with maxUnavailable 0). Clusters beyond what the new policy asks for are a surplus and go together."""
+"""What bounds one pass of removals: the floor of the new target (kubefleet.md §3; the vectors
+roll-pickn-overscheduled-zero-budget and fz-r-203 show it with maxUnavailable 0). Clusters beyond what the policy asks
+for go together."""
 
 from __future__ import annotations
 

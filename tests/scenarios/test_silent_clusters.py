@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 
 from gitfleet.api.conditions import find_condition
+from gitfleet.api.placements import PlacementKey
+from gitfleet.status import cluster_progress
 from tests import builders
 from tests.scenarios.explaining import explain
 from tests.scenarios.world import World
@@ -131,3 +133,16 @@ def test_an_edited_cluster_that_answers_stays_eligible_however_long_ago_it_joine
     world.commit(builders.namespace("late"), builders.placement("late"))
     world.settle()
     assert set(world.bindings("late")) == {"c1", "c2"}
+
+
+def test_a_placement_says_the_present_cause_of_each_silent_cluster() -> None:
+    world = settled()
+    for cause in ("connection refused", "its certificate has expired"):
+        world.fleet.cluster("c2").silent_because = cause
+        silence(world, "c2")
+        sentence = f"Cluster c2 does not answer: the API server of c2 did not answer: {cause}"
+        (condition,) = [c for c in world.bindings("web")["c2"].conditions if c.status == "Unknown"]
+        assert (condition.reason, condition.message) == ("ClusterUnreachable", sentence)
+        record = world.state().placements[PlacementKey("", "web")]
+        (said,) = [p for p in cluster_progress(record) if p.cluster == "c2"]
+        assert said.steps[-1][1:4] == ("Unknown", "ClusterUnreachable", sentence)

@@ -1,0 +1,113 @@
+"""A new member without a connection is an error of its file: nothing is placed there, the others go on, and it joins
+when the connection comes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.loop.directories import ByConnection
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.trees import DesiredTrees
+from gitfleet.settings import Limits
+from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.wiring import simulated_clusters
+from tests import builders
+from tests.scenarios.explaining import explain
+from tests.scenarios.world import World
+
+CONNECTED = ("c1", "c2", "c3")
+NEW = "c4"
+ERROR = "is required; add a context, a kubeconfig, inCluster or simulated (docs/clusters.md)"
+
+
+def unconnected() -> dict[str, Any]:
+    """The new member."""
+    body = builders.member_cluster(NEW)
+    del body["spec"]["connection"]
+    return body
+
+
+def a_world() -> World:
+    """Where only clusters with a connection can be reached, as in production."""
+    world = World()
+
+    def start(driver: Driver) -> None:
+        directory = simulated_clusters(world.fleet, world.clock)
+        driver.fanout = Fanout(directory=ByConnection(real=directory, simulated=directory), executor=None)
+        driver.desired_trees = DesiredTrees(world.repo, MemoryCache(), Limits(), simulated=False)
+
+    world.start_with = start
+    world.restart()
+    return world
+
+
+POLICIES = {
+    "PickAll": {"placementType": "PickAll"},
+    "PickN": builders.pick_n(3),
+    "PickFixed": builders.pick_fixed(*CONNECTED, NEW),
+}
+
+
+def release(world: World, policy: dict[str, Any], version: str) -> None:
+    world.commit(
+        builders.deployment("web", "web", image=version),
+        builders.placement("web", policy=policy, strategy=builders.rolling_update(maxUnavailable=1)),
+    )
+    world.settle(limit=timedelta(minutes=30))
+
+
+def images(world: World) -> dict[str, str | None]:
+    return {name: world.image(name) for name in sorted(world.fleet.clusters)}
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_a_member_without_connection_stops_nobody_and_joins_later(policy: dict[str, Any]) -> None:
+    world = a_world()
+    world.commit(*(builders.member_cluster(name) for name in CONNECTED), builders.namespace("web"))
+    world.commit(unconnected())
+    release(world, policy, "web:1")
+    faults = [(f.path, f.field, f.message) for f in world.state().faults]
+    assert faults == [(f"clusters/{NEW}.yaml", "spec.connection", ERROR)]
+    assert set(world.bindings("web")) == set(CONNECTED)
+    release(world, policy, "web:2")
+    assert images(world) == dict.fromkeys(CONNECTED, "web:2"), "nothing waits for it"
+    (row,) = [r for r in explain(world.repo, world.fleet, world.clock, "web") if r["clusterName"] == NEW]
+    assert not row["selected"] and "not connected to the fleet" in row["reason"], row
+    world.commit(builders.member_cluster(NEW))
+    world.settle()
+    wanted = CONNECTED if policy["placementType"] == "PickN" else (*CONNECTED, NEW)
+    assert images(world) == {**dict.fromkeys(sorted(world.fleet.clusters)), **dict.fromkeys(wanted, "web:2")}
+    assert not world.state().faults
+
+
+def test_a_number_of_clusters_that_cannot_be_reached_is_named_as_what_is_waited_for() -> None:
+    """N counts as it is written (seed 001), with or without a member that nobody can reach."""
+    world = a_world()
+    world.commit(*(builders.member_cluster(name) for name in CONNECTED), unconnected(), builders.namespace("web"))
+    release(world, builders.pick_n(4), "web:1")
+    release(world, builders.pick_n(4), "web:2")
+    assert images(world) == dict.fromkeys(CONNECTED, "web:1")
+    rows = explain(world.repo, world.fleet, world.clock, "web")
+    sentence = (
+        "3 of 4 clusters are available and at least 3 must stay so: maxUnavailable 1 allows no further update until 1 "
+        "more cluster can be picked"
+    )
+    assert {row["why"] for row in rows if row["selected"]} == {sentence}
+    world.commit(builders.member_cluster(NEW))
+    world.settle()
+    assert images(world) == dict.fromkeys((*CONNECTED, NEW), "web:2")
+
+
+def test_a_member_that_loses_its_connection_keeps_the_one_it_had() -> None:
+    world = a_world()
+    world.commit(*(builders.member_cluster(name) for name in (*CONNECTED, NEW)), builders.namespace("web"))
+    release(world, POLICIES["PickAll"], "web:1")
+    with world.nothing_deleted():
+        world.commit(unconnected())
+        release(world, POLICIES["PickAll"], "web:2")
+    assert images(world) == dict.fromkeys((*CONNECTED, NEW), "web:2")
+    assert [fault.message for fault in world.state().faults if fault.field == "spec.connection"]
