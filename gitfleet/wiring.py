@@ -1,4 +1,5 @@
-"""The composition root: the only module that knows the adapters. It builds and hands over; it decides nothing."""
+"""The composition root: it and `wiring_state` alone know the adapters. It builds and hands over; it
+decides nothing."""
 
 from __future__ import annotations
 

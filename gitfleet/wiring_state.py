@@ -1,5 +1,5 @@
-"""The composition root of commands that only read the state branch: no driver, no executor, no cache database, no
-simulation, and none of their imports."""
+"""The composition root (beside `wiring`) of commands that only read the state branch: no driver, no executor, no cache
+database, no simulation, and none of their imports."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Plain JSON to values of declarations, with every error at once. Of pydantic, gitfleet imports this module's
-adapters, and `sentences` and `schemas` what it reports and describes.
+"""Plain JSON to values of declarations, with every error at once. Only it and `sentences` know pydantic.
 
 A declaration is compiled to pydantic-core's validators twice: `WRITTEN` is what people may write (every unknown field,
 wrong type and broken rule is an error), `STATE` is what gitfleet wrote itself (types are checked, unknown fields of a

@@ -1,8 +1,9 @@
 """What nobody foresaw, kept to the one thing it happened to (invariant 9).
 
-`attempt` is the only place of the deciding and performing code that stops an exception of any kind. What it gives back
-instead of a result is a `Failure`: whoever asked keeps what was there before, says so in a condition, and goes on with
-the others. The report has no message of an exception that is not ours, as that may repeat what a Secret holds.
+Of the deciding and performing code, only `attempt`, the calls into plug-ins and their loading stop an exception of any
+kind. What `attempt` gives back instead of a result is a `Failure`: whoever asked keeps what was there before, says so
+in a condition, and goes on with the others. The report has no message of an exception that is not ours, as that may
+repeat what a Secret holds.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def attempt(subject: Subject, call: Callable[P, T], *args: P.args, **named: P.kw
         return call(*args, **named)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - the one place for it
+    except Exception as error:  # noqa: BLE001 - what this function is for
         if isinstance(error, GitfleetError):
             return Failure(subject=subject, error=str(error), cause=error)
         text = f"unexpected {type(error).__name__}"

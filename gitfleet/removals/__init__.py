@@ -1,12 +1,14 @@
 """removals: what one commit takes away is compared with what is placed, and held where it may be an accident.
 
-    going(before, after) -> removals                     what a decision takes away that nothing took away before
-    judge(request) -> (HeldBack, ...)                    which of these must wait for a person's approval, and why
-    Kept.of(removals)                                    the same removals by what must be kept for them
-    still_wanted(desired, before, kept) -> Desired, Kept what people want, and the placements and clusters that stay
-    pending(holds, approvals)                            the removals of holds that nobody has approved
-    answered(holds, approvals), remaining(...)           the holds with their answers; those that are still asked for
-    new_holds(...), wrong_approvals(...)                 holds of this commit; approvals of another set of removals
+    going               what a decision takes away that nothing took away before
+    judge               which of these must wait for a person's approval, and why
+    Kept                the same removals by what must be kept for them
+    still_wanted        what people want, and the placements and clusters that stay
+    pending             the removals of holds that nobody has approved
+    answered            the holds with their answers
+    remaining           the holds that are still asked for
+    new_holds           the holds of this commit
+    wrong_approvals     approvals that answer no hold, or another set of removals
 
 Forbidden here: selecting, scheduling, reading files. Nothing is counted as a removal that the state does not know as
 placed, so a fleet without a state holds nothing.

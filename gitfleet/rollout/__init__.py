@@ -1,25 +1,18 @@
 """rollout: which bindings move now, from one shared core for rolling updates, staged runs, evictions and budgets.
 
-    plan_rollout(request) -> RolloutPlan                  one planning step of the rolling update
-    is_ready(binding, unavailable_period, now) -> Readiness
-    has_failed(binding, now) -> bool                      what it has now cannot be counted on any more
-    is_diff_reported(binding) -> bool
-    budget(target, limits, counts) -> Budget              the arithmetic of maxUnavailable and maxSurge
-    request_for(record, overrides, now, labels, disturbed) -> RolloutRequest
+    plan_rollout        one planning step of the rolling update
+    request_for         the request for it, from a placement's record
+    is_ready            whether a binding's resources are available at its present generation
+    has_failed          whether what a binding has cannot be counted on any more
+    is_diff_reported    whether a binding reports differences and applies nothing
+    budget              the arithmetic of maxUnavailable and maxSurge
+    waiting_for         what a placement is still waiting for, in a sentence
+    silent_since        the clusters that do not answer, and since when
     give_up, take_back, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
-                                                          placements and clusters that go as a whole
-    waiting_for(record)                                   what a placement is still waiting for, in a sentence
+                        placements and clusters that go as a whole
 
-Whatever else comes to move bindings stands on the same three modules, none of which knows the rolling update's order:
-
-- `moves`: what a move makes of a binding. A staged run rolls out a stage's clusters with `roll_out` and
-  `start_rollout`, and marks the others with `set_rollout_started`; an eviction marks one binding deleting, as a
-  removal does.
-- `budgets`: how many may move. An eviction is allowed while `Budget.max_to_remove` of the disruption budget is above
-  zero; a stage's concurrency and the maxUnavailable of a workload's batch are limits of the same arithmetic.
-- `waits`: when to plan again. A stage's soak and after-stage wait, and the time after which a cluster of a stage is
-  stuck, are `until_over` of a condition; what a run, or a workload's rollout between two batches, waits for is
-  `until_plan_changes` of them.
+Staged runs and evictions will use `moves` (what a move makes of a binding), `budgets` (how many may move) and `waits`
+(when to plan again); none of these knows the order of the rolling update.
 
 Forbidden here: choosing clusters, reading manifests, talking to clusters. Same request, same plan.
 

@@ -1,15 +1,15 @@
 """snapshots: selected resources, policies and overrides become immutable, hashed, numbered snapshots.
 
-    index_payload(payload, namespaced) -> PayloadIndex        built once a commit, shared by all placements
-    index_of(desired, memo, failures) -> PayloadIndex, memo   the same, kept while the commit stays
-    take_snapshots(placement, index, record, *, commit, now, retain) -> SnapshotResult
-    select(placement, index) -> Selection                     what a placement selects, in snapshot order
-    restore_snapshot(snapshot, documents) -> ResourceSnapshot the manifests of one that was read back
-    restored_policy(placement, index) -> PolicySnapshot       the present policy in the place of a lost snapshot
-    take_override_snapshots(overrides, known, *, in_use) -> {key: snapshots}
-    current_overrides(overrides, snapshots) -> tuple[OverrideSnapshot, ...]
-    references_of(state, failures) -> the override snapshots that any binding names
-    is_propagated, strip, snapshot_order, split_by_size: the rules one by one
+    index_payload              the payload indexed once a commit, shared by all placements
+    index_of                   the same, kept while the commit stays
+    take_snapshots             a placement's next snapshots
+    select                     what a placement selects, in snapshot order
+    restore_snapshot           the manifests of a snapshot that was read back
+    restored_policy            the present policy in the place of a lost snapshot
+    take_override_snapshots    the next snapshots of every override
+    current_overrides          the newest snapshot of each override that is there
+    references_of              the override snapshots that any binding names
+    is_propagated, strip, snapshot_order, split_by_size    the rules one by one
 
 Forbidden here: choosing clusters, patching manifests, reading files. Same inputs, same snapshots.
 

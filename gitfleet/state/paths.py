@@ -1,5 +1,5 @@
-"""Where everything lies on the state branch (contracts.md §2): one place that knows the layout, for writing and
-reading.
+"""Where everything lies on the state branch (contracts.md §2): the paths that are written. Which are read
+is in `read`.
 
 A ResourcePlacement's folder is `<namespace>_<name>` and an override's likewise: no Kubernetes name has an underscore,
 so that no namespaced object can lie where a cluster-scoped one does.

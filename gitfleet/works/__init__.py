@@ -1,14 +1,16 @@
 """works: snapshot + overrides for a cluster = the exact manifests.
 
-    render_work(binding, snapshot, overrides, cluster) -> Work
-    render_fleet(state, memo, failures) -> {cluster: works}, memo      the whole fleet, each work only when it changed
-    state_when_done(state, overrides, rolling, failures), works_when_done(...)         when the rollouts are through
-    overrides_for(placement, snapshot, overrides, cluster) -> (cluster-wide references, namespaced references)
-    overrides_by_cluster(placement, snapshot, overrides, clusters) -> the same for many clusters at once
-    target_overrides(record, overrides, clusters, held) -> the same with their labels, as they were where that is held
-    newly_deleted(before, clusters, overrides, failures) -> the placed objects that overrides newly delete
-    unreadable_overrides(overrides, failures), check_readable(bindings, unreadable)    what holds a placement
-    pinned_labels(references, overrides, clusters) -> the labels that these overrides depend on, by cluster
+    render_work             the work of one binding: its exact manifests
+    render_fleet            the works of every cluster, each rendered only when it changed
+    state_when_done         the state when the rollouts are through
+    works_when_done         the works when the rollouts are through
+    overrides_for           the overrides that apply on one cluster, cluster-wide and namespaced
+    overrides_by_cluster    the same for many clusters at once
+    target_overrides        the same with their labels, as they were where that is held
+    newly_deleted           the placed objects that overrides newly delete
+    unreadable_overrides    the overrides that cannot be read
+    check_readable          holds a placement that one of these is for
+    pinned_labels           the labels of clusters that given overrides depend on
 
 Forbidden here: deciding who gets which snapshot, talking to clusters, repeating a value of a patch or an object in an
 error. Manifests that nothing patches are the snapshot's own objects, never copies.

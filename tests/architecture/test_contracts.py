@@ -82,6 +82,12 @@ def test_everything_below_the_ports_is_in_the_core() -> None:
     assert all((ROOT / path).is_dir() or (ROOT / path).with_suffix(".py").is_file() for path in PURE)
 
 
+def test_the_architecture_page_names_every_layer() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| `gitfleet/(\w+)(?:\.py)?` \|", page, re.MULTILINE))
+    assert named == {name for layer in LAYERS for name in layer}
+
+
 def test_packages_are_entered_by_their_front() -> None:
     found = [
         f"{path.relative_to(ROOT)}: {module}"
