@@ -20,7 +20,7 @@ import orjson
 
 from benchmarks.generated import commit_files
 from gitfleet.api import read_state, write
-from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
+from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore, binding_name
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.objects import ObjectKey
@@ -32,9 +32,11 @@ from gitfleet.state import assemble_state, compose_state, is_state_file, parse_s
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAMESPACE = ObjectKey("", "v1", "Namespace", "", "app")
 TYPES = ("RolloutStarted", "Overridden", "WorkSynchronized", "Applied", "Available")
+ONE = "app-0007"
 COMMANDS = (
-    ("get", "crp"), ("get", "crp", "app-0007", "-o", "yaml"), ("describe", "crp", "app-0007"), ("get", "mc"),
-    ("get", "bindings"),
+    ("get", "crp"), ("get", "crp", ONE, "-o", "yaml"), ("describe", "crp", ONE), ("explain", ONE), ("get", "mc"),
+    ("get", "holds"), ("get", "snapshots"), ("get", "policies"), ("get", "bindings"),
+    ("get", "bindings", binding_name(PlacementKey("", ONE), "c00049")),
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from gitfleet.api.values import Time
 
 DELETED: Final = "Deleted"
 """The condition of an object that was not deleted yet; KubeFleet has none for it."""
+_CLUSTER_LETTERS: Final = 27
 PREVIOUS_STATE: Final = "kubernetes-fleet.io/previous-binding-state"
 
 
@@ -173,10 +174,23 @@ class Binding:
 
     @property
     def name(self) -> str:
-        """`<placement[:26]>-<cluster[:27]>-<8 hex>`: KubeFleet's shape; the tail is a hash, so the same pair has the
-        same name."""
-        tail = sha256(f"{self.placement}\0{self.cluster}".encode()).hexdigest()[:8]
-        return f"{self.placement.name[:26]}-{self.cluster[:27]}-{tail}"
+        """KubeFleet's name, `binding_name`."""
+        return binding_name(self.placement, self.cluster)
+
+
+def binding_name(placement: PlacementKey, cluster: str) -> str:
+    """`<placement[:26]>-<cluster[:27]>-<8 hex>`: KubeFleet's shape; the tail is a hash, so the same pair has the same
+    name."""
+    tail = sha256(f"{placement}\0{cluster}".encode()).hexdigest()[:8]
+    return f"{placement.name[:26]}-{cluster[:_CLUSTER_LETTERS]}-{tail}"
+
+
+def shown_cluster(placement: PlacementKey, name: str) -> str | None:
+    """What a binding's name shows of its cluster: all of it, unless `binding_name` gives another name for it. None for
+    a name that no binding of the placement has."""
+    cluster = name.removeprefix(f"{placement.name[:26]}-").rpartition("-")[0]
+    cut = len(cluster) == _CLUSTER_LETTERS and name.startswith(f"{placement.name[:26]}-")
+    return cluster if cut or binding_name(placement, cluster) == name else None
 
 
 def is_active(binding: Binding) -> bool:

@@ -74,6 +74,11 @@ class ResourceSnapshot:
         return f"{self.placement.name}-{self.index}-snapshot"
 
 
+def snapshot_index(name: str | None) -> str | None:
+    """The index of the resource snapshot of a name: `web-3-snapshot` is index 3. None for no name."""
+    return name.removesuffix("-snapshot").rpartition("-")[2] if name else None
+
+
 def _identify_policy(snapshot: PolicySnapshot) -> tuple[str, str]:
     owner = snapshot.placement
     return api_version_of(owner), "SchedulingPolicySnapshot" if owner.namespace else "ClusterSchedulingPolicySnapshot"

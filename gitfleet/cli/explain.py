@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.snapshots import snapshot_index
 from gitfleet.cli import options
 from gitfleet.cli.messages import left_out, say
 from gitfleet.cli.output import print_json, print_table, show_wrapped
@@ -105,7 +106,7 @@ def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...
         row["clusterName"],
         "yes" if row["selected"] else "no",
         row["state"] or "-",
-        _index(row["appliedSnapshot"]),
+        snapshot_index(row["appliedSnapshot"]) or "-",
         *(scores if wide else ()),
         why(placement, row),
     )
@@ -148,8 +149,3 @@ def sentences(placement: str, row: Mapping[str, Any]) -> list[str]:
         lines.append(f"Next: {row['next']}")
     lines += [f"Waiting: {str(sentence).removeprefix(f'{placement}: ')}" for sentence in row["waiting"]]
     return lines
-
-
-def _index(snapshot: str | None) -> str:
-    """`web-3-snapshot` is index 3."""
-    return snapshot.removesuffix("-snapshot").rpartition("-")[2] if snapshot else "-"

@@ -34,7 +34,7 @@ def print_yaml(document: Any) -> None:
 
 def printable(text: str) -> str:
     """The text on one line: whatever could steer a terminal is a space, and spaces stay where they are."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def show(line: str) -> None:
@@ -71,12 +71,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     before_last = sum(widths[:-1]) + 3 * (len(columns) - 1)
     terminal = terminal_width()
     last_width = None if terminal is None else terminal - before_last
+    lines: list[str] = []
     for line in [list(columns), *shown]:
         first = "   ".join(cell.ljust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
         last = [line[-1]]
         if last_width is not None and last_width >= _NARROWEST and len(line[-1]) > last_width:
             last = textwrap.wrap(line[-1], last_width, break_on_hyphens=False)
         head = f"{first}   " if len(columns) > 1 else ""
-        click.echo(f"{head}{last[0]}".rstrip())
-        for part in last[1:]:
-            click.echo(" " * before_last + part)
+        lines.append(f"{head}{last[0]}".rstrip())
+        lines += [" " * before_last + part for part in last[1:]]
+    click.echo("\n".join(lines))

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from gitfleet.api.bindings import is_available
+from gitfleet.api.snapshots import snapshot_index
 from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.state import FleetState
@@ -166,7 +167,7 @@ def _summary(state: FleetState) -> dict[str, Any]:
         str(key): {
             "clusters": {
                 binding.cluster: {
-                    "snapshot": _index(binding.applied_snapshot),
+                    "snapshot": snapshot_index(binding.applied_snapshot),
                     "available": is_available(binding),
                 }
                 for binding in record.bindings
@@ -175,8 +176,3 @@ def _summary(state: FleetState) -> dict[str, Any]:
         }
         for key, record in state.placements.items()
     }
-
-
-def _index(snapshot: str | None) -> str | None:
-    """`web-3-snapshot` is index 3."""
-    return snapshot.removesuffix("-snapshot").rpartition("-")[2] if snapshot else None

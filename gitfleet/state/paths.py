@@ -141,6 +141,19 @@ def owner_of(path: str) -> PlacementKey | OverrideKey | str | None:
     return OverrideKey(namespace, name) if kind == "snapshots/overrides" else PlacementKey(namespace, name)
 
 
+def bound_placement(path: str) -> PlacementKey:
+    """The placement whose bindings lie in a file below bindings/."""
+    namespace, _, name = path.split("/")[1].rpartition("_")
+    return PlacementKey(namespace, name)
+
+
+def numbered(path: str) -> tuple[str, str, int]:
+    """The namespace, name and index of the snapshot that lies in a state file below snapshots/: its owner's."""
+    folder, index = path.split("/")[2:4]
+    namespace, _, name = folder.rpartition("_")
+    return namespace, name, int(index.removesuffix(".yaml"))
+
+
 def document_paths(snapshot: ResourceSnapshot) -> tuple[str, ...]:
     """For each of the snapshot's documents, in order, the file of the state branch that holds it.
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from gitfleet.api import InvalidContent, read_state
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Conditions
+from gitfleet.api.conditions import Condition, Conditions
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.holds import Hold
 from gitfleet.api.inventory import InventoryEntry
@@ -53,6 +53,7 @@ class PolicyFile:
     """snapshots/policies/...; the latest one carries the decisions."""
 
     snapshot: PolicySnapshot
+    scheduled: Condition | None
     decisions: tuple[ClusterDecision, ...]
 
 

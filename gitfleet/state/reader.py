@@ -5,22 +5,36 @@ It reads the files that a view needs and nothing else: a list of placements read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
+from gitfleet.api.bindings import Binding, binding_name, shown_cluster
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
-from gitfleet.model.state import FleetState, Inventory, PlacementRecord
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.assemble import assemble_state, refuse_damage
-from gitfleet.state.read import ParsedStateFile, PlacementFile, is_state_file, parse_state_file, too_large
+from gitfleet.state.read import (
+    HINT,
+    ParsedStateFile,
+    PlacementFile,
+    PolicyFile,
+    is_state_file,
+    parse_state_file,
+    too_large,
+)
 from gitfleet.state.shapes.ledgers import FleetHead
 from gitfleet.state.shapes.summaries import summary_of
+from gitfleet.state.shards import cluster_address, may_hold
 
 _LARGEST_BYTES: Final = 64 * 1024 * 1024
+_PLACEMENTS_AT_ONCE: Final = 50
+"""The bindings of so many placements are read at once: a bound on memory, not on work."""
+T = TypeVar("T")
 
 
 class StateBlob(Protocol):
@@ -74,6 +88,36 @@ class StateReader:
             return tuple(found.values())
         return tuple(self._record(file.placement.key) for file in self.placements(name))
 
+    def bindings(self, name: str | None = None) -> Iterator[Binding]:
+        """Every binding, or those of a name (`name` or `namespace/name`), by placement and cluster. Few of them are in
+        memory at a time."""
+        folders: dict[PlacementKey, dict[str, str]] = {}
+        for path, oid in self._state_files("bindings/").items():
+            folders.setdefault(paths.bound_placement(path), {})[path] = oid
+        every = sorted(folders)
+        if name is None:
+            for start in range(0, len(every), _PLACEMENTS_AT_ONCE):
+                yield from self._bindings(folders[key] for key in every[start : start + _PLACEMENTS_AT_ONCE])
+            return
+        for key in every:
+            for files in _likely_files(key, folders[key], name):
+                if named := [b for b in self._bindings([files]) if name in (b.name, f"{key.namespace}/{b.name}")]:
+                    yield from named
+                    break
+
+    def resource_snapshots(self, name: str | None = None) -> Iterator[tuple[ResourceSnapshot, bool]]:
+        """Every resource snapshot, or those of a name, by placement and index, and whether it is the latest. Manifests
+        are not loaded."""
+        return self._numbered("snapshots/resources/", ResourceSnapshot, name)
+
+    def policies(self, name: str | None = None) -> Iterator[tuple[PolicyFile, bool]]:
+        """Every policy snapshot with what the scheduler decided, or those of a name, as `resource_snapshots`."""
+        return self._numbered("snapshots/policies/", PolicyFile, name)
+
+    def overrides(self, name: str | None = None) -> Iterator[tuple[OverrideSnapshot, bool]]:
+        """Every override snapshot, or those of a name, as `resource_snapshots`."""
+        return self._numbered("snapshots/overrides/", OverrideSnapshot, name)
+
     def clusters(self, name: str | None = None) -> tuple[MemberCluster, ...]:
         """Every member cluster with its status, or the one of a name, by name."""
         found = self._files("clusters/", _named(name)).values()
@@ -84,22 +128,9 @@ class StateReader:
         found = self._files("holds/", _named(name)).values()
         return tuple(sorted((file for file in found if isinstance(file, Hold)), key=lambda file: file.name))
 
-    def inventory(self, cluster: str) -> Inventory:
-        """What gitfleet owns on a cluster."""
-        return self._state(f"{paths.inventory_folder(cluster)}/").inventory.get(cluster, {})
-
-    def fleet(self) -> FleetState:
-        """The faults, override snapshots and observed commit: a state without clusters, placements and inventory."""
-        return self._state(paths.FLEET, paths.FAULTS, "snapshots/overrides/")
-
     def whole(self) -> FleetState:
         """Everything. Manifests of snapshots are not loaded."""
         return self._state("")
-
-    def text(self, path: str) -> str:
-        """One file of the branch as text, "" when it is not there."""
-        blob = self._listing(path).get(path)
-        return "" if blob is None else self._contents({path: blob}).get(blob, b"").decode(errors="replace")
 
     def _record(self, key: PlacementKey) -> PlacementRecord:
         folders = (paths.bindings_folder(key), paths.resources_folder(key), paths.policies_folder(key))
@@ -107,22 +138,51 @@ class StateReader:
 
     def _state(self, *parts: str) -> FleetState:
         """What the files of these paths and folders (with a slash at the end) say."""
-        files: dict[str, ParsedStateFile] = {}
-        listing: dict[str, str] = {}
-        for part in parts:
-            files |= self._files(part)
-            listing |= self._listing(part)
+        listing = {path: oid for part in parts for path, oid in self._listing(part).items()}
+        files = self._read({path: oid for path, oid in listing.items() if is_state_file(path)})
         state = assemble_state(listing, files)
-        if self.warn is None:
-            return refuse_damage(state)
+        return refuse_damage(state) if self.warn is None else self._warned(state)
+
+    def _warned(self, state: FleetState) -> FleetState:
         for path, reason in state.damage.files.items():
-            self.warn(f"the state branch's file {path} cannot be used: {reason}")
+            self._refuse(BadInput(f"the state branch's file {path} cannot be used: {reason}", hint=HINT))
         return state
 
+    def _refuse(self, error: BadInput) -> None:
+        if self.warn is None:
+            raise error
+        self.warn(str(error))
+
+    def _bindings(self, folders: Iterable[Mapping[str, str]]) -> Iterator[Binding]:
+        """The bindings of some files, by placement and cluster; their placements are not read."""
+        files = self._read({path: oid for folder in folders for path, oid in folder.items()})
+        state = self._warned(assemble_state({}, files))
+        for key in sorted(state.damage.orphans):
+            yield from state.damage.orphans[key].bindings
+
+    def _numbered(self, part: str, type_: type[T], name: str | None) -> Iterator[tuple[T, bool]]:
+        listing = self._state_files(part)
+        places = sorted((paths.numbered(path), path) for path in listing)
+        latest = {(namespace, owner): index for (namespace, owner, index), _ in places}
+        found: dict[str, bool] = {}
+        for (namespace, owner, index), path in places:
+            own = f"{owner}-{index}{'-snapshot' if type_ is ResourceSnapshot else ''}"
+            if name in (None, own, f"{namespace}/{own}"):
+                found[path] = latest[namespace, owner] == index
+        parsed = self._read({path: listing[path] for path in found})
+        for path, is_latest in found.items():
+            snapshot = parsed.get(path)
+            if isinstance(snapshot, type_):
+                yield snapshot, is_latest
+
     def _files(self, part: str, wanted: tuple[str, ...] = ()) -> dict[str, ParsedStateFile]:
-        listing = {path: oid for path, oid in self._listing(part).items() if is_state_file(path)}
-        if wanted:
-            listing = {path: oid for path, oid in listing.items() if path.endswith(wanted)}
+        listing = self._state_files(part)
+        return self._read({path: oid for path, oid in listing.items() if not wanted or path.endswith(wanted)})
+
+    def _state_files(self, part: str) -> dict[str, str]:
+        return {path: oid for path, oid in self._listing(part).items() if is_state_file(path)}
+
+    def _read(self, listing: Mapping[str, str]) -> dict[str, ParsedStateFile]:
         contents = self._contents(listing)
         parsed: dict[str, ParsedStateFile] = {}
         for path, oid in listing.items():
@@ -131,9 +191,7 @@ class StateReader:
                     raise too_large(path, _LARGEST_BYTES)
                 parsed[path] = parse_state_file(path, contents[oid])
             except BadInput as error:
-                if self.warn is None:
-                    raise
-                self.warn(str(error))
+                self._refuse(error)
         return parsed
 
     def _listing(self, part: str) -> dict[str, str]:
@@ -149,3 +207,16 @@ class StateReader:
 
 def _named(name: str | None) -> tuple[str, ...]:
     return () if name is None else (f"/{name}.yaml",)
+
+
+def _likely_files(key: PlacementKey, files: Mapping[str, str], name: str) -> Iterator[Mapping[str, str]]:
+    """The files of a placement's bindings in which the one of a name may lie; the first ones may suffice."""
+    namespace, _, own = name.rpartition("/")
+    cluster = shown_cluster(key, own)
+    if cluster is None or namespace not in ("", key.namespace):
+        return
+    likely = files
+    if own == binding_name(key, cluster):
+        likely = {path: oid for path, oid in files.items() if may_hold(path, cluster_address(cluster))}
+    yield likely
+    yield {path: oid for path, oid in files.items() if path not in likely}

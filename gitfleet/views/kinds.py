@@ -36,16 +36,15 @@ def table_of(kind: str, state: StateReader, name: str | None = None, *, now: dat
     A NAMESPACE column is there only when an object has a namespace. AGE counts from the first thing that is dated.
     """
     wanted, scope = _kind(kind), scope_named(kind)
-    found = [view for view in wanted.views(state, name) if _is_named(view, name)]
-    found = [view for view in found if scope in (None, bool(view.namespace))]
-    namespaced = any(view.namespace for view in found)
     shown = [column for column in wanted.columns if wide or not column[1]]
-    rows = []
-    for view in found:
-        first = (view.namespace, view.name) if namespaced else (view.name,)
-        rows.append((*first, *(cell(view, now) for _, _, cell in shown)))
-    head = ("NAMESPACE", "NAME") if namespaced else ("NAME",)
-    return Table((*head, *(title for title, _, _ in shown)), tuple(rows))
+    rows = [
+        (view.namespace, view.name, *(cell(view, now) for _, _, cell in shown))
+        for view in wanted.views(state, name)
+        if _is_named(view, name) and scope in (None, bool(view.namespace))
+    ]
+    start = 0 if any(row[0] for row in rows) else 1
+    columns = ("NAMESPACE", "NAME", *(title for title, _, _ in shown))
+    return Table(columns[start:], tuple(row[start:] for row in rows))
 
 
 def objects_of(kind: str, state: StateReader, name: str | None = None) -> list[JsonObject]:
@@ -89,9 +88,9 @@ def _by_view(views: Callable[[StateReader, str | None], Iterable[Any]], shown: t
 _KINDS: Final[dict[str, _Kind]] = {
     "placements": _Kind(models.placement_views, columns.PLACEMENTS, models.placement_bodies),
     "clusters": _by_view(models.cluster_views, columns.CLUSTERS),
-    "bindings": _by_view(lambda state, _: models.binding_views(state), columns.BINDINGS),
-    "snapshots": _by_view(lambda state, _: models.snapshot_views(state), columns.SNAPSHOTS),
-    "policies": _by_view(lambda state, _: models.policy_views(state), columns.POLICIES),
+    "bindings": _by_view(models.binding_views, columns.BINDINGS),
+    "snapshots": _by_view(models.snapshot_views, columns.SNAPSHOTS),
+    "policies": _by_view(models.policy_views, columns.POLICIES),
     "holds": _by_view(hold_views, columns.HOLDS),
-    "overrides": _by_view(lambda state, _: models.override_views(state), columns.OVERRIDES),
+    "overrides": _by_view(models.override_views, columns.OVERRIDES),
 }

@@ -16,11 +16,11 @@ from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Conditions, ConditionType, find_condition
 from gitfleet.api.objects import JsonObject
-from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
-from gitfleet.model.state import PlacementRecord
+from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot, snapshot_index
 from gitfleet.state import (
     PlacementFile,
     PlacementSummary,
+    PolicyFile,
     StateReader,
     override_object,
     placement_object,
@@ -108,11 +108,19 @@ class ClusterView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BindingView:
-    """A binding with the indexes of the snapshots that its cluster is to have and has."""
+    """A binding."""
 
     binding: Binding
-    wanted_index: str | None
-    applied_index: str | None
+
+    @property
+    def wanted_index(self) -> str | None:
+        """Of the snapshot that the cluster is to have."""
+        return snapshot_index(self.binding.resource_snapshot)
+
+    @property
+    def applied_index(self) -> str | None:
+        """Of the snapshot that the cluster has."""
+        return snapshot_index(self.binding.applied_snapshot)
 
     @property
     def namespace(self) -> str:
@@ -154,19 +162,19 @@ class PolicyView:
 
     namespace: str
     name: str
-    snapshot: PolicySnapshot
-    record: PlacementRecord
+    file: PolicyFile
+    latest: bool
 
     @property
-    def latest(self) -> bool:
-        """Whether it holds now."""
-        return self.snapshot is self.record.latest_policy
+    def snapshot(self) -> PolicySnapshot:
+        """The policy."""
+        return self.file.snapshot
 
     def body(self) -> JsonObject:
         """The whole object."""
-        record = self.record
+        file = self.file
         return policy_snapshot_object(
-            self.snapshot, latest=self.latest, scheduled=record.scheduled, decisions=record.decisions
+            file.snapshot, latest=self.latest, scheduled=file.scheduled, decisions=file.decisions
         )
 
 
@@ -204,34 +212,27 @@ def cluster_views(state: StateReader, name: str | None = None) -> Iterator[Clust
     return map(ClusterView.of, state.clusters(name))
 
 
-def binding_views(state: StateReader) -> Iterator[BindingView]:
-    """Every binding, by placement and cluster."""
-    for record in state.records():
-        indexes = {snapshot.name: str(snapshot.index) for snapshot in record.resource_snapshots}
-        for binding in record.bindings:
-            wanted, has = (indexes.get(name or "") for name in (binding.resource_snapshot, binding.applied_snapshot))
-            yield BindingView(binding=binding, wanted_index=wanted, applied_index=has)
+def binding_views(state: StateReader, name: str | None = None) -> Iterator[BindingView]:
+    """Every binding, or those of a name, by placement and cluster."""
+    return (BindingView(binding=binding) for binding in state.bindings(name))
 
 
-def snapshot_views(state: StateReader) -> Iterator[SnapshotView]:
-    """Every resource snapshot, by placement and index."""
-    for record in state.records():
-        for snapshot in record.resource_snapshots:
-            key, latest = snapshot.placement, snapshot is record.latest_resources
-            yield SnapshotView(namespace=key.namespace, name=snapshot.name, snapshot=snapshot, latest=latest)
+def snapshot_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView]:
+    """Every resource snapshot, or those of a name, by placement and index."""
+    for snapshot, latest in state.resource_snapshots(name):
+        space = snapshot.placement.namespace
+        yield SnapshotView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest)
 
 
-def policy_views(state: StateReader) -> Iterator[PolicyView]:
-    """Every policy snapshot, by placement and index."""
-    for record in state.records():
-        for snapshot in record.policy_snapshots:
-            space = snapshot.placement.namespace
-            yield PolicyView(namespace=space, name=snapshot.name, snapshot=snapshot, record=record)
+def policy_views(state: StateReader, name: str | None = None) -> Iterator[PolicyView]:
+    """Every policy snapshot, or those of a name, by placement and index."""
+    for file, latest in state.policies(name):
+        space = file.snapshot.placement.namespace
+        yield PolicyView(namespace=space, name=file.snapshot.name, file=file, latest=latest)
 
 
-def override_views(state: StateReader) -> Iterator[OverrideView]:
-    """Every override snapshot, by override and index."""
-    for key, every in sorted(state.fleet().overrides.items()):
-        for snapshot in every:
-            space, latest = key.namespace, snapshot is every[-1]
-            yield OverrideView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest)
+def override_views(state: StateReader, name: str | None = None) -> Iterator[OverrideView]:
+    """Every override snapshot, or those of a name, by override and index."""
+    for snapshot, latest in state.overrides(name):
+        space = snapshot.override.key.namespace
+        yield OverrideView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitfleet.api.bindings import binding_name
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput
 from gitfleet.model.state import FleetState
@@ -16,6 +17,8 @@ from tests.state.builders import COMMIT, TreeSource, binding, blob_of, put, read
 
 WEB = PlacementKey("", "web")
 CART = PlacementKey("shop", "cart")
+CART_BINDING = binding_name(CART, "eu-1")
+LONG = "a-cluster-whose-name-has-more-than-27-letters"
 
 
 def fleet() -> FleetState:
@@ -50,18 +53,47 @@ def test_a_whole_placement_reads_what_is_its_own(name: str, key: PlacementKey) -
     assert all(path.startswith("placements/") or f"/{folder}/" in path for path in source.read)
 
 
+def test_one_binding_reads_one_file_however_many_there_are() -> None:
+    key, names = PlacementKey("", "wide"), [f"c-{number:03}" for number in range(300)]
+    wide = record("wide", *(binding(key, name) for name in (*names, LONG)))
+    reader, source = opened(replace(fleet(), placements={**fleet().placements, key: wide}))
+
+    for cluster in (names[0], names[170], names[299]):
+        source.read.clear()
+        [found] = reader.bindings(binding_name(key, cluster))
+        assert (found.cluster, len(source.read)) == (cluster, 1)
+
+    source.read.clear()
+    [found] = reader.bindings(binding_name(key, LONG))
+    assert found.cluster == LONG
+    assert all(path.startswith("bindings/wide/") for path in source.read)
+
+    source.read.clear()
+    assert list(reader.bindings("wide-c-000-00000000")) == []
+    assert source.read == []
+
+
+@pytest.mark.parametrize("stem", ["1", "7f"])
+def test_a_binding_is_found_in_whichever_file_of_its_folder_it_stands(stem: str) -> None:
+    reader, source = opened()
+    files = dict(source.files)
+    files[f"bindings/shop_cart/{stem}.yaml"] = files.pop("bindings/shop_cart/all.yaml")
+
+    [found] = StateReader(TreeSource(files), COMMIT).bindings(CART_BINDING)
+
+    assert [found] == list(reader.bindings(CART_BINDING))
+
+
 def test_everything_can_be_asked_for() -> None:
     reader, _ = opened()
 
     assert reader.whole() == fleet()
     assert reader.records() == tuple(fleet().placements.values())
     assert reader.clusters() == tuple(fleet().clusters.values())
+    assert list(reader.bindings()) == [b for found in fleet().placements.values() for b in found.bindings]
     assert reader.clusters("eu-2") == (fleet().clusters["eu-2"],)
-    assert reader.inventory("eu-1") == fleet().inventory["eu-1"]
     assert reader.head().observed_commit == fleet().observed_commit
-    assert reader.fleet().faults == fleet().faults
-    assert reader.text("fleet.yaml").startswith("apiVersion: ")
-    assert (reader.text("nothing.yaml"), reader.placements("nope"), reader.clusters("../x")) == ("", (), ())
+    assert (reader.placements("nope"), reader.clusters("../x")) == ((), ())
 
 
 def test_a_branch_without_a_commit_is_empty() -> None:
@@ -91,6 +123,7 @@ def test_a_broken_file_hurts_only_who_asks_for_it() -> None:
     broken = StateReader(TreeSource(files), COMMIT)
 
     assert broken.placements() == reader.placements()
+    assert list(broken.bindings(CART_BINDING)) == list(reader.bindings("shop/" + CART_BINDING))
     assert broken.records("cart") == reader.records("cart")
     with pytest.raises(BadInput, match=r"bindings/web/all\.yaml"):
         broken.records("web")

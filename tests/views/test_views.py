@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from gitfleet.api import write
+from gitfleet.api.bindings import binding_name
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState
+from gitfleet.state import StateReader, compose_state
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views import age, describe_lines, kinds, objects_of, table_of
-from tests.state.builders import T0, binding, reader_of, record, small_fleet
+from tests.state.builders import COMMIT, T0, TreeSource, binding, put, reader_of, record, small_fleet
 
 WEB = PlacementKey("", "web")
+CART = PlacementKey("shop", "cart")
+SIMILAR = (PlacementKey("", "we"), PlacementKey("", "web-0"), PlacementKey("shop", "web2"), PlacementKey("", "cart2"))
 NOW = T0 + timedelta(minutes=5, seconds=3)
 
 
 def fleet() -> FleetState:
     """The small fleet, a namespaced placement and an override with two snapshots."""
     base = small_fleet()
-    key = PlacementKey("shop", "cart")
     override = ClusterResourceOverride(
         key=OverrideKey("", "cro"),
         resources=(OverriddenResource("apps", "v1", "Deployment", "web"),),
@@ -33,8 +37,8 @@ def fleet() -> FleetState:
     )
     digest = digest_of(write(override)["spec"])
     snapshots = tuple(OverrideSnapshot(override=override, index=index, hash=digest) for index in (0, 1))
-    cart = record("cart", binding(key, "eu-1"), namespace="shop")
-    return replace(base, placements={**base.placements, key: cart}, overrides={override.key: snapshots})
+    cart = record("cart", binding(CART, "eu-1"), namespace="shop")
+    return replace(base, placements={**base.placements, CART: cart}, overrides={override.key: snapshots})
 
 
 @pytest.mark.parametrize(
@@ -129,6 +133,55 @@ def test_wide_tables_only_add_columns_and_every_object_has_a_row(kind: str) -> N
     assert set(narrow.columns) <= set(wide.columns)
     assert len(narrow.rows) == len(objects_of(kind, reader_of(fleet()))) > 0
     assert all(len(row) == len(wide.columns) for row in wide.rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "files"),
+    [
+        ("crp", "web", ["placements/web.yaml"]),
+        ("mc", "eu-1", ["clusters/eu-1.yaml"]),
+        ("bindings", binding_name(WEB, "eu-1"), ["bindings/web/all.yaml"]),
+        ("bindings", binding_name(CART, "eu-1"), ["bindings/shop_cart/all.yaml"]),
+        ("bindings", f"shop/{binding_name(CART, 'eu-1')}", ["bindings/shop_cart/all.yaml"]),
+        ("snapshots", "web-0-snapshot", ["snapshots/resources/web/0/snapshot.yaml"]),
+        ("snapshots", "shop/cart-0-snapshot", ["snapshots/resources/shop_cart/0/snapshot.yaml"]),
+        ("policies", "web-0", ["snapshots/policies/web/0.yaml"]),
+        ("policies", "cart-0", ["snapshots/policies/shop_cart/0.yaml"]),
+        ("overrides", "cro-0", ["snapshots/overrides/cro/0.yaml"]),
+        ("holds", "hold-web-0123456789", ["holds/hold-web-0123456789.yaml"]),
+    ],
+)
+def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[str]) -> None:
+    """Beside the fleet stand placements, clusters and bindings of similar names."""
+    base = fleet()
+    others = {key: record(key.name, binding(key, "eu-1"), namespace=key.namespace) for key in SIMILAR}
+    source = TreeSource(put({}, compose_state(FleetState(), replace(base, placements={**base.placements, **others}))))
+    reader = StateReader(source, COMMIT)
+
+    [row] = table_of(kind, reader, name, now=NOW).rows
+    assert source.read == files
+    source.read.clear()
+    [body] = objects_of(kind, reader, name)
+
+    assert name in row or name == "/".join(row[:2])
+    assert body["metadata"]["name"] == name.rpartition("/")[2]
+    if kind != "crp":  # the whole placement has the status of each cluster
+        assert source.read == files
+
+
+@pytest.mark.parametrize(
+    ("kind", "folders"),
+    [
+        ("bindings", {"bindings"}), ("snapshots", {"snapshots/resources"}), ("policies", {"snapshots/policies"}),
+        ("overrides", {"snapshots/overrides"}), ("placements", {"placements"}), ("holds", {"holds"}),
+        ("clusters", {"clusters"}),
+    ],
+)  # fmt: skip
+def test_a_list_reads_the_files_of_its_own_kind(kind: str, folders: set[str]) -> None:
+    source = TreeSource(put({}, compose_state(FleetState(), fleet())))
+
+    assert table_of(kind, StateReader(source, COMMIT), now=NOW, wide=True).rows
+    assert {re.match(r"(snapshots/)?[a-z]+", path)[0] for path in source.read} == folders  # type: ignore[index]
 
 
 @pytest.mark.parametrize(("name", "found"), [("web", 1), ("cart", 1), ("shop/cart", 1), ("other/cart", 0), ("nope", 0)])

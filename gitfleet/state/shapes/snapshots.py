@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from gitfleet.api import InvalidContent, read_state, write, write_as
 from gitfleet.api.annotations import At
 from gitfleet.api.bindings import ClusterDecision
-from gitfleet.api.conditions import Condition, Conditions, ConditionType
+from gitfleet.api.conditions import Condition, Conditions, ConditionType, find_condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.formats.yaml_writer import write_documents
@@ -24,6 +24,7 @@ _DECISIONS = "targetClusters"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decided:
+    conditions: Annotated[Conditions, At("status", "conditions")] = ()
     decisions: Annotated[tuple[ClusterDecision, ...], At("status", _DECISIONS)] = ()
 
 
@@ -83,6 +84,10 @@ def read_policy_file(content: bytes) -> JsonObject | None:
     return {**head, "status": {**status, _DECISIONS: decisions}}
 
 
-def read_policy_snapshot(source: Mapping[str, Any]) -> tuple[PolicySnapshot, tuple[ClusterDecision, ...]]:
-    """The snapshot and the decisions it carries."""
-    return read_state(PolicySnapshot, source), read_state(_Decided, source).decisions
+def read_policy_snapshot(
+    source: Mapping[str, Any],
+) -> tuple[PolicySnapshot, Condition | None, tuple[ClusterDecision, ...]]:
+    """The snapshot, with the Scheduled condition and the decisions that it carries."""
+    decided = read_state(_Decided, source)
+    scheduled = find_condition(decided.conditions, ConditionType.SCHEDULED)
+    return read_state(PolicySnapshot, source), scheduled, decided.decisions
