@@ -22,6 +22,7 @@ from gitfleet.model.operations import Create, Delete, Keep, Refuse, Update
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import ModelCluster, config_map, namespace
+from tests.profiles import examples
 
 PLACEMENTS = tuple(PlacementKey("", name) for name in ("a", "b", "c"))
 
@@ -82,7 +83,7 @@ def meddle(cluster: ModelCluster, foreign: list[Manifest]) -> None:
         cluster.put(dict(wanted.body), manager="kubectl")
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(rounds)
 def test_a_plan_settles_and_deletes_only_what_the_inventory_names_with_its_uid(
     played: list[tuple[tuple[Work, ...], dict[PlacementKey, DeletePropagation], list[Manifest], bool]],
@@ -108,7 +109,7 @@ def test_a_plan_settles_and_deletes_only_what_the_inventory_names_with_its_uid(
         assert all(isinstance(o, Keep | Refuse) for o in last), last
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(fleets, st.lists(manifests, max_size=5), st.sampled_from(["nothing", "unreadable"]))
 def test_a_look_that_failed_takes_nothing_away(fleet: tuple[Work, ...], foreign: list[Manifest], observe: str) -> None:
     cluster = ModelCluster()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
 import tokenize
 from collections.abc import Callable, Iterator
@@ -33,13 +34,13 @@ _FOREIGN_PAGES = {"crp.md", "comment.md"}
 
 def texts() -> Iterator[tuple[Path, str]]:
     """Every file of prose with what people wrote into it: Markdown whole, Python's docstrings and comments."""
-    for path in sorted(ROOT.rglob("*")):
-        if _SKIPPED.intersection(path.relative_to(ROOT).parts) or "egg-info" in str(path):
-            continue
-        if path.suffix == ".md":
-            yield path, path.read_text(encoding="utf-8")
-        elif path.suffix == ".py":
-            yield path, prose_of(path.read_text(encoding="utf-8"))
+    for top, folders, names in os.walk(ROOT):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED and "egg-info" not in name)
+        for path in (Path(top) / name for name in sorted(names)):
+            if path.suffix == ".md":
+                yield path, path.read_text(encoding="utf-8")
+            elif path.suffix == ".py":
+                yield path, prose_of(path.read_text(encoding="utf-8"))
 
 
 def prose_of(source: str) -> str:
@@ -51,7 +52,7 @@ def prose_of(source: str) -> str:
             value = getattr(statement, "value", None)
             if isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str):
                 found.append(value.value)
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokenize.generate_tokens(io.StringIO(source).readline) if "#" in source else ():
         if token.type == tokenize.COMMENT:
             found.append(token.string.lstrip("#").strip())
     return "\n".join(found)

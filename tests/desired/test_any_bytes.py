@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from gitfleet.formats.yaml_reader import decode_parsed, encode_parsed, line_of, parse_documents
 from tests.desired.commits import read
+from tests.profiles import examples
 
 PIECES = st.sampled_from(
     [
@@ -30,20 +31,20 @@ def check(content: bytes, location: list[str | int]) -> None:
 
 
 @given(st.binary(max_size=300), LOCATIONS)
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_any_bytes(content: bytes, location: list[str | int]) -> None:
     check(content, location)
 
 
 @given(TEXTS, LOCATIONS)
 @example('{"a": 1,', ["a"])
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_any_yaml_like_text(text: str, location: list[str | int]) -> None:
     check(text.encode("utf-8", "surrogatepass"), location)
 
 
 @given(TEXTS, st.sampled_from(["placements/a.yaml", "resources/a.yaml", "approvals/a.json", "elsewhere/a.yml"]))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_tree(text: str, path: str) -> None:
     desired = read({path: text.encode("utf-8", "surrogatepass")}, before={path: b"a: [", "gone.yaml": b"a: 1"})
     assert all("\n" not in str(fault) and fault.line >= 1 for fault in desired.faults)
@@ -76,7 +77,7 @@ FIELDS = st.sampled_from(
     st.one_of(JSON, st.dictionaries(FIELDS, JSON, max_size=4)),
     st.one_of(JSON, st.fixed_dictionaries({"name": st.text(max_size=4)})),
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_any_object(kind: tuple[str, str], spec: object, metadata: object) -> None:
     import json
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.loop.commits import Commits, config_map, faulty_map, stream, values
+from tests.profiles import examples
 
 NAMES = {"resources/a.yaml": ("apple", "plum", "pear"), "resources/b.yaml": ("fig", "kiwi"), "c.yaml": ("lime",)}
 GONE, BROKEN, FAULTY, HURT = "gone", "broken", "faulty", "hurt"
@@ -62,7 +63,7 @@ def in_force_after(before: Mapping[str, str], old: Files, files: Files) -> dict[
     return after
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(fruit_files, min_size=2, max_size=7))
 def test_every_object_is_as_it_was_last_sound_or_gone_when_it_was_removed(
     history: list[Files],
@@ -90,7 +91,7 @@ moves = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(moves)
 def test_what_moves_into_a_broken_file_is_never_lost(history: list[dict[str, tuple[list[str], bool]]]) -> None:
     """Objects wander between files, and files break while they do: only what stands nowhere may go."""

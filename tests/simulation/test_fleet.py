@@ -22,6 +22,7 @@ from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.wiring import simulated_clusters
 from tests import builders as make
+from tests.profiles import examples
 from tests.simulation.cluster_contract import ClusterBench, short
 from tests.simulation.test_simulated_cluster import bench_on
 
@@ -221,7 +222,7 @@ def _lags(body: JsonObject) -> bool:
     return bool(body["status"].get("unavailableReplicas"))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(steps)
 def test_histories_keep_the_laws_and_repeat_exactly(history: list[tuple[str, str, str]]) -> None:
     assert play(history) == play(history)

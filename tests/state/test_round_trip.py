@@ -14,13 +14,14 @@ from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import compose_state, document_paths, is_state_file, read_state
 from gitfleet.state.paths import is_rendered
+from tests.profiles import examples
 from tests.state.builders import T0, blob_of, put
 from tests.state.fleets import fleets
 
 # A whole fleet is costly to draw; a few wide examples find what many narrow ones would.
 _few = settings(
     phases=[Phase.explicit, Phase.generate, Phase.reuse],
-    max_examples=20,
+    max_examples=examples(20),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

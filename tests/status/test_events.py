@@ -16,6 +16,7 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Keep, Outcome, OutcomeCode
 from gitfleet.model.state import FleetState
 from gitfleet.status import emit_events, events_of_outcomes, sentence
+from tests.profiles import examples
 from tests.state.builders import COMMIT, CONFIG, binding, cluster, fault, manifest, record, small_fleet, through
 from tests.state.fleets import fleets
 
@@ -234,7 +235,7 @@ def test_outcomes_tell_what_was_applied() -> None:
     ]  # fmt: skip
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), suppress_health_check=list(HealthCheck))
 @given(fleets(), fleets())
 def test_equal_states_tell_nothing_and_every_event_has_a_sentence(before: FleetState, after: FleetState) -> None:
     assert emit_events(before, before) == emit_events(before, replace(before)) == ()
