@@ -98,7 +98,7 @@ class ClusterView:
             state=state,
             joined=joined.status.value if joined else "",
             since=joined.last_transition_time if joined else first_time(cluster.status.conditions),
-            message=health.message if health is not None and state != "healthy" else "",
+            message=health.message or health.reason if health is not None and state != "healthy" else "",
         )
 
     def body(self) -> JsonObject:

@@ -2,48 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
-from gitfleet.api.conditions import ConditionType, Status
+from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.formats.times import time_text
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import FleetState
 from gitfleet.state import paths
-from gitfleet.status import cluster_progress, cluster_state, health_condition
-from gitfleet.views.holds import (
-    held_condition,
-    hold_document,
-    hold_sentence,
-    how_to_approve,
-    reason_sentence,
-)
+from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, reason_sentence
 from gitfleet.views.markdown import code_span, link, table_lines
+from gitfleet.views.models import ClusterView
+from gitfleet.views.overview import FleetView, WaitingFor
 
 MOST_ROWS: Final = 50
 _MOST_NAMED: Final = 3
-
-Held = Mapping[str, list[tuple[str, str | None]]]
-"""By cluster: the placements bound to it, and the index of the snapshot it has of each."""
 
 
 def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
     """The page; the same state gives the same text. `now` is shown as the time of the last change; sections without
     content are left out."""
+    fleet = FleetView.of(state, MOST_ROWS)
     sections = [
-        _head(state, time_text(now) if now else None),
-        _holds(state),
-        _clusters(state),
-        _placements(state),
-        _faults(state.faults),
+        _head(fleet, time_text(now) if now else None),
+        _holds(fleet),
+        _clusters(fleet),
+        _placements(fleet),
+        _faults(fleet.faults),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _head(state: FleetState, last_changed: str | None) -> list[str]:
-    commit = f"The fleet as of commit {code_span(state.observed_commit)}" if state.observed_commit else "The fleet"
+def _head(fleet: FleetView, last_changed: str | None) -> list[str]:
+    commit = f"The fleet as of commit {code_span(fleet.observed_commit)}" if fleet.observed_commit else "The fleet"
     when = f", last changed {last_changed}." if last_changed else "."
     return [
         "# Fleet",
@@ -54,18 +45,9 @@ def _head(state: FleetState, last_changed: str | None) -> list[str]:
     ]
 
 
-def _held(state: FleetState, shown: Iterable[str]) -> Held:
-    held: dict[str, list[tuple[str, str | None]]] = {name: [] for name in shown}
-    for key, record in sorted(state.placements.items()):
-        for binding in record.bindings:
-            if binding.cluster in held:
-                held[binding.cluster].append((str(key), record.snapshot_index(binding.applied_snapshot)))
-    return held
-
-
-def _holds(state: FleetState) -> list[str]:
+def _holds(fleet: FleetView) -> list[str]:
     """Removals that wait for a person, each with the file to add."""
-    waiting = [hold for hold in state.holds.values() if hold.answer is not Status.TRUE]
+    waiting = [view.hold for view in fleet.holds]
     if not waiting:
         return []
     lines = [
@@ -85,40 +67,32 @@ def _holds(state: FleetState) -> list[str]:
     return [*lines, *_rest(len(waiting), "holds")]
 
 
-def _clusters(state: FleetState) -> list[str]:
-    if not state.clusters:
+def _clusters(fleet: FleetView) -> list[str]:
+    if not fleet.clusters:
         return []
-    states = {name: cluster_state(cluster) for name, cluster in state.clusters.items()}
-    shown = sorted(states, key=lambda name: (states[name] == "healthy", name))[:MOST_ROWS]
-    held = _held(state, shown)
-    rows = []
-    for name in shown:
-        labels = ", ".join(f"{key}={value}" for key, value in sorted(state.clusters[name].labels.items()))
-        here = held[name]
-        rows.append(
-            (
-                link(name, paths.cluster_path(name)),
-                code_span(labels, 60),
-                _state_cell(state, name, states[name]),
-                str(len(here)),
-                ", ".join(f"{code_span(placement)} {index or '-'}" for placement, index in here[:_MOST_NAMED])
-                + _more(len(here) - _MOST_NAMED),
-            )
+    rows = [
+        (
+            link(shown.cluster.name, paths.cluster_path(shown.cluster.name)),
+            code_span(", ".join(f"{key}={value}" for key, value in sorted(shown.cluster.cluster.labels.items())), 60),
+            _state_cell(shown.cluster),
+            str(len(shown.placements)),
+            ", ".join(f"{code_span(str(key))} {index or '-'}" for key, index in shown.placements[:_MOST_NAMED])
+            + _more(len(shown.placements) - _MOST_NAMED),
         )
-    counts = ", ".join(f"{count} {word}" for word, count in sorted(Counter(states.values()).items()))
+        for shown in fleet.clusters
+    ]
+    counts = ", ".join(f"{count} {word}" for word, count in sorted(fleet.states.items()))
     return [
         f"## Clusters: {counts}",
         "",
         *table_lines(("Cluster", "Labels", "State", "Placements", "Snapshots"), rows),
-        *_rest(len(states), "clusters"),
+        *_rest(sum(fleet.states.values()), "clusters"),
     ]
 
 
-def _state_cell(state: FleetState, name: str, word: str) -> str:
-    condition = health_condition(state.clusters[name])
-    if word != "unhealthy" or condition is None:
-        return word
-    return f"{word}: {code_span(condition.message or condition.reason, 100)}"
+def _state_cell(view: ClusterView) -> str:
+    shown = view.state == "unhealthy" and view.message
+    return f"{view.state}: {code_span(view.message, 100)}" if shown else view.state
 
 
 def _count(number: int, word: str) -> str:
@@ -133,70 +107,33 @@ def _rest(count: int, folder: str) -> list[str]:
     return ["", f"and {count - MOST_ROWS} more in [{folder}]({folder})"] if count > MOST_ROWS else []
 
 
-def _placements(state: FleetState) -> list[str]:
-    if not state.placements:
+def _placements(fleet: FleetView) -> list[str]:
+    if not fleet.placements:
         return []
-    stuck = {key: _stuck(record) for key, record in state.placements.items()}
-    shown = sorted(stuck, key=lambda key: (not stuck[key], key))[:MOST_ROWS]
-    rows = []
-    for key in shown:
-        record = state.placements[key]
-        latest = record.latest_resources
-        rows.append(
-            (
-                link(str(key), paths.placement_path(key)),
-                record.placement.effective_policy.placement_type.value,
-                *_progress(record),
-                str(latest.index) if latest else "-",
-                _stuck_cell(record) if stuck[key] else "",
-            )
+    rows = [
+        (
+            link(str(shown.key), paths.placement_path(shown.key)),
+            shown.type,
+            f"{shown.scheduled}{'' if shown.met else ', unmet'}",
+            f"{shown.rolled_out}/{shown.scheduled}",
+            f"{shown.available}/{shown.scheduled}",
+            shown.latest_index or "-",
+            _waiting_cell(shown.waiting) if shown.waiting else "",
         )
+        for shown in fleet.placements
+    ]
     columns = ("Placement", "Type", "Scheduled", "Rolled out", "Available", "Snapshot", "Waiting for")
     return [
-        f"## Placements: {len(stuck) - sum(stuck.values())} complete, {sum(stuck.values())} not",
+        f"## Placements: {fleet.complete} complete, {fleet.incomplete} not",
         "",
         *table_lines(columns, rows),
-        *_rest(len(stuck), "placements"),
+        *_rest(fleet.complete + fleet.incomplete, "placements"),
     ]
 
 
-def _stuck(record: PlacementRecord) -> bool:
-    held = held_condition(record.placement.key, record.conditions) is not None
-    return held or any(condition.status is not Status.TRUE for condition in record.conditions)
-
-
-def _progress(record: PlacementRecord) -> Iterator[str]:
-    """Clusters scheduled, rolled out to the latest snapshot, and available with it."""
-    chosen = cluster_progress(record)
-    through = [progress for progress in chosen if len(progress.steps) > 1]
-    done = [progress for progress in through if progress.steps[-1].status is Status.TRUE]
-    scheduled = record.scheduled
-    yield str(len(chosen)) if scheduled is None or scheduled.status is Status.TRUE else f"{len(chosen)}, unmet"
-    yield f"{len(through)}/{len(chosen)}"
-    yield f"{len(done)}/{len(chosen)}"
-
-
-def _stuck_cell(record: PlacementRecord) -> str:
-    """The hold that keeps something of it; else which cluster holds the placement up, and why; else the condition that
-    is not True."""
-    held = held_condition(record.placement.key, record.conditions)
-    if held is not None:
-        return code_span(held.message)
-    waiting = [progress for progress in cluster_progress(record) if progress.steps[-1].status is not Status.TRUE]
-    scheduled = record.scheduled
-    if scheduled is not None and scheduled.status is not Status.TRUE:
-        return code_span(f"{scheduled.reason}: {scheduled.message}")
-    if not waiting:
-        condition = next(c for c in record.conditions if c.status is not Status.TRUE)
-        return code_span(f"{condition.reason}: {condition.message}")
-    # A cluster that failed matters more than those that wait for it.
-    first = min(
-        waiting, key=lambda progress: (progress.steps[-1].step.type is ConditionType.ROLLOUT_STARTED, progress.cluster)
-    )
-    last = first.steps[-1]
-    failed = first.binding.failed[0] if first.binding and first.binding.failed else None
-    why = f"{failed.key}: {failed.message or failed.reason}" if failed else last.message or last.reason
-    return f"{code_span(first.cluster)} {code_span(f'{last.reason}: {why}')}{_more(len(waiting) - 1)}"
+def _waiting_cell(waiting: WaitingFor) -> str:
+    place = f"{code_span(waiting.cluster)} " if waiting.cluster else ""
+    return f"{place}{code_span(waiting.reason)}{_more(waiting.others)}"
 
 
 def _faults(faults: tuple[Fault, ...]) -> list[str]:

@@ -1,0 +1,135 @@
+"""The whole fleet as one view, what needs a person first: README.md of the state branch shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitfleet.api.conditions import ConditionType, Status
+from gitfleet.api.faults import Fault
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.status import ClusterProgress, cluster_progress, cluster_state
+from gitfleet.views.holds import HoldView, held_condition
+from gitfleet.views.models import ClusterView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundCluster:
+    """A cluster and the placements that are bound to it, each with the index of the snapshot that the cluster has."""
+
+    cluster: ClusterView
+    placements: tuple[tuple[PlacementKey, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingFor:
+    """What keeps a placement from being complete: on a cluster ("" for the placement itself), and on how many
+    others."""
+
+    cluster: str
+    reason: str
+    others: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementProgress:
+    """How far a placement is: so many clusters are scheduled (`met`: as many as it asks for), have its latest snapshot,
+    and are available with it. `waiting` is None where it is complete."""
+
+    key: PlacementKey
+    type: str
+    latest_index: str | None
+    scheduled: int
+    met: bool
+    rolled_out: int
+    available: int
+    waiting: WaitingFor | None
+
+    @classmethod
+    def of(cls, record: PlacementRecord) -> PlacementProgress:
+        """The progress of a placement."""
+        chosen = cluster_progress(record)
+        through = [progress for progress in chosen if len(progress.steps) > 1]
+        latest, scheduled = record.latest_resources, record.scheduled
+        return cls(
+            key=record.placement.key,
+            type=record.placement.effective_policy.placement_type.value,
+            latest_index=str(latest.index) if latest else None,
+            scheduled=len(chosen),
+            met=scheduled is None or scheduled.status is Status.TRUE,
+            rolled_out=len(through),
+            available=sum(progress.steps[-1].status is Status.TRUE for progress in through),
+            waiting=None if is_complete(record) else _waiting(record, chosen),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetView:
+    """The fleet: how many clusters are in which state and how many placements are complete, and the first of each that
+    a page has space for. Holds are those that nobody has approved."""
+
+    observed_commit: str | None
+    holds: tuple[HoldView, ...]
+    states: Mapping[str, int]
+    clusters: tuple[BoundCluster, ...]
+    complete: int
+    incomplete: int
+    placements: tuple[PlacementProgress, ...]
+    faults: tuple[Fault, ...]
+
+    @classmethod
+    def of(cls, state: FleetState, most: int) -> FleetView:
+        """The view of a state with at most so many clusters and placements."""
+        states = {name: cluster_state(cluster) for name, cluster in state.clusters.items()}
+        complete = {key: is_complete(record) for key, record in state.placements.items()}
+        shown = sorted(states, key=lambda name: (states[name] == "healthy", name))[:most]
+        bound: dict[str, list[tuple[PlacementKey, str | None]]] = {name: [] for name in shown}
+        for key, record in sorted(state.placements.items()):
+            for binding in record.bindings:
+                if binding.cluster in bound:
+                    bound[binding.cluster].append((key, record.snapshot_index(binding.applied_snapshot)))
+        return cls(
+            observed_commit=state.observed_commit,
+            holds=tuple(HoldView(hold=hold) for hold in state.holds.values() if hold.answer is not Status.TRUE),
+            states=Counter(states.values()),
+            clusters=tuple(
+                BoundCluster(cluster=ClusterView.of(state.clusters[name]), placements=tuple(bound[name]))
+                for name in shown
+            ),
+            complete=sum(complete.values()),
+            incomplete=len(complete) - sum(complete.values()),
+            placements=tuple(
+                PlacementProgress.of(state.placements[key])
+                for key in sorted(complete, key=lambda key: (complete[key], key))[:most]
+            ),
+            faults=state.faults,
+        )
+
+
+def is_complete(record: PlacementRecord) -> bool:
+    """Whether every condition of a placement is True and no removal of it is held."""
+    held = held_condition(record.placement.key, record.conditions) is not None
+    return not held and all(condition.status is Status.TRUE for condition in record.conditions)
+
+
+def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...]) -> WaitingFor:
+    """The hold that keeps something of it; else which cluster holds the placement up, and why; else the condition that
+    is not True."""
+    held, scheduled = held_condition(record.placement.key, record.conditions), record.scheduled
+    if held is not None:
+        return WaitingFor(cluster="", reason=held.message)
+    waiting = [progress for progress in chosen if progress.steps[-1].status is not Status.TRUE]
+    unmet = scheduled if scheduled is not None and scheduled.status is not Status.TRUE else None
+    if unmet is not None or not waiting:
+        found = unmet or next(c for c in record.conditions if c.status is not Status.TRUE)
+        return WaitingFor(cluster="", reason=f"{found.reason}: {found.message}")
+    # A cluster that failed matters more than those that wait for it.
+    first = min(
+        waiting, key=lambda progress: (progress.steps[-1].step.type is ConditionType.ROLLOUT_STARTED, progress.cluster)
+    )
+    last = first.steps[-1]
+    failed = first.binding.failed[0] if first.binding and first.binding.failed else None
+    why = f"{failed.key}: {failed.message or failed.reason}" if failed else last.message or last.reason
+    return WaitingFor(cluster=first.cluster, reason=f"{last.reason}: {why}", others=len(waiting) - 1)
