@@ -1,71 +1,46 @@
-"""What payload holds, as far as gitfleet itself reads it: ConfigMaps, Secrets, definitions and envelopes.
-
-An API server refuses what has a wrong type here. No sentence repeats a value.
-"""
+"""What payload holds: fields of a type that an API server refuses, and what is in envelopes. No sentence repeats a
+value."""
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.api import Break, Location, dotted
+from gitfleet.api import Break, dotted
 from gitfleet.api.envelopes import documents_in, is_annotated, misplacement
 from gitfleet.api.objects import GroupKind, JsonObject, Manifest, key_of
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.values import is_kind_name, is_reserved_namespace
+from gitfleet.desired.field_types import NO_MAPPING, type_breaks
 from gitfleet.desired.identity import NO_KIND, kind_breaks, known_scope, metadata_breaks, scope_break
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
 from gitfleet.formats.yaml_reader import UnreadableText
 
-_MAPPINGS: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
-    GroupKind("", "ConfigMap"): (("data",), ("binaryData",)),
-    GroupKind("", "Secret"): (("data",), ("stringData",)),
+_READ_HERE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
     GroupKind(PLACEMENT_GROUP, "ResourceEnvelope"): (("data",),),
     GroupKind(PLACEMENT_GROUP, "ClusterResourceEnvelope"): (("data",),),
     GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"): (("spec",), ("spec", "names")),
 }
-"""The fields of kinds that gitfleet itself reads; each must be a mapping where it is given."""
-_OF_BUILT_IN: Final = (("spec",), ("status",))
-"""Where a built-in kind has these, they are mappings (Kubernetes API conventions, "Spec and Status")."""
-_TEXTS: Final = frozenset(
-    {("ConfigMap", "data"), ("ConfigMap", "binaryData"), ("Secret", "data"), ("Secret", "stringData")}
-)
-"""Those of the core group whose values are strings."""
-_BASE64: Final = frozenset({("ConfigMap", "binaryData"), ("Secret", "data")})
+"""The fields that gitfleet itself reads of kinds, or of versions of them, whose types are not known; each must be a
+mapping where it is given."""
 
 
 def shape_breaks(kind: GroupKind, body: JsonObject) -> list[Break]:
-    """Fields of a wrong type: those that gitfleet reads, and `spec` and `status` of every built-in kind."""
-    breaks: list[Break] = []
-    common = _OF_BUILT_IN if (kind.group, kind.kind) in BUILT_IN_KINDS else ()
-    for location in dict.fromkeys((*common, *_MAPPINGS.get(kind, ()))):
+    """Fields of a wrong type: all of a built-in kind where the types of its version are known, otherwise its `spec` and
+    `status` (Kubernetes API conventions, "Spec and Status") and what gitfleet reads."""
+    breaks = type_breaks(body)
+    mappings: tuple[tuple[str, ...], ...] = (("status",),)
+    if breaks is None:
+        breaks = []
+        mappings = (("spec",), ("status",)) if (kind.group, kind.kind) in BUILT_IN_KINDS else ()
+        mappings = (*mappings, *_READ_HERE.get(kind, ()))
+    for location in dict.fromkeys(mappings):
         value: Any = body
         for name in location:
             value = value.get(name) if isinstance(value, Mapping) else None
         if value is not None and not isinstance(value, Mapping):
-            breaks.append((location, "must be a mapping; correct it"))
-        elif value is not None and (kind.kind, location[0]) in _TEXTS:
-            breaks += _text_breaks(location, value, encoded=(kind.kind, location[0]) in _BASE64)
+            breaks.append((location, NO_MAPPING))
     return breaks
-
-
-def _text_breaks(location: Location, values: Mapping[str, Any], *, encoded: bool) -> Iterator[Break]:
-    for name, value in values.items():
-        if value is None:
-            continue  # an API server reads it as empty
-        if not isinstance(value, str):
-            yield (*location, name), "must be a string; put it in quotes"
-        elif encoded and not _is_base64(value):
-            yield (*location, name), "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
-
-
-def _is_base64(text: str) -> bool:
-    try:
-        b64decode("".join(text.split()), validate=True)
-    except ValueError:
-        return False
-    return True
 
 
 def enveloped_breaks(envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> list[Break]:

@@ -100,6 +100,7 @@ CACHING: dict[str, str] = {
     "api/reading.py": "by declaration",
     "api/rules.py": "by declaration",
     "api/writing.py": "by declaration; and bodies of conditions, at most 4,096 of them, that thousands share",
+    "formats/kind_fields.py": "the table is taken apart once",
     "formats/quantities.py": "a text means one quantity for ever",
     "formats/times.py": "a text means one moment for ever",
     "formats/yaml_scalars.py": "a text means one scalar for ever",

@@ -41,7 +41,7 @@ BASE64 = "must be base64; encode it, or use stringData in a Secret and data in a
     [
         (payload("ConfigMap", data={"a": 1, "b": "c", "d": [1], "e": None}), [
             f"4: data.a: {STRING}",
-            f"4: data.d: {STRING}",
+            "4: data.d: must be a string; correct it",
         ]),
         (payload("ConfigMap", binaryData={"a": "?"}), [f"4: binaryData.a: {BASE64}"]),
         (payload("Secret", data={"a": "hunter2hunter2!", "b": "aHVudGVyMg=="}), [f"4: data.a: {BASE64}"]),

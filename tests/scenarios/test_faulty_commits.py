@@ -80,6 +80,7 @@ def yaml_lines(text: str, needle: str) -> int:
 
 _DEPLOYMENT_2 = to_yaml(builders.deployment("web", "web", image="web:2"))
 _BAD_YAML = _DEPLOYMENT_2.replace("spec:\n  replicas: 1", "spec:\n  replicas: [1", 1)
+_WRONG_TYPE = _DEPLOYMENT_2.replace("  replicas: 1", "  replicas: three", 1)
 _UNKNOWN = to_yaml(PLACEMENT).replace("    numberOfClusters: 2", "    numberOfClusters: 2\n    numberOfClustrs: 3")
 _FORBIDDEN = to_yaml(override("greeting", path="/metadata/name"))
 _SECOND = to_yaml(override("second"))
@@ -95,6 +96,14 @@ CASES = {
         line=8,
         field="",
         says="the YAML cannot be read",
+        healing={WEB_DEPLOYMENT: _DEPLOYMENT_2},
+    ),
+    "a field of a wrong type": Case(
+        files={WEB_DEPLOYMENT: _WRONG_TYPE},
+        path=WEB_DEPLOYMENT,
+        line=yaml_lines(_WRONG_TYPE, "replicas"),
+        field="spec.replicas",
+        says="must be an integer",
         healing={WEB_DEPLOYMENT: _DEPLOYMENT_2},
     ),
     "unknown field": Case(

@@ -1,0 +1,123 @@
+"""Whether the fields of built-in kinds have the types that an API server decodes (`formats.kind_fields`).
+
+Only types are judged: what is required, allowed or in range is the server's to say. No sentence repeats a value.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from gitfleet.api import Break
+from gitfleet.api.objects import JsonObject
+from gitfleet.formats.kind_fields import field_types
+from gitfleet.formats.quantities import InvalidQuantity, parse_quantity
+
+NO_MAPPING: Final = "must be a mapping; correct it"
+_FINALIZERS: Final = {"finalizers": "[string"}
+"""Of an object's metadata, what is neither judged by `identity` nor taken off before the object is placed."""
+
+
+def type_breaks(body: JsonObject) -> list[Break] | None:
+    """Every field of an object that has a wrong type; None for a kind or version whose types are not known."""
+    fields = field_types().get(f"{body.get('apiVersion')}/{body.get('kind')}")
+    if fields is None:
+        return None
+    metadata = body.get("metadata")
+    breaks = _of_fields(_FINALIZERS, metadata) if isinstance(metadata, dict) else []
+    return [(("metadata", *place), sentence) for place, sentence in breaks] + _of_fields(fields, body)
+
+
+def _of_fields(fields: Mapping[str, str], value: Mapping[str, Any]) -> list[Break]:
+    found: list[Break] = []
+    for name, inner in value.items():
+        if (code := fields.get(name)) is not None and (breaks := _breaks(code, inner)):
+            found += [((name, *place), sentence) for place, sentence in breaks]
+    return found
+
+
+def _of_each(code: str, entries: Iterable[tuple[int | str, Any]]) -> list[Break]:
+    found: list[Break] = []
+    for name, inner in entries:
+        if breaks := _breaks(code, inner):
+            found += [((name, *place), sentence) for place, sentence in breaks]
+    return found
+
+
+def _breaks(code: str, value: Any) -> list[Break]:
+    """What is wrong with a value that should be of a type; null stands for nothing in every type."""
+    if value is None or code == "any":
+        return []
+    if (judge := _SCALARS.get(code)) is not None:
+        return [((), sentence)] if (sentence := judge(value)) else []
+    if code[0] == "[":
+        if not isinstance(value, list):
+            return [((), "must be a list; correct it")]
+        return _of_each(code[1:], enumerate(value))
+    if not isinstance(value, dict):
+        return [] if code[0] == "?" else [((), NO_MAPPING)]
+    if code[0] == "{":
+        return _of_each(code[1:], value.items())
+    return _of_fields(field_types()[code.removeprefix("?")], value) if code != "mapping" else []
+
+
+def _no_string(value: Any) -> str:
+    if isinstance(value, str):
+        return ""
+    return "must be a string; correct it" if isinstance(value, list | dict) else "must be a string; put it in quotes"
+
+
+def _no_boolean(value: Any) -> str:
+    return "" if isinstance(value, bool) else "must be true or false, without quotes; correct it"
+
+
+def _no_integer(bits: int) -> Callable[[Any], str]:
+    def judge(value: Any) -> str:
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+            return "must be an integer, without quotes; correct it"
+        return "" if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else f"must be an integer of {bits} bits; correct it"
+
+    return judge
+
+
+def _no_number(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "" if is_number else "must be a number, without quotes; correct it"
+
+
+def _no_integer_or_string(value: Any) -> str:
+    return "must be an integer or a string; correct it" if not isinstance(value, str) and _no_integer(32)(value) else ""
+
+
+def _no_quantity(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            parse_quantity(value)
+        except InvalidQuantity:
+            return "must be a quantity such as 500m or 1Gi; correct it"
+        return ""
+    return "must be a quantity such as 500m or 1Gi; correct it" if _no_number(value) else ""
+
+
+def _no_base64(value: Any) -> str:
+    if sentence := _no_string(value):
+        return sentence
+    try:
+        b64decode("".join(value.split()), validate=True)
+    except ValueError:
+        return "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
+    return ""
+
+
+_SCALARS: Final[Mapping[str, Callable[[Any], str]]] = {
+    "string": _no_string,
+    "boolean": _no_boolean,
+    "int32": _no_integer(32),
+    "int64": _no_integer(64),
+    "number": _no_number,
+    "int-or-string": _no_integer_or_string,
+    "quantity": _no_quantity,
+    "base64": _no_base64,
+}
+"""What is wrong with a value that should be such a scalar; "" when nothing is."""
