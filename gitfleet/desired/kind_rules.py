@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import Final
 
 from gitfleet.api import Break
+from gitfleet.api.envelopes import carried
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey, key_of
 from gitfleet.api.overrides import Override
 from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.api.values import is_reserved_namespace
 from gitfleet.desired.crosschecks import Refusals
-from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, NEAR, KnownKinds, likeness
+from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, NEAR, KnownKinds, kinds_with, likeness
 from gitfleet.desired.readings import Contents, Identity, ReadObject, faults_at
 from gitfleet.formats.kinds import is_envelope_kind, is_selectable
 from gitfleet.model.state import FleetState
@@ -27,17 +28,27 @@ NAMESPACE: Final = GroupKind("", "Namespace")
 def selector_refusals(objects: Iterable[ReadObject], known: KnownKinds, accepted: FleetState) -> Refusals:
     """Placements and overrides that select what nobody knows.
 
-    What a placement selected already when it was accepted last is no misspelling of this commit: it is warned of.
+    What a placement selected already when it was accepted last is no misspelling of this commit: it is warned of. So is
+    a kind that resembles none, which clusters may have: it selects nothing, and no selector went for it.
     """
     refused: Refusals = []
-    for item in objects:
+    items = list(objects)
+    for item in items:
         if isinstance(item.value, Placement):
-            same = _selected_before(item.value, accepted)
-            found = _unknown(item.value, known)
-            refused += [(item, note) for index, note in found if _named(item.value.selectors[index]) not in same]
-        elif isinstance(item.value, Override):
-            refused += [(item, note) for note in _unknown_overridden(item.value, known)]
-    return refused
+            record = accepted.placements.get(item.value.key)
+            before = record.placement.selectors if record is not None else ()
+            same, is_edited = set(map(_named, before)), any(one not in item.value.selectors for one in before)
+            for index, note in _unknown(item.value, known):
+                selector = item.value.selectors[index]
+                is_misspelt = known.is_misspelt(selector.group, selector.kind)
+                if _named(selector) not in same and (is_misspelt or is_edited):
+                    refused.append((item, note))
+    overrides = [(item, item.value) for item in items if isinstance(item.value, Override)]
+    if any(note for _, override in overrides for note in _unknown_overridden(override, known)):
+        # What lies in envelopes may be overridden too; they are opened only for kinds that are not known otherwise.
+        manifests = [item.value for item in items if isinstance(item.value, Manifest)]
+        known = kinds_with(manifests, (key for keys in carried(manifests).values() for key in keys or ()))
+    return refused + [(item, note) for item, override in overrides for note in _unknown_overridden(override, known)]
 
 
 def selector_warnings(objects: Iterable[ReadObject], known: KnownKinds) -> Refusals:
@@ -82,11 +93,6 @@ def _overridden_in_other_version(override: Override, written: Mapping[Identity, 
 
 def _named(selector: ResourceSelector) -> tuple[str, str, str]:
     return selector.group, selector.version, selector.kind
-
-
-def _selected_before(placement: Placement, accepted: FleetState) -> frozenset[tuple[str, str, str]]:
-    record = accepted.placements.get(placement.key)
-    return frozenset(map(_named, record.placement.selectors)) if record is not None else frozenset()
 
 
 def renamed_kind_refusals(

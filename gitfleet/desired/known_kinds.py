@@ -1,7 +1,8 @@
 """Which kinds and versions are known, and what a name that is none of them was probably meant to be (D28, D29).
 
 Known are the built-in kinds, what the repo's CustomResourceDefinitions declare, and the kinds of the repo's own
-objects. What clusters serve beyond that is not asked: no object of such a kind is in the repo to be placed.
+objects. Clusters are not asked what they serve beyond that: no object of such a kind is in the repo to be placed, so
+that its selector selects nothing, whatever they answer and whether they do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 from gitfleet.api import Location
 from gitfleet.api.kinds import KINDS
-from gitfleet.api.objects import GroupKind, Manifest
+from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.desired.scopes import CRD
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.formats.yaml_scalars import shown
@@ -54,11 +55,13 @@ class KnownKinds:
         return Misnamed("version", f"is not a version of {GroupKind(group, kind)}; did you mean {versions[0]}?")
 
     def unknown(self, group: str, kind: str) -> Misnamed | None:
-        """What is wrong with a kind that is not known but resembles one, or is of a group of Kubernetes; else None."""
-        if GroupKind(group, kind) in self.versions:
-            return None
-        similar = self.meant(group, kind) is not None or is_kubernetes_group(group)
-        return self._unknown(group, kind) if similar else None
+        """What is wrong with a kind that is not known but misspelt; else None."""
+        is_known = GroupKind(group, kind) in self.versions
+        return self._unknown(group, kind) if not is_known and self.is_misspelt(group, kind) else None
+
+    def is_misspelt(self, group: str, kind: str) -> bool:
+        """Whether a kind resembles a known one, or is of a group of Kubernetes: no cluster has another one like it."""
+        return is_kubernetes_group(group) or self.meant(group, kind) is not None
 
     def meant(self, group: str, kind: str) -> GroupKind | None:
         """The known kind that a group and kind most resemble; None when they resemble none."""
@@ -81,9 +84,9 @@ class KnownKinds:
             if is_kubernetes_group(group):
                 return Misnamed("kind", f"is not a kind of {_in_words(group)}; correct it")
             known = (
-                f"is a kind of {_in_words(group)} that neither a CustomResourceDefinition nor an object of the repo has"
+                f"is a kind of {_in_words(group)} of which the repo has neither a definition nor an object, so that "
             )
-            return Misnamed("kind", f"{known}; correct it, or add the definition")
+            return Misnamed("kind", f"{known}nothing is selected; correct it, or add one of them")
         version = self.versions[meant][0]
         api_version = f"{meant.group}/{version}" if meant.group else version
         if meant.kind == kind:
@@ -93,8 +96,8 @@ class KnownKinds:
         return Misnamed("kind", f"is not a kind of {_in_words(group)}; did you mean {meant.kind}{elsewhere}?")
 
 
-def kinds_with(manifests: Iterable[Manifest]) -> KnownKinds:
-    """The built-in kinds, and those that the payload declares or has objects of."""
+def kinds_with(manifests: Iterable[Manifest], further: Iterable[ObjectKey] = ()) -> KnownKinds:
+    """The built-in kinds, and those that the payload declares or has objects of; `further` are objects in it."""
     objects: dict[GroupKind, set[str]] = {}
     declared: dict[GroupKind, list[str]] = {}
     for manifest in manifests:
@@ -103,6 +106,8 @@ def kinds_with(manifests: Iterable[Manifest]) -> KnownKinds:
                 declared.setdefault(kind, []).extend(versions)
         elif manifest.key.group_kind not in BUILT_IN.versions:
             objects.setdefault(manifest.key.group_kind, set()).add(manifest.key.version)
+    for key in further:
+        objects.setdefault(key.group_kind, set()).add(key.version)
     found = {kind: tuple(sorted(versions)) for kind, versions in objects.items()}
     found |= {kind: tuple(dict.fromkeys(versions)) for kind, versions in declared.items() if versions}
     return KnownKinds({**found, **BUILT_IN.versions}, BUILT_IN.declared | frozenset(declared))

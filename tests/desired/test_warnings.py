@@ -106,6 +106,24 @@ def test_an_override_is_for_one_version(version: str, expected: list[str]) -> No
 
 
 @pytest.mark.parametrize(
+    "envelope",
+    [
+        f"{GROUP}kind: ClusterResourceEnvelope\nmetadata: {{name: e}}\ndata: {{x: %s}}\n",
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: e, namespace: web, "
+            "annotations: {kubernetes-fleet.io/envelope-configmap: 'true'}}\ndata: {x: '%s'}\n"
+        ),
+    ],
+)
+def test_an_override_may_be_of_a_custom_kind_that_only_an_envelope_holds(envelope: str) -> None:
+    tree = "clusterResourceSelectors: [{group: t.example, version: v1, kind: Tree"
+    text = overriding("x").replace("clusterResourceSelectors: [{group: '', version: v1, kind: Namespace", tree)
+    assert tree in text
+    inner = "{apiVersion: t.example/v1, kind: Tree, metadata: {name: web}}"
+    assert warnings(f"{text}---\n{envelope % inner}") == []
+
+
+@pytest.mark.parametrize(
     ("text", "warning"),
     [
         (

@@ -1,4 +1,5 @@
-"""Selectors of kinds in other versions than payload is written in (KubeFleet ResourceSelectorResolver)."""
+"""Selectors of kinds in other versions than payload is written in (KubeFleet ResourceSelectorResolver), and of kinds
+that only clusters have (decision D28)."""
 
 from __future__ import annotations
 
@@ -63,3 +64,39 @@ def test_a_selector_means_its_kind_in_every_version(
         world.commit(rewritten)
         world.settle()
     assert world.live("c1", kind, "web", namespace) is not None
+
+
+WIDGET = {"group": "widgets.example.com", "version": "v1", "kind": "Widget", "name": "web"}
+DEFINITION = builders.custom_definition("widgets.example.com", "Widget")
+
+
+def widget() -> JsonObject:
+    """An object of the kind that only clusters define."""
+    return builders.an_object("widgets.example.com/v1", "Widget", "web", namespace="web", spec={"size": 1})
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_kind_that_only_clusters_have_selects_nothing_until_the_repo_has_objects_of_it(cut: bool) -> None:
+    """Whether or not a cluster could be asked, the rest of the placement goes out, with a warning."""
+    world = World()
+    world.commit(builders.member_cluster("c1"), builders.member_cluster("c2"))
+    world.settle()
+    for cluster in ("c1", "c2"):
+        world.fleet.cluster(cluster).apply_by_hand(DEFINITION)
+    if cut:
+        world.fleet.cluster("c2").reachable = False
+    world.commit(builders.namespace("web"), selecting(WIDGET))
+    world.settle()
+    (fault,) = world.state().faults
+    assert (fault.severity, fault.field) == ("warning", "spec.resourceSelectors[1].kind")
+    assert "of which the repo has neither a definition nor an object, so that nothing is selected" in fault.message
+    assert world.live("c1", "Namespace", "web") is not None
+    world.commit(widget())
+    world.settle()
+    assert world.live("c1", "Widget", "web", "web") is not None
+    with world.nothing_deleted():
+        world.commit(selecting({**WIDGET, "group": "gears.example.org", "kind": "Sprocket"}))
+        world.settle()
+    (fault,) = [fault for fault in world.state().faults if fault.severity == "error"]
+    assert (fault.path, fault.field) == ("placements/web.yaml", "spec.resourceSelectors[1].kind")
+    assert world.live("c1", "Widget", "web", "web") is not None
