@@ -241,19 +241,15 @@ def _settled(
     found: _Found,
     applied_snapshot: str | None = None,
 ) -> Binding:
-    """The binding with what was found; the very same one where it says all of that already."""
+    """The binding with what was found."""
     conditions = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
-    applied = applied_snapshot or binding.applied_snapshot
-    before = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
-    if before == (conditions, found.failed, found.drifted, found.diffed, applied):
-        return binding
     return replace(
         binding,
         conditions=conditions,
         failed=found.failed,
         drifted=found.drifted,
         diffed=found.diffed,
-        applied_snapshot=applied,
+        applied_snapshot=applied_snapshot or binding.applied_snapshot,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState, DriftedObject, FailedObject
+from gitfleet.api.bindings import Binding, BindingState, DiffedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import PlacementKey
@@ -199,10 +199,12 @@ def test_what_the_conditions_say(wanted: Work, operations: list[Operation], said
 def test_what_the_comparison_says() -> None:
     strategy = ApplyStrategy(type=ApplyStrategyType.REPORT_DIFF)
     wanted = work(CM, DEPLOYMENT, apply_strategy=strategy)
-    compared = [kept(m, code="NoDiffFound", reason="no difference found") for m in (CM, DEPLOYMENT)]
-    unread = [kept(m, code="Unreadable", reason="forbidden", live=None) for m in (CM, DEPLOYMENT)]
-    assert [messages(observed(binding(), wanted, plan, [], T1))[-1] for plan in (compared, unread)] == [
+    compared: list[Operation] = [kept(m, code="NoDiffFound", reason="no difference found") for m in (CM, DEPLOYMENT)]
+    unread: list[Operation] = [kept(m, code="Unreadable", reason="forbidden", live=None) for m in (CM, DEPLOYMENT)]
+    older: list[Operation] = [compared[0], update(DEPLOYMENT)]
+    assert [messages(observed(binding(), wanted, plan, [], T1))[-1] for plan in (compared, older, unread)] == [
         "All corresponding work objects have reported their differences",
+        "Deployment/ns/web is not compared: it is being applied",
         "ConfigMap/ns/cm is not compared: forbidden (and 1 more)",
     ]
 
@@ -296,7 +298,10 @@ def test_drifted_and_diffed_objects_keep_when_they_were_first_seen() -> None:
     later = observed(got, work(CM), [more], [], T2)
     assert [(d.observed, d.first_observed) for d in later.drifted] == [(T2, T1)]
     diffed = observed(binding(), work(CM), [replace(refused, code=RefuseCode.FAILED_TO_TAKE_OVER)], [], T1)
-    assert (len(diffed.diffed), diffed.drifted) == (1, ())
+    seen_now: dict[str, Any] = {"key": CM.key, "details": details, "observed": T1, "first_observed": T1}
+    assert (diffed.diffed, diffed.drifted) == ((DiffedObject(**seen_now),), ())
+    behind = observed(binding(), work(DEPLOYMENT, CM), [kept(DEPLOYMENT), refused], [], T1)
+    assert behind.drifted == got.drifted
 
 
 def test_a_new_generation_starts_anew() -> None:
@@ -308,6 +313,46 @@ def test_a_new_generation_starts_anew() -> None:
     )
     pending = observed(new, work(CM, generation=4, snapshot="web-2-snapshot"), [create(CM)], [], T2)
     assert find_condition(pending.conditions, "Available") is None
+
+
+def times(b: Binding) -> dict[str, datetime]:
+    """When each condition got its status."""
+    return {c.type: c.last_transition_time for c in b.conditions}
+
+
+def test_a_plan_for_a_new_generation_is_news_where_the_old_one_failed() -> None:
+    invalid = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
+    failed = observed(binding(), work(CM), [create(CM)], [invalid], T1)
+    newer = replace(failed, generation=4)
+    got = observed(newer, work(CM, generation=4), [create(CM)], [], T2)
+    assert (got.conditions[-1].reason, got.conditions[-1].observed_generation) == ("ApplyInProgress", 4)
+    assert times(got) == {"RolloutStarted": T0, **dict.fromkeys(("Overridden", "WorkSynchronized", "Applied"), T2)}
+
+
+def test_one_that_is_applied_again_hides_no_other_that_is_refused() -> None:
+    wanted = work(CM, DEPLOYMENT)
+    well = observed(binding(), wanted, [kept(CM), kept(DEPLOYMENT, AVAILABLE)], [], T1)
+    got = observed(well, wanted, [refused(CM, "it is somebody else's"), update(DEPLOYMENT, AVAILABLE)], [], T2)
+    assert reported(got)[3:] == [("Applied", "False", "ApplyFailed")]
+    assert got.failed == (
+        FailedObject(key=CM.key, condition="Applied", reason="NotTakenOver", message="it is somebody else's"),
+    )
+
+
+def test_another_sentence_of_the_same_status_keeps_its_time() -> None:
+    first, second = (observed(binding(), work(error=why), [], [], T1) for why in ("no such path", "no such value"))
+    later = observed(first, work(error="no such value"), [], [], T2)
+    assert later == second
+    assert times(later) == {"RolloutStarted": T0, "Overridden": T1}
+
+
+def test_an_object_that_cannot_be_judged_is_not_available() -> None:
+    odd: Any = object()
+    got = observed(binding(), work(CM), [kept(CM, live=LiveObject(CM.key, odd))], [], T1)
+    assert reported(got)[3:] == [
+        ("Applied", "True", "AllWorkHaveBeenApplied"),
+        ("Available", "False", "NotAllWorkAreAvailable"),
+    ]
 
 
 def test_a_work_of_another_snapshot_is_not_synchronized() -> None:
@@ -369,6 +414,8 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     assert observed(slow, work(CM), [], [], T2, unreachable="no response within 7 s") is slow, "numbers are no cause"
     back = observed(got, work(CM), [kept(CM)], [], T2)
     assert reported(back)[-1] == ("Available", "True", "AllWorkAreAvailable")
+    unsaid = observed(well, work(CM), [], [], T1, unreachable="")
+    assert unsaid.conditions[-1].message == "Cluster c1 does not answer: "
     never = observed(binding(), work(CM), [], [], T1, unreachable="x")
     assert reported(never)[3:] == [
         ("Applied", "False", "ApplyInProgress"),
@@ -382,7 +429,8 @@ def test_report_diff() -> None:
     same = kept(DEPLOYMENT, code="NoDiffFound")
     got = observed(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, same], [], T1)
     assert reported(got)[3:] == [("DiffReported", "True", "AllWorkHaveDiffReported")]
-    assert (len(got.diffed), got.applied_snapshot) == (1, None)
+    a_diff = DiffedObject(key=CM.key, details=(("/data/a", "9", "1"),), observed=T1, first_observed=T1)
+    assert (got.diffed, got.applied_snapshot, times(got)["DiffReported"]) == ((a_diff,), None, T1)
     unread = kept(DEPLOYMENT, code="Unreadable", reason="forbidden", live=None)
     got = observed(binding(), work(CM, DEPLOYMENT, apply_strategy=strategy), [found, unread], [], T1)
     assert reported(got)[3:] == [("DiffReported", "False", "NotAllWorkHaveDiffReported")]

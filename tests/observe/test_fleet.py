@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding
+from gitfleet.api.bindings import DELETED, Binding, FailedObject
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage, Taint
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import OutcomeCode
+from gitfleet.model.operations import Delete, Outcome, OutcomeCode
 from gitfleet.model.state import PlacementRecord
 from gitfleet.observe import Seen, observe_bindings, observe_cluster, observe_clusters
 from tests.observe.test_bindings import (
@@ -101,6 +101,20 @@ def test_each_binding_is_told_what_was_seen_of_its_own_cluster() -> None:
     assert new[3] is base.bindings[3], "without a work nothing changes"
     again = replace(base, bindings=new)
     assert observe_bindings(again, failed, T1, Failures()) is new
+
+
+def test_a_binding_that_is_given_up_says_what_its_cluster_has_not_deleted() -> None:
+    base = record(binding(deleting=T0))
+    gone = Delete(cluster="c1", placement=WEB, key=CM.key, uid="u", wave=1, reason="no longer wanted")
+    refused = Outcome(operation=gone, ok=False, code=OutcomeCode.FORBIDDEN, message="no")
+    (found,) = observe_bindings(base, seen(operations=[gone], outcomes=[refused]), T1, Failures())
+    there = FailedObject(key=CM.key, condition=DELETED, reason="Forbidden", message="no")
+    assert found == replace(base.bindings[0], failed=(there,))
+    unhashable: Any = []
+    failures = Failures()
+    odd = seen(operations=[replace(gone, key=unhashable)])
+    assert observe_bindings(base, odd, T1, failures) is base.bindings
+    assert [failure.subject for failure in failures.found] == [Subject("Binding", "web", "c1")]
 
 
 def test_an_object_that_cannot_be_judged_is_noted() -> None:

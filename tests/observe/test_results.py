@@ -139,6 +139,8 @@ def test_each_object_has_its_own_result_in_the_order_of_the_work() -> None:
     assert found == (first, in_place, refusal)
     applied = results_of(wanted, [create(CM), ILL, twice], [done_by_cluster(create(CM))], Failures())
     assert applied == (first, replace(in_place, code=OutcomeCode.APPLIED), refusal)
+    waits = results_of(work(CM), [create(CM)], [gone, elsewhere], Failures())
+    assert waits == (result(CM, **PENDING),), "what came of another operation says nothing of this one"
     alone = results_of(work(CM), [], [done_by_cluster(create(CM))], Failures())
     assert alone == (replace(in_place, code=OutcomeCode.APPLIED),)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -67,6 +68,21 @@ def test_drift_by_hand_is_healed_without_a_rollout() -> None:
     commits = world.state_commits()
     world.settle()
     assert world.state_commits() == commits
+
+
+def test_a_cluster_that_is_put_back_to_what_it_was_before_a_repair_is_repaired_again() -> None:
+    """Its API server shows exactly what was seen before the repair (a restored backup): that is not "unchanged"."""
+    world = settled()
+    cluster = world.fleet.cluster("c1")
+    cluster.mutate(SETTINGS, [{"op": "replace", "path": "/data/image", "value": "hacked"}])
+    version, objects = cluster.memory.version, [replace(one) for one in cluster.memory.objects.values()]
+    for _ in range(3):
+        result = world.reconcile()
+        assert result is not None and not result.changed
+        assert [(o.operation.key, o.ok) for o in result.outcomes] == [(SETTINGS, True)]
+        cluster.restore(reachable=True, version=version, objects=[replace(one) for one in objects])
+    world.settle()
+    assert (world.live("c1", "ConfigMap", "settings") or {})["data"] == {"image": "web:1"}
 
 
 def test_what_others_add_is_left_alone() -> None:
