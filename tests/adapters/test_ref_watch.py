@@ -25,7 +25,7 @@ def git(folder: Path, *arguments: str) -> None:
 
 
 class Bell:
-    """Hears the ring."""
+    """Notes that the trigger was called."""
 
     def __init__(self) -> None:
         self.rung = threading.Event()

@@ -104,7 +104,7 @@ def test_what_goes_wrong_on_one_cluster_is_noted_and_the_others_are_planned() ->
     operations, memo = plan_fleet(state, dict.fromkeys(HERE, (work(A),)), answers, {}, {}, failures)
     assert [o.key for o in operations] == [A.key]
     assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
-    assert set(memo) == {"c2"}, "an answer in which something failed is not remembered"
+    assert set(memo) == {"c2"}, "an answer in which something failed is not kept"
 
 
 def test_an_object_that_cannot_be_judged_is_noted_and_nothing_of_its_cluster_is_remembered() -> None:

@@ -1,4 +1,4 @@
-"""What is remembered of plans saves work and nothing else: whatever one part of the question changes alone counts."""
+"""What is kept of plans saves work and nothing else: whatever one part of the question changes alone counts."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_bad_clusters_from_the_start(config: ConfigRepo, program: Program, membe
         assert name in config.text("README.md")
     assert members.all[0].server.token not in ended.talk + ended.output
 
-    # The others' edits go on, and what is mended joins.
+    # The others' edits go on, and what is corrected joins.
     path = program.kubeconfig
     assert path is not None
     bad = json.loads(path.read_text())

@@ -156,7 +156,7 @@ def test_kill_on_real_clusters_keeps_the_budget(
     assert images() == ["web:1"] * 3
 
     with members.sampled(lambda m: m.image(namespace)) as seen:
-        # A bad image: whoever dies and comes back must remember that one cluster is already taken.
+        # A bad image: a process that is killed and started again must know that one cluster is already down.
         config.commit(payload("web:bad"))
         kill("intent published")
         program.run("--until-settled", "--timeout", "3", expect=1)

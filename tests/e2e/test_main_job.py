@@ -36,7 +36,7 @@ def test_from_the_first_commit_to_the_removal_of_the_placement(
     west, east = members.by_name["cluster-1"], members.by_name["cluster-2"]
     both = (west, east)
 
-    # A first reconcile alone: what it decides is pushed before and after the deed, with trailers.
+    # A first reconcile alone: what it decides is pushed before and after the operations, with trailers.
     first = config.commit(fleet_files(namespace), "The fleet")
     once = program.run("--once", "-o", "jsonl")
     events = [json.loads(line) for line in once.output.splitlines()]

@@ -1,4 +1,4 @@
-"""What a process remembers to save work is bounded: a year of commits does not fill it up."""
+"""What a process keeps in memory to save work is bounded: a year of commits does not fill it up."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The ten worst slips of a person, on real API servers: nothing is deleted that nobody asked to delete, a sentence
-names the cause, what was sound goes out, and taking the slip back heals (decisions D25, D28-D31)."""
+names the cause, what was sound goes out, and taking the slip back restores all (decisions D25, D28-D31)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def test_example_1_a_bad_image_stops_on_one_cluster(config: ConfigRepo, program:
     assert "Deployment" in str(of_bad["failedPlacements"]) or "Deployment" in available["message"]
     assert "crp" in config.text("README.md") and bad in config.text("README.md")
 
-    # A mended image goes everywhere, one cluster after the other.
+    # A corrected image goes everywhere, one cluster after the other.
     config.commit(payload(namespace, "web:3"), "A good image")
     program.settle()
     assert {name for name in NAMES if members.by_name[name].image(namespace) == "web:3"} == picked

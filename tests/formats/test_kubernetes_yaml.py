@@ -1,4 +1,4 @@
-"""What sigs.k8s.io/yaml makes of a file, as a table; each truth was taken from the real package."""
+"""What sigs.k8s.io/yaml makes of a file, as a table; each row was taken from the real package."""
 
 from __future__ import annotations
 

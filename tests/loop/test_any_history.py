@@ -1,4 +1,4 @@
-"""invariant 2 over any history: commits break, heal, add and remove objects, and each goes on as it was last sound."""
+"""invariant 2 over any history: commits break, repair, add and remove objects; each goes on as it was last sound."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_only_a_change_of_what_was_read_costs_a_build() -> None:
     changed = repo.commit_files("main", {f"{APP}/a.yaml": config_map("a", "2")}, MOMENT)
     assert values(trees.at(changed, state)) == {"a": "2", "b": "1"}
     assert builder.folders == [APP]
-    # Going back one commit costs nothing either: two trees are remembered.
+    # Going back one commit costs nothing either: two trees are kept.
     builder.builds.clear()
     trees.at(repo.commit_files("main", {f"{APP}/a.yaml": config_map("a", "1")}, MOMENT), state)
     assert builder.folders == []

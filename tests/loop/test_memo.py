@@ -1,4 +1,4 @@
-"""What a driver remembers between passes saves work and nothing else."""
+"""What a driver keeps between passes saves work and nothing else."""
 
 from __future__ import annotations
 

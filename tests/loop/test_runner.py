@@ -97,7 +97,7 @@ def test_what_moves_is_looked_at_at_once_and_what_waits_more_and_more_seldom() -
     loop.runner.until_stopped()
     assert loop.wake.pauses[:3] == [0.0, 0.0, 0.0]
     assert loop.wake.pauses[3:15] == [1.0, 1.5, 2.25, 3.38, 5.06, 7.59, 11.39, 17.09, 25.63, 30.0, 30.0, 30.0]
-    assert loop.wake.pauses[15:] == [0.0, 1.0, 30.0], "news begin the pauses anew"
+    assert loop.wake.pauses[15:] == [0.0, 1.0, 30.0], "a change starts the pauses again"
 
 
 def test_time_alone_wakes_it_at_its_moment_and_not_before() -> None:

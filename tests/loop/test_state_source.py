@@ -1,4 +1,4 @@
-"""Which commit of the state branch holds, told without reading the configuration; and one source for many threads."""
+"""Which commit of the state branch holds, known without reading the configuration; and one source for many threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with one placement, cluster or plug-in is told where it belongs, and the others go on (invariant 2)."""
+"""What is wrong with one placement, cluster or plug-in is said where it belongs, and the others go on (invariant 2)."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_what_is_held_stays_when_a_value_becomes_odd() -> None:
 
 
 def test_the_version_of_kubernetes_is_a_property_and_no_quantity() -> None:
-    """It may be looked at by people, and a file may hold it; who compares it is told that it cannot be."""
+    """It may be looked at by people, and a file may hold it; who compares it gets the error that it cannot be."""
     asks = by_properties(wanted("k8s.io/k8s-version", "Ge", "1"))
     played = play_bodies([*CLUSTERS, *SOUND, *place_role("crp", policy=asks)])
     others_are_sound(played)
@@ -199,7 +199,7 @@ def test_a_faulty_edit_keeps_the_last_good_version() -> None:
     ],
 )
 def test_labels_that_no_cluster_can_have_pick_nobody_and_say_so(expressions: list[dict[str, Any]]) -> None:
-    """Kubernetes accepts such a selector; it is no fault, and `refusals` tell who was refused by what."""
+    """Kubernetes accepts such a selector; it is no fault, and `refusals` say who was refused by what."""
     policy = pick(1, affinity=required_terms({"labelSelector": {"matchExpressions": expressions}}))
     played = play_bodies([*CLUSTERS, *SOUND, *place_role("crp", policy=policy)])
     others_are_sound(played)

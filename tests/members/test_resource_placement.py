@@ -275,7 +275,7 @@ def test_a_leaving_and_a_silent_cluster_are_as_for_any_placement() -> None:
 
 
 def test_the_whole_namespace_and_a_part_of_it_cannot_both_be_placed_on_a_cluster() -> None:
-    """An object has one owner on a cluster: who came second is told who has it."""
+    """An object has one owner on a cluster: the second one is told who has it."""
     bodies = [*FLEET, *space("NamespaceWithResources"), config("one"), content("one")]
     played = play_bodies(bodies, max_time=timedelta(minutes=5))
     assert values(played) == {"a": "1", "b": "1", "c": "1"}

@@ -453,7 +453,7 @@ def update(wanted: Manifest, status: dict[str, Any] | None = None) -> Update:
 
 
 def test_a_plan_alone_is_no_news() -> None:
-    """A look before the deed: what failed stays failed, what was in place is judged as it was found."""
+    """An observation before the operation: what failed stays failed, what was in place is judged as it was found."""
     invalid = done_by_cluster(create(CM), ok=False, code=OutcomeCode.INVALID, message="no such field", retry=False)
     failed = observed(binding(), work(CM), [create(CM)], [invalid], T1)
     assert observed(failed, work(CM), [create(CM)], [], T2) is failed

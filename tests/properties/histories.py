@@ -29,7 +29,7 @@ REFUSED: Final = (
 
 
 class History:
-    """One history, drawn from a seed. `log` tells what happened, for whoever has to find out why a law broke."""
+    """One history, drawn from a seed. `log` says what happened, for whoever has to find out why an invariant broke."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -310,7 +310,7 @@ class History:
         if self.dice.random() < 0.5:
             self.reconcile()
             self.written.broken = None
-            self._commit("the file is mended")
+            self._commit("the file is corrected")
 
     def _several(self) -> None:
         for _ in range(self.dice.randint(2, 3)):

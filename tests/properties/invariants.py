@@ -18,7 +18,7 @@ then on the cluster counts as taken down, although its server is only told a lit
 6. What a hold names is still wanted as long as nobody approved the hold: the placement and the cluster do not leave,
    the latest selection has the object, the placement holds the cluster.
 
-All of it is read from the state branch and from the clusters; nothing that a process remembers counts.
+All of it is read from the state branch and from the clusters; nothing that a process keeps in memory counts.
 
 A cluster that the intent says has not answered for five minutes leaves the target (decision D32); and where more than
 half of a placement's clusters are silent by the intent, no binding of it may change what it asks for (7).
@@ -54,7 +54,7 @@ Identity = tuple[str, str, str, str]
 @dataclass(slots=True)
 class Invariants:
     """Watches one fleet. `read` gives the head of the state branch and the state there; `intent` is the state in force:
-    the one pushed last; `broken` tells what should not have been (kept, not raised: what watches a cluster must not be
+    the one pushed last; `broken` lists what should not have been (kept, not raised: what watches a cluster must not be
     able to stop it)."""
 
     fleet: SimulatedFleet
@@ -270,7 +270,7 @@ class Invariants:
 
 
 def floor_of(record: PlacementRecord, left_out: int = 0) -> int:
-    """How many clusters must stay up: T - U, reckoned anew from what people wrote."""
+    """How many clusters must stay up: T - U, computed from what people wrote."""
     target = max(0, _target_of(record) - left_out)
     return target - _part_of(target, record.placement.strategy.rolling_update.max_unavailable)
 

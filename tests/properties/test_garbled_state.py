@@ -1,4 +1,4 @@
-"""Whatever a stranger does to whichever files of the state branch: the process lives, deletes nothing, and the fleet
+"""Whatever somebody else does to whichever files of the state branch: the process lives, deletes nothing, and the fleet
 ends where it would have ended without it."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """invariant 4 and its neighbours in a thousand random histories (see `invariants`, `unchanged`); `--histories N` plays
 more.
 
-A history that breaks a law is played again by its seed alone: `--first-history SEED --histories 1`.
+A history that breaks an invariant is played again by its seed alone: `--first-history SEED --histories 1`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def test_no_history_breaks_a_law(chunk: int, pytestconfig: pytest.Config) -> Non
             story = "\n  ".join(history.log)
             raise AssertionError(f"history {seed}: {error or type(error).__name__}\n  {story}") from error
         checked += history.invariants.checked
-    assert checked or count < CHUNKS  # a law that never applies proves nothing
+    assert checked or count < CHUNKS  # an invariant that never applies proves nothing
 
 
 def test_the_same_seed_gives_the_same_history() -> None:

@@ -1,4 +1,4 @@
-"""What is remembered from pass to pass saves work and nothing else: in every step of random histories an empty memo
+"""What is kept from pass to pass saves work and nothing else: in every step of random histories an empty memo
 gives the same decision, the same operations and so the same bytes."""
 
 from __future__ import annotations
@@ -38,4 +38,4 @@ def test_an_empty_memo_gives_the_same_decision(seed: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(reconcile, "decide", decided)
     monkeypatch.setattr(reconcile, "plan_operations", planned)
     History(seed).play()
-    assert any(compared), "something was remembered"
+    assert any(compared), "something was kept"

@@ -1,4 +1,4 @@
-"""What must be true of a history that came to rest with everything mended."""
+"""What must be true of a history that came to rest with everything corrected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.scenarios.world import STATE
 
 
 class Unchanged:
-    """What must be true of a history that came to rest with everything mended."""
+    """What must be true of a history that came to rest with everything corrected."""
 
     def __init__(self, history: History) -> None:
         self.history = history
@@ -40,7 +40,7 @@ class Unchanged:
         self._stays_unchanged()
 
     def _is_told_by_the_state_branch(self) -> None:
-        """What a process remembers is what a fresh one reads."""
+        """What a process keeps in memory is what a fresh one reads."""
         remembered = self.world.driver.load_state(self.world.repo.fetch().get(STATE))
         for key, record in remembered.placements.items():
             read = self.state.placements[key]

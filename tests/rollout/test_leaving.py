@@ -165,7 +165,7 @@ def test_who_owns_something_is_said_only_of_clusters_that_somebody_gives_up() ->
 
 
 def test_a_removal_that_nothing_asks_for_is_taken_back() -> None:
-    """The placement or the cluster came back (decision D33), or a stranger edited the state branch."""
+    """The placement or the cluster came back (decision D33), or somebody else edited the state branch."""
     fleet = {"stays": MemberCluster(name="stays"), "leaves": MemberCluster(name="leaves", deleting=NOW)}
     unpicked = replace(of(WEB, "stays", given_up=True), state=BindingState.UNSCHEDULED)
     gone, leaving = of(WEB, "gone", given_up=True), of(WEB, "leaves", given_up=True)

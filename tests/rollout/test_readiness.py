@@ -16,7 +16,7 @@ STUCK = STUCK_AFTER.total_seconds()
 
 
 def untrackable(age: float) -> Condition:
-    """Available, as far as anybody can tell."""
+    """Available, as far as is known."""
     return condition("Available", Status.TRUE, "NotAllWorkAreAvailabilityTrackable", age=age)
 
 

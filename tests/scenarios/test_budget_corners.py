@@ -96,7 +96,7 @@ def test_a_label_that_no_override_looks_at_changes_nothing() -> None:
 
 
 def test_healing_drift_and_a_rollout_share_one_budget() -> None:
-    """The drift is on a cluster whose Deployment is available as somebody changed it; healing it restarts its pods."""
+    """The drift is on a cluster whose Deployment is available as somebody changed it; the correction restarts it."""
     world = World((ClusterRule(names=("c4",), object=ObjectPattern(image="web:hacked"), available=timedelta(0)),))
     payload = (builders.namespace("web"), builders.deployment("web", "web"))
     world.commit(*members("a"), *payload, ONE_AT_A_TIME)

@@ -1,4 +1,4 @@
-"""The state branch edited by a stranger: what nobody asked to delete is not deleted."""
+"""The state branch edited by somebody else: what nobody asked to delete is not deleted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_bindings_marked_as_deleted_by_hand_delete_nothing(restarts: bool) -> No
         if path.startswith("bindings/")
     }
     assert "deletionTimestamp" in "".join(marked.values())
-    world.repo.commit_files(STATE, marked, world.clock.now(), "A stranger's edit")
+    world.repo.commit_files(STATE, marked, world.clock.now(), "Somebody else's edit")
     with world.nothing_deleted():
         if restarts:
             world.restart()
@@ -50,7 +50,7 @@ def forge(world: World, hold: Hold) -> None:
         ),
     )
     text = yaml_text(write(approved))
-    world.repo.commit_files(STATE, {f"holds/{hold.name}.yaml": text}, world.clock.now(), "A stranger's edit")
+    world.repo.commit_files(STATE, {f"holds/{hold.name}.yaml": text}, world.clock.now(), "Somebody else's edit")
 
 
 @pytest.mark.parametrize("restarts", [False, True])

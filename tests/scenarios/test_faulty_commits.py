@@ -63,14 +63,14 @@ def sound_change(version: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Case:
-    """A faulty commit: its files (None: removed), the fault's place, and the commit that mends it."""
+    """A faulty commit: its files (None: removed), the fault's place, and the commit that corrects it."""
 
     files: Mapping[str, str | None]
     path: str
     line: int
     field: str
     says: str
-    healing: Mapping[str, str | None]
+    correction: Mapping[str, str | None]
 
 
 def yaml_lines(text: str, needle: str) -> int:
@@ -96,7 +96,7 @@ CASES = {
         line=8,
         field="",
         says="the YAML cannot be read",
-        healing={WEB_DEPLOYMENT: _DEPLOYMENT_2},
+        correction={WEB_DEPLOYMENT: _DEPLOYMENT_2},
     ),
     "a field of a wrong type": Case(
         files={WEB_DEPLOYMENT: _WRONG_TYPE},
@@ -112,7 +112,7 @@ CASES = {
         line=yaml_lines(_UNKNOWN, "numberOfClustrs"),
         field="spec.policy.numberOfClustrs",
         says="numberOfClusters",
-        healing={WEB_PLACEMENT: _GOOD_PLACEMENT},
+        correction={WEB_PLACEMENT: _GOOD_PLACEMENT},
     ),
     "forbidden patch path": Case(
         files={"overrides/web-greeting.yaml": _FORBIDDEN},
@@ -120,7 +120,7 @@ CASES = {
         line=yaml_lines(_FORBIDDEN, "/metadata/name"),
         field="spec.policy.overrideRules[0].jsonPatchOverrides[0].path",
         says="",
-        healing={OVERRIDE: to_yaml(override("greeting"))},
+        correction={OVERRIDE: to_yaml(override("greeting"))},
     ),
     "two overrides on one resource": Case(
         files={"overrides/web-second.yaml": _SECOND},
@@ -128,7 +128,7 @@ CASES = {
         line=yaml_lines(_SECOND, "- group:"),
         field="spec.resourceSelectors[0]",
         says="greeting",
-        healing={"overrides/web-second.yaml": None},
+        correction={"overrides/web-second.yaml": None},
     ),
     "namespaced object without namespace": Case(
         files={"resources/web/homeless.yaml": _HOMELESS},
@@ -136,7 +136,7 @@ CASES = {
         line=yaml_lines(_HOMELESS, "metadata"),
         field="metadata.namespace",
         says="namespace",
-        healing={"resources/web/homeless.yaml": None},
+        correction={"resources/web/homeless.yaml": None},
     ),
     "duplicate objects": Case(
         files={"resources/web/again.yaml": _TWICE},
@@ -144,7 +144,7 @@ CASES = {
         line=1,
         field="",
         says=WEB_DEPLOYMENT,
-        healing={"resources/web/again.yaml": None},
+        correction={"resources/web/again.yaml": None},
     ),
     "placementType changed": Case(
         files={WEB_PLACEMENT: _FIXED},
@@ -152,7 +152,7 @@ CASES = {
         line=yaml_lines(_FIXED, "placementType"),
         field="spec.policy.placementType",
         says="PickN",
-        healing={WEB_PLACEMENT: _GOOD_PLACEMENT},
+        correction={WEB_PLACEMENT: _GOOD_PLACEMENT},
     ),
     "a faulty file that is new": Case(
         files={"placements/new.yaml": "kind: ClusterResourcePlacement\nmetadata: {name: new\n"},
@@ -160,7 +160,7 @@ CASES = {
         line=2,
         field="",
         says="the YAML cannot be read",
-        healing={"placements/new.yaml": to_yaml(builders.placement("new", "other"))},
+        correction={"placements/new.yaml": to_yaml(builders.placement("new", "other"))},
     ),
     "a file renamed into a broken one": Case(
         files={WEB_DEPLOYMENT: None, "resources/web/renamed.yaml": _BAD_YAML},
@@ -168,7 +168,7 @@ CASES = {
         line=8,
         field="",
         says="the YAML cannot be read",
-        healing={"resources/web/renamed.yaml": _DEPLOYMENT_2},
+        correction={"resources/web/renamed.yaml": _DEPLOYMENT_2},
     ),
     "a placement renamed into a broken one": Case(
         files={WEB_PLACEMENT: None, "placements/renamed.yaml": "a: [1\n" + _GOOD_PLACEMENT},
@@ -176,7 +176,7 @@ CASES = {
         line=2,
         field="",
         says="the YAML cannot be read",
-        healing={"placements/renamed.yaml": _GOOD_PLACEMENT},
+        correction={"placements/renamed.yaml": _GOOD_PLACEMENT},
     ),
     "a cluster that cannot be read": Case(
         files={"clusters/c1.yaml": f"apiVersion: {builders.CLUSTER_API}\nkind: MemberCluster\nmetadata:\n\tname: c1\n"},
@@ -184,7 +184,7 @@ CASES = {
         line=4,
         field="",
         says="",
-        healing={"clusters/c1.yaml": to_yaml(builders.member_cluster("c1"))},
+        correction={"clusters/c1.yaml": to_yaml(builders.member_cluster("c1"))},
     ),
 }
 
@@ -222,11 +222,11 @@ def test_mending_the_fault_goes_on_where_it_stopped(name: str) -> None:
     world.write({**case.files, **sound_change("2")})
     world.settle()
     with world.nothing_deleted():
-        world.write(dict(case.healing))
+        world.write(dict(case.correction))
         world.settle()
     assert world.state().faults == ()
     assert world.state_text("faults.yaml") == ""
-    wanted = "web:2" if _DEPLOYMENT_2 in case.healing.values() else "web:1"
+    wanted = "web:2" if _DEPLOYMENT_2 in case.correction.values() else "web:1"
     assert [world.image(c) for c in CLUSTERS if world.image(c) is not None] == [wanted] * 2
     assert all(b.applied_snapshot == b.resource_snapshot for b in world.bindings("web").values())
 

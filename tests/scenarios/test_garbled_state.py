@@ -74,9 +74,9 @@ def begin() -> World:
 
 
 def garble(world: World, files: Mapping[str, bytes | None], *, history: bool) -> None:
-    """A stranger writes files on the state branch; without history, as one commit that has no other before it."""
+    """Somebody else writes files on the state branch; without history, as one commit that has no other before it."""
     if history:
-        world.repo.commit_files(STATE, files, world.clock.now(), "A stranger's edit")
+        world.repo.commit_files(STATE, files, world.clock.now(), "Somebody else's edit")
         return
     whole = {**world.repo.files(STATE), **{path: data for path, data in files.items() if data is not None}}
     kept = {path: data for path, data in whole.items() if files.get(path, b"") is not None}

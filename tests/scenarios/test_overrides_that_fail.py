@@ -1,4 +1,4 @@
-"""An override that cannot be applied takes nothing away: what it concerns stays as it is until a person mends it."""
+"""An override that cannot be applied takes nothing away: what it concerns stays as it is until a person corrects it."""
 
 from __future__ import annotations
 

@@ -156,7 +156,9 @@ def test_a_larger_budget_lets_the_others_go_on_and_the_lost_one_catches_up() -> 
     commits = world.state_commits()
     world.advance(hours=5)
     world.settle()
-    assert world.state_commits() - commits <= 2  # that it is unhealthy for long may be told once, not every tick
+    assert (
+        world.state_commits() - commits <= 2
+    )  # that it is unhealthy for long may be reported once, not in every reconcile
     world.fleet.switch("c2", reachable=True)
     world.settle()
     assert [world.image(name) for name in NAMES] == ["web:2"] * 3
@@ -222,7 +224,7 @@ def test_a_remote_that_fails_for_a_moment_loses_nothing() -> None:
 
 
 def test_a_report_that_cannot_be_pushed_is_made_up_for() -> None:
-    """The deed is done and its report is lost: the next tick sees what is there."""
+    """The operation is done and its report is lost: the next reconcile observes what is there."""
     world = World()
     world.commit(*members(), *payload(), web())
     world.driver.checkpoint = lambda step: (

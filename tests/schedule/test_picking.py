@@ -173,7 +173,7 @@ NOT_TOLERATED = "ClusterUnschedulable, taint &{Key:k Value:v Effect:NoSchedule} 
 
 @pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
 def test_a_cluster_that_is_held_already_is_no_refusal(profile: Profile) -> None:
-    """Whether a plug-in judges the whole fleet or each cluster: what is held is told as held and never as refused."""
+    """Whether a plug-in judges the whole fleet or each cluster: what is held is said to be held, never refused."""
     members = [
         cluster("a", {"env": "prod"}),
         cluster("b", {"env": "dev"}),

@@ -37,7 +37,7 @@ def test_the_order_of_clusters_and_bindings_does_not_matter(
     answer = schedule(request(policy, *history), index_fleet(fleet, NOW))
     assert schedule(request(policy, *history), index_fleet(shuffled_fleet, NOW)) == answer
     other = schedule(request(policy, *shuffled_history), index_fleet(shuffled_fleet, NOW))
-    # The decisions on clusters that are held already are told in the order in which their bindings were listed.
+    # The decisions on clusters that are held already are listed in the order in which their bindings were listed.
     assert replace(other, decisions=()) == replace(answer, decisions=())
     assert set(other.decisions) == set(answer.decisions)
 

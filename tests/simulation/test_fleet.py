@@ -1,4 +1,4 @@
-"""Fleets: clusters on demand, told by their files, kept between runs."""
+"""Fleets: clusters on demand, described by their files, kept between runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values for the tests of the report package: a small fleet by hand, and the writing of a change onto a tree in
+"""Values for the tests of `state` and `status`: a small fleet by hand, and the writing of a change onto a tree in
 memory."""
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def manifest(key: ObjectKey, **data: str) -> Manifest:
 def record(
     name: str = "web", *bindings: Binding, namespace: str = "", latest: int = 0, **spec: object
 ) -> PlacementRecord:
-    """A placement with its snapshots and bindings, its conditions told; `spec` goes to the policy."""
+    """A placement with its snapshots and bindings, its conditions set; `spec` goes to the policy."""
     key = PlacementKey(namespace, name)
     policy = PlacementPolicy(**spec) if spec else None  # type: ignore[arg-type]
     base = PlacementRecord(

@@ -1,4 +1,4 @@
-"""Random fleets: every noun of the state branch with every field."""
+"""Random fleets: every kind of value of the state branch with every field."""
 
 from __future__ import annotations
 

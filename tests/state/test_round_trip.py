@@ -55,7 +55,7 @@ def test_a_state_is_read_back_as_it_was_written(state: FleetState) -> None:
     # A fresh process, and the one that wrote, see nothing to do.
     assert compose_state(read_state(tree), as_read(state), now=T0 + timedelta(1)).empty
     assert compose_state(state, as_read(state), now=T0 + timedelta(1)).empty
-    # What was read can be written anew, from nothing but the blobs that the repository has.
+    # What was read can be written again, from nothing but the blobs that the repository has.
     again = put({}, compose_state(FleetState(), read_state(tree), now=T0))
     assert {path: file.blob for path, file in again.items()} == {path: file.blob for path, file in tree.items()}
 

@@ -1,4 +1,4 @@
-"""`python -m tests.state.write_golden` writes the golden tree of the small fleet anew; look at the diff."""
+"""`python -m tests.state.write_golden` writes the golden tree of the small fleet again; read the diff."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_a_placement_that_could_not_be_settled_says_so_and_keeps_its_schedule(ke
 
 
 def test_what_has_no_status_is_a_fault_where_it_is_written() -> None:
-    """What failed on a member cluster is told by the binding, and what the state knows by its condition."""
+    """What failed on a member cluster is said by the binding, and what the state knows by its condition."""
     override = OverrideKey("shop", "few")
     loose = manifest(CONFIG)
     wanted = Desired(

@@ -37,7 +37,7 @@ def statuses(found: PlacementRecord, prefix: str = "ClusterResourcePlacement") -
 
 
 def tell(base: PlacementRecord, scheduled: Any = FULFILLED) -> PlacementRecord:
-    """The conditions told from nothing."""
+    """The conditions of a record that had none."""
     return placement_conditions(replace(base, conditions=()), scheduled=scheduled, now=LATER)
 
 

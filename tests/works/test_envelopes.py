@@ -205,7 +205,7 @@ def test_a_text_is_parsed_once_for_all_clusters_of_a_pass(monkeypatch: pytest.Mo
     first, second = (envelopes.unwrap(config(b=QUOTA), texts) for _ in range(2))
     assert first == second and len(asked) == 1
     envelopes.unwrap(config(b=QUOTA), {})
-    assert len(asked) == 2, "nothing is remembered beyond what the caller holds"
+    assert len(asked) == 2, "nothing is kept beyond what the caller holds"
     record = PlacementRecord(
         placement=Placement(key=WEB, selectors=()),
         bindings=(binding_of(EAST), binding_of(WEST)),

@@ -76,7 +76,7 @@ def test_which_bindings_have_a_work_and_the_next_has_its_own(east: Binding, has_
 
 
 def test_a_work_that_cannot_be_rendered_is_an_error_and_the_others_are_rendered() -> None:
-    """Nothing of it is applied and nothing removed; it is tried again, whatever is remembered."""
+    """Nothing of it is applied and nothing removed; it is tried again, whatever is kept."""
     broken: Any = (object(),)
     state = state_of(
         at(EAST), at(WEST, resource_snapshot=LATEST.name), snapshots=(replace(OLD, manifests=broken), LATEST)

@@ -1,4 +1,4 @@
-"""Overrides on one object: order, rules, variables, deletion, and errors that tell where but never what."""
+"""Overrides on one object: order, rules, variables, deletion, and errors that say where but never what."""
 
 from __future__ import annotations
 

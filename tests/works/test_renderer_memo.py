@@ -1,4 +1,4 @@
-"""What is remembered of works saves work and nothing else: whatever part of one changes alone, it is made anew."""
+"""What is kept of works saves work and nothing else: whatever part of one changes alone, it is rendered again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MemoryRepo's own doors for tests and simulations."""
+"""MemoryRepo's own entry points for tests and simulations."""
 
 from __future__ import annotations
 
