@@ -25,6 +25,9 @@ _NOT_CUT = (
     "docs/security.md); URLs are refused before it runs"
 )
 _LARGEST_OUTPUT = 64 << 20
+_MEMORY = 512 << 20
+"""Measured: 38 MiB of output take 250 MiB; so this is enough for the largest output."""
+_OUT_OF_MEMORY = re.compile(rb"out of memory|cannot allocate memory")
 _LONGEST_MESSAGE = 500
 _KUBECTL_LOG = re.compile(r'\] "command failed" err=(?:"((?:[^"\\]|\\.)*)"|<\n(.*?)\n >)', re.DOTALL)
 
@@ -32,10 +35,11 @@ _KUBECTL_LOG = re.compile(r'\] "command failed" err=(?:"((?:[^"\\]|\\.)*)"|<\n(.
 class KustomizeProgram:
     """KustomizeBuilder on the program that PATH has; it is searched for at each build.
 
-    A build that takes longer than `seconds` is ended."""
+    A build that takes longer than `seconds` is ended, and on Linux one that needs more than `memory` bytes."""
 
-    def __init__(self, *, seconds: float = 60.0) -> None:
+    def __init__(self, *, seconds: float = 60.0, memory: int = _MEMORY) -> None:
         self._seconds = seconds
+        self._memory = memory
         self._network_cut: tuple[str, ...] | None = None
 
     def build(self, folder: str, files: Mapping[str, bytes]) -> bytes:
@@ -52,6 +56,8 @@ class KustomizeProgram:
             raise BadInput(f"kustomize prints more than {_LARGEST_OUTPUT >> 20} MiB")
         if done.too_slow or done.code < 0:
             raise RetryLater(f"kustomize was ended before it was done; it may take {self._seconds:g} s at most")
+        if done.code != 0 and _OUT_OF_MEMORY.search(done.errors):
+            raise BadInput(f"cannot be built, kustomize needs more than {self._memory >> 20} MiB of memory for it")
         if done.code != 0:
             raise BadInput(f"cannot be built, kustomize says: {_complaint(done.errors, root)[:_LONGEST_MESSAGE]}")
         return done.output
@@ -71,6 +77,7 @@ class KustomizeProgram:
             folder=scratch,
             seconds=self._seconds,
             largest_output=_LARGEST_OUTPUT,
+            memory=self._memory,
         )
 
 

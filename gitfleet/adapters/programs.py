@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,9 +32,16 @@ class Finished:
 
 
 def run_program(
-    command: Sequence[str], *, environment: Mapping[str, str], folder: Path, seconds: float, largest_output: int
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    folder: Path,
+    seconds: float,
+    largest_output: int,
+    memory: int | None = None,
 ) -> Finished:
-    """Run a program and all that it starts; both are ended after `seconds`, or beyond `largest_output` bytes.
+    """Run a program and all that it starts; both are ended after `seconds`, or beyond `largest_output` bytes. On Linux
+    each gets at most `memory` bytes.
 
     OSError when it cannot be started. What a program leaves behind in the background is not waited for.
     """
@@ -46,6 +55,7 @@ def run_program(
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    _limit_memory(process.pid, memory)
     output = _Reader(process.stdout, largest_output, lambda: _end(process))
     errors = _Reader(process.stderr, LARGEST_COMPLAINT, lambda: None)
     too_slow = False
@@ -97,6 +107,15 @@ class _Reader:
                 if len(chunk) > free and not self.too_much:
                     self.too_much = True
                     overflowing()
+
+
+def _limit_memory(pid: int, most: int | None) -> None:
+    """Of data, not of addresses: Go reserves far more addresses than it uses. By prlimit, since nothing of ours may run
+    between fork and exec of a process with threads; the program has not begun to read by then."""
+    if most is None or sys.platform != "linux":
+        return
+    with contextlib.suppress(ProcessLookupError):  # it has ended already
+        resource.prlimit(pid, resource.RLIMIT_DATA, (most, most))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,8 @@ generatorOptions: {disableNameSuffixHash: true}
 }
 
 
-def build(folder: str, files: dict[str, str], **options: float) -> list[dict[str, object]]:
-    output = KustomizeProgram(**options).build(folder, {path: text.encode() for path, text in files.items()})
+def build(folder: str, files: dict[str, str], seconds: float = 60.0) -> list[dict[str, object]]:
+    output = KustomizeProgram(seconds=seconds).build(folder, {path: text.encode() for path, text in files.items()})
     return list(yaml.safe_load_all(output))
 
 
@@ -138,6 +139,16 @@ def test_an_endless_output_is_cut_off(tmp_path: Path, monkeypatch: pytest.Monkey
     program(tmp_path, "exec /bin/cat /dev/zero", monkeypatch)
     with pytest.raises(BadInput, match="prints more than 64 MiB"):
         build("k", {"k/kustomization.yaml": ""})
+
+
+@needs_program
+@pytest.mark.skipif(sys.platform != "linux", reason="prlimit is Linux's own")
+def test_generators_do_not_take_the_memory_of_the_machine() -> None:
+    names = "".join(f"- {{name: c{number}, files: [big.txt]}}\n" for number in range(100))
+    files = {"k/kustomization.yaml": f"configMapGenerator:\n{names}", "k/big.txt": "x" * (2 << 20)}
+    with pytest.raises(BadInput, match="needs more than 128 MiB of memory"):
+        KustomizeProgram(memory=128 << 20).build("k", {path: text.encode() for path, text in files.items()})
+    assert build("prod", FILES)
 
 
 def test_many_words_of_complaint_are_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
