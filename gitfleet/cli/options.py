@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast
 
 import click
 
+from gitfleet.cli.messages import say
 from gitfleet.errors import MissingPart
 from gitfleet.settings import GitLogin, Settings, WhatIfOptions
 
@@ -140,17 +141,37 @@ def example(*lines: str) -> str:
 
 
 def cache_dir_for(repo: str, chosen: Path | None) -> Path:
-    """A private folder for one remote below the user's cache folder, unless one was chosen. MissingPart when the user
-    has no home, such as a pod's user that the image does not know."""
+    """A private folder for one remote below the user's cache folder, unless one was chosen. Where it cannot be written,
+    or the user has no home (a pod's user that the image does not know), a temporary one for this command, with a
+    warning; MissingPart where there is no temporary directory either."""
     if chosen is not None:
         return chosen
+    where = repo if "://" in repo or ":" in repo.split("/")[0] else str(Path(repo).resolve())
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError as error:
-        hint = "name a folder that can be written with --cache-dir, or set HOME"
-        raise MissingPart("there is no home folder to keep the cache in", hint=hint) from error
-    where = repo if "://" in repo or ":" in repo.split("/")[0] else str(Path(repo).resolve())
-    return base / "gitfleet" / "repos" / hashlib.sha256(where.encode()).hexdigest()[:16]
+    except RuntimeError:
+        return _temporary_cache("there is no home folder to keep the cache in")
+    folder = base / "gitfleet" / "repos" / hashlib.sha256(where.encode()).hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return _temporary_cache(f"the cache folder {folder} cannot be made: {error.strerror}")
+    return folder if os.access(folder, os.W_OK) else _temporary_cache(f"the cache folder {folder} cannot be written")
+
+
+def _temporary_cache(why: str) -> Path:
+    """A folder that is removed when the command ends."""
+    import tempfile
+
+    try:
+        if Path(tempfile.gettempdir()) == Path.cwd():  # the last place that Python tries; a work tree may be there
+            raise FileNotFoundError
+        made = tempfile.TemporaryDirectory(prefix="gitfleet-cache-", ignore_cleanup_errors=True)
+    except OSError as error:
+        hint = "mount a folder that can be written (in a pod an emptyDir), and name it with --cache-dir or TMPDIR"
+        raise MissingPart(f"{why}, and there is no temporary directory", hint=hint) from error
+    say(f"warning: {why}; a temporary one is used, so everything is fetched and read again each time")
+    return Path(click.get_current_context().with_resource(made))
 
 
 def git_login() -> GitLogin:

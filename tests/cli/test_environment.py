@@ -33,28 +33,87 @@ def as_stranger(*words: str | Path, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+COMMANDS = [("validate",), ("plan", "--clusters", "none"), ("run", "--once"), ("get", "crp", "-C")]
+NO_HOME = "there is no home folder to keep the cache in"
+
+
 @needs_strangers
-def test_an_unknown_user_without_home_is_asked_for_a_cache_folder(fleet: Path, tmp_path: Path) -> None:
-    said = "error: there is no home folder to keep the cache in\n"
-    hint = "hint: name a folder that can be written with --cache-dir, or set HOME\n"
-    assert as_stranger("validate", fleet) == (1, said + hint)
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_an_unknown_user_without_home_works_in_a_temporary_folder(
+    command: tuple[str, ...], moving: Path, tmp_path: Path
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    code, said = as_stranger(*command, moving, TMPDIR=str(temporary))
+    assert code == 0, said
+    assert said.startswith(f"warning: {NO_HOME}; a temporary one is used"), said
+    assert not list(temporary.iterdir()), "nothing is left"
+
+
+@needs_strangers
+def test_a_cache_folder_that_was_named_is_the_one_that_is_used(fleet: Path, tmp_path: Path) -> None:
     code, said = as_stranger("validate", fleet, "--cache-dir", tmp_path / "cache")
-    assert (code, "has no errors" in said) == (0, True), said
-    code, said = as_stranger("validate", fleet, HOME=str(tmp_path))
-    assert (code, "has no errors" in said) == (0, True), said
-
-
-@needs_strangers
-@pytest.mark.parametrize("command", [("validate",), ("plan", "--clusters", "none"), ("run", "--once")])
-def test_a_cache_folder_that_cannot_be_written_is_named(command: tuple[str, ...], fleet: Path, tmp_path: Path) -> None:
+    assert (code, "temporary" in said) == (0, False), said
     sealed = tmp_path / "sealed"
     sealed.mkdir(mode=0o555)
-    code, said = as_stranger(*command, fleet, HOME=str(sealed), TMPDIR=str(sealed))
+    code, said = as_stranger("validate", fleet, "--cache-dir", sealed / "cache")
     assert code == 1
-    assert said.startswith(f"error: the cache folder {sealed}/.cache/gitfleet/repos/")
-    assert said.endswith(
-        "cannot be made: Permission denied\nhint: name a folder that can be written with --cache-dir\n"
+    assert said == (
+        f"error: the cache folder {sealed}/cache cannot be made: Permission denied\n"
+        "hint: name a folder that can be written with --cache-dir\n"
     )
+    code, said = as_stranger("validate", fleet, HOME=str(sealed))
+    assert (code, "cannot be made: Permission denied; a temporary one is used" in said) == (0, True), said
+
+
+_READ_ONLY = """
+for writable in $WRITABLE; do mount --bind "$writable" "$writable" || exit 97; done
+for place in $(cut -d ' ' -f 5 /proc/self/mountinfo); do
+    case " $WRITABLE " in *" $place "*) continue ;; esac
+    mount -o remount,bind,ro "$place" 2>/dev/null
+done
+if touch /tmp/gitfleet-read-only-test 2>/dev/null; then exit 98; fi
+cd / && exec "$@"
+"""
+
+
+def in_a_pod(*words: str | Path, writable: tuple[Path, ...], **variables: str) -> tuple[int, str]:
+    """A command where every file system is read-only but for some folders: its exit code and stderr."""
+    shell = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _READ_ONLY, "sh"]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    done = subprocess.run(
+        [*shell, sys.executable, "-m", "gitfleet", *map(str, words)],
+        env={**environment, "WRITABLE": " ".join(map(str, writable)), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if done.returncode in (97, 98):
+        pytest.skip("file systems cannot be made read-only here")
+    return done.returncode, done.stderr
+
+
+@needs_strangers
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_a_read_only_root_without_a_volume_is_asked_for_one(
+    command: tuple[str, ...], moving: Path, tmp_path: Path
+) -> None:
+    code, said = in_a_pod(*command, moving, writable=(moving,))
+    assert code == 1
+    assert said.startswith("error: the cache folder /"), said
+    assert said.endswith(
+        "cannot be made: Read-only file system, and there is no temporary directory\n"
+        "hint: mount a folder that can be written (in a pod an emptyDir), and name it with --cache-dir or TMPDIR\n"
+    )
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    for way in ({"TMPDIR": str(volume)}, {"GITFLEET_CACHE_DIR": str(volume / "cache")}):
+        code, said = in_a_pod(*command, moving, writable=(moving, volume), **way)
+        assert code == 0, said
+
+
+@needs_strangers
+def test_schemas_need_no_folder(fleet: Path) -> None:
+    code, said = in_a_pod("schema", "crp", writable=(fleet,))
+    assert (code, said) == (0, "")
 
 
 def test_a_report_that_cannot_be_saved_is_no_second_error(
