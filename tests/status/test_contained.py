@@ -56,6 +56,13 @@ def test_a_placement_that_failed_and_cannot_say_so_stays_as_it_is(monkeypatch: p
     ]  # fmt: skip
 
 
+def test_a_cluster_of_which_it_cannot_be_said_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    raising(monkeypatch, failures, "_marked_cluster", lambda cluster, *_: cluster.name == "eu-1")
+    state, noted = small_fleet(), Failures()
+    assert with_failures(state, state, noted, T0).clusters == state.clusters
+    assert [str(failure.subject) for failure in noted.found] == ["MemberCluster eu-1"]
+
+
 def test_an_object_that_cannot_be_named_hides_no_other_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     raising(monkeypatch, failures, "_subject_of", lambda written: written.key == NAMESPACE)
     noted = Failures([Failure(subject=Subject.of_object(key), error="boom") for key in (NAMESPACE, CONFIG)])

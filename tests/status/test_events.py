@@ -163,10 +163,10 @@ def test_a_deletion_that_is_refused_is_told_once_for_each_object_and_sentence() 
 def test_what_cannot_be_told_of_the_fleet_is_noted_and_the_placements_are_told() -> None:
     odd: Any = (object(),)
     failures = Failures()
-    after = FleetState(faults=odd, clusters={"b": cluster("b")})
+    after = FleetState(faults=odd, clusters={"b": cluster("b")}, holds={"h-1": odd})
     reported = emit_events(FleetState(), after, failures)
     assert [(event.type, event.cluster) for event in reported] == [(EventType.CLUSTER, "b")]
-    assert [failure.subject for failure in failures.found] == [Subject("FleetState", "")]
+    assert [failure.subject for failure in failures.found] == [Subject("FleetState", ""), Subject("Hold", "h-1")]
 
 
 def test_a_placement_that_ends() -> None:

@@ -89,6 +89,8 @@ def test_a_part_of_a_placement_does_not_stop_the_rest() -> None:
     assert marked.placements[WEB].conditions[-1] == held(WEB.kind, "h-1", whole=False)
     both = with_holds(state(hold("h-1", part), hold("h-2", GOES)), FleetState(placements=RECORDS), NOW)
     assert both.placements[WEB].conditions[-1] == held(WEB.kind, "h-1 and h-2")
+    turned = with_holds(state(hold("h-1", GOES), hold("h-2", part)), FleetState(placements=RECORDS), NOW)
+    assert turned.placements[WEB].conditions[-1] == held(WEB.kind, "h-1 and h-2")
 
 
 def test_what_is_no_longer_held_is_no_longer_said() -> None:
