@@ -116,7 +116,7 @@ def why(placement: str, row: Mapping[str, Any]) -> str:
     """The one sentence that matters most about a cluster: what it waits for, else what happens next, else why it was
     picked or not."""
     name = row["clusterName"]
-    if row["selected"] and row["waiting"]:
+    if row["waiting"]:
         return str(row["waiting"][0]).removeprefix(f"{placement}: {name} ")
     if row["selected"] and row["next"]:
         return f"next: {row['next']}"

@@ -67,6 +67,11 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
 
 
 _WRITES: Final = ("create", "update", "delete")
+_UNCHANGED: Final[Mapping[str | None, str]] = {
+    None: "Nothing changes.",
+    "Placement": "Nothing changes: its removal is held.",
+    "Part": "Nothing changes but for removals that are held.",
+}
 
 
 def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
@@ -88,7 +93,7 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield code_span(moved, 300)
     yield ""
     if not (moved or moves or operations or later):
-        yield "Nothing changes."
+        yield _UNCHANGED[placement["removalsHeld"]]
         return
     rows = [(group.word, "", *_sentence_of(group)) for group in moves]
     rows += [("not picked", "", *_sentence_of(group)) for group in unpicked_of(placement)]

@@ -52,21 +52,14 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
-    picked = sum(row["selected"] for row in placement["clusters"])
-    kept = sum(row["keptByHold"] for row in placement["clusters"])
     moves, operations = moves_of(placement), operations_of(placement, diffs_of=("update",))
     later = operations_of(placement, part="later", diffs_of=())
     met = placement["scheduled"]["status"] == "True"
     moved = moves_sentence(placement["moves"])
     still = not (moved or moves or operations or later) and met
     snapshot = placement["resourceSnapshotIndex"]
-    where = count(picked, "cluster")
-    if kept:
-        where += f" picked, {kept} kept by a hold"
-    elif still:
-        where = f"up to date on {where}"
     yield (
-        f"{placement_name(placement)} ({placement['placementType']}): {where}, "
+        f"{placement_name(placement)} ({placement['placementType']}): {_where(placement, still)}, "
         f"{count(len(placement['selectedResources']), 'object')}, "
         f"{'no snapshot' if snapshot is None else f'snapshot {snapshot}'}"
     )
@@ -87,6 +80,19 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"      {line}" for line in group.diff.splitlines()[2:])
     for group in later:
         yield f"  later {_SIGNS[group.word]} {group.what} on {names(group.clusters)}: {group.reason}"
+
+
+def _where(placement: Mapping[str, Any], still: bool) -> str:
+    """On how many clusters a placement is, whether something of it is held, and whether it is up to date (`still`)."""
+    where = count(sum(row["selected"] for row in placement["clusters"]), "cluster")
+    if kept := sum(row["keptByHold"] for row in placement["clusters"]):
+        return f"{where} picked, {kept} kept by a hold"
+    held = placement["removalsHeld"]
+    if held == "Placement":
+        return f"its removal is held, on {where}"
+    if held:
+        return f"{'up to date but for held removals' if still else 'removals held,'} on {where}"
+    return f"up to date on {where}" if still else where
 
 
 def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:

@@ -55,7 +55,19 @@ def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, fi
     more = [f"{missing} more {'cluster' if missing == 1 else 'clusters'} can be picked"] if missing > 0 else []
     found = [*([f"{names(waiting)} {_are(len(waiting))} available"] if waiting else []), *more]
     until = f" until {' or '.join(found)}" if found else ""
-    return f"{state} and {must}: {limit} allows no further {what}{until}"
+    remedy = _clearing(request, classes, limits, available) if what == "removal" else ""
+    return f"{state} and {must}: {limit} allows no further {what}{until}{remedy}"
+
+
+def _clearing(request: RolloutRequest, classes: Classes, limits: Budget, available: int) -> str:
+    """What a person can do where none of the clusters that are to be cleared is available: their removal needs budget
+    all the same (vector roll-not-ready-unscheduled-needs-budget-too)."""
+    idle = [request.bindings[i].cluster for i in classes.removes]
+    if not classes.ready.isdisjoint(classes.removes):
+        return ""
+    enough = limits.target - available + len(idle)
+    them = "it" if len(idle) == 1 else "them"
+    return f"; {names(idle)} {_are(len(idle))} not available either: maxUnavailable {enough} clears {them}"
 
 
 def held_bind(request: RolloutRequest, classes: Classes, limits: Budget, first: Sequence[str]) -> str:

@@ -34,6 +34,11 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
     if started is not None and started.status is not Status.TRUE:
         yield f"{binding.cluster} waits: {held or started.message}"
         return
+    if binding.state is BindingState.UNSCHEDULED:
+        yield (
+            f"{binding.cluster} waits: {held}" if held else f"{binding.cluster} is no longer picked and not cleared yet"
+        )
+        return
     if binding.state is not BindingState.BOUND:
         if not record.placement.strategy.external:
             yield f"{binding.cluster} is {binding.state} and has not been rolled out"

@@ -102,5 +102,5 @@ def _rolled_out(record: PlacementRecord, binding: Binding | None, held: str | No
         "waiting": waiting,
         "next": move,
         **({"selected": True} if picked else {}),
-        **({"why": waiting[0]} if picked and waiting else {}),
+        **({"why": waiting[0]} if waiting else {}),
     }

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
+from gitfleet import removals
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.faults import Fault
-from gitfleet.api.holds import Hold, RemovalKind
+from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.managed_fields import (
@@ -58,6 +59,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
     before, after = decision.inputs.before, decision.after
     unreachable = {name: seen.error for name, seen in decision.inputs.observations.items() if not seen.reachable}
     now, later = _by_placement(planned.operations), _by_placement(planned.remain)
+    pending = removals.pending(after.holds.values())
     placements = [
         {
             **_placement(
@@ -66,7 +68,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
                 before.placements.get(key),
                 decision.plans.get(key),
                 now.get(key, []),
-                _kept(key, after.holds.values()),
+                [removal for removal in pending if removal.placement == key],
             ),
             "later": later_document(later.get(key, []), unreachable),
             "moves": moves_document(key, before, after),
@@ -101,13 +103,6 @@ def _holds(planned: PlannedReconcile) -> list[dict[str, Any]]:
         for name, hold in holds.items()
         if hold.answer is not Status.TRUE
     ]
-
-
-def _kept(key: PlacementKey, holds: Iterable[Hold]) -> frozenset[str]:
-    """The clusters that a placement has only because their removal waits."""
-    pending = (hold for hold in holds if hold.answer is not Status.TRUE)
-    removals = (removal for hold in pending for removal in hold.removals if removal.placement == key)
-    return frozenset(removal.cluster for removal in removals if removal.kind is RemovalKind.BINDING)
 
 
 def _by_placement(operations: Iterable[Operation]) -> dict[PlacementKey, list[Operation]]:
@@ -180,8 +175,11 @@ def _placement(
     before: PlacementRecord | None,
     plan: RolloutPlan | None,
     operations: Sequence[Operation],
-    kept: Container[str],
+    held: Sequence[Removal],
 ) -> dict[str, Any]:
+    """`held` are its removals that wait."""
+    kept = {removal.cluster for removal in held if removal.kind is RemovalKind.BINDING}
+    whole = any(removal.kind is RemovalKind.PLACEMENT for removal in held)
     resources, policy = record.latest_resources, record.latest_policy
     scheduled = find_condition(record.conditions, type_of(key.kind, ConditionType.SCHEDULED))
     return {
@@ -198,6 +196,7 @@ def _placement(
         },
         "selectedResources": [object_reference(d.key) for d in resources.documents] if resources else [],
         "clusters": _clusters(record, before, kept),
+        "removalsHeld": ("Placement" if whole else "Part") if held else None,
         "rollout": _rollout(record, plan),
         "operations": [
             {

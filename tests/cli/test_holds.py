@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,45 @@ def kept_rows(gitfleet: Shell, repo: Path) -> list[dict[str, object]]:
     placements = json.loads(gitfleet("plan", repo, "-o", "json").out)["placements"]
     (found,) = [placement for placement in placements if placement["name"] == "monitoring"]
     return [{name: row[name] for name in ("selected", "state", "keptByHold")} for row in found["clusters"]]
+
+
+def drop_the_placement(repo: Path) -> None:
+    (repo / "placements" / "monitoring.yaml").unlink()
+    commit(repo, {})
+
+
+def drop_its_payload(repo: Path) -> None:
+    shutil.rmtree(repo / "resources" / "monitoring")
+    commit(repo, {})
+
+
+@pytest.mark.parametrize(
+    ("remove", "line", "markdown", "part"),
+    [
+        (
+            drop_the_placement,
+            "monitoring (PickAll): its removal is held, on 4 clusters, 4 objects, snapshot 0",
+            "Nothing changes: its removal is held.",
+            "Placement",
+        ),
+        (
+            drop_its_payload,
+            "monitoring (PickAll): up to date but for held removals on 4 clusters, 4 objects, snapshot 0",
+            "Nothing changes but for removals that are held.",
+            "Part",
+        ),
+    ],
+)
+def test_a_plan_does_not_call_up_to_date_what_is_held(
+    gitfleet: Shell, moving: Path, remove: Callable[[Path], None], line: str, markdown: str, part: str
+) -> None:
+    remove(moving)
+    recorded = ("plan", moving, "--clusters", "none")
+    assert line in gitfleet(*recorded).out.splitlines()
+    page = gitfleet(*recorded, "-o", "markdown").out
+    assert markdown in page.partition("`monitoring`")[2].partition("####")[0]
+    placements = json.loads(gitfleet(*recorded, "-o", "json").out)["placements"]
+    assert {p["name"]: p["removalsHeld"] for p in placements} == {"monitoring": part, "web": None}
 
 
 @pytest.fixture(scope="module")

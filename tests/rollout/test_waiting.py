@@ -45,7 +45,7 @@ def held_back(message: str = "The rollout strategy holds it") -> Condition:
         (bound("a", deleting=NOW), "a is giving up its resources"),
         (bound("a", held_back()), "a waits: The rollout strategy holds it"),
         (scheduled("a"), "a is Scheduled and has not been rolled out"),
-        (bound("a", state=BindingState.UNSCHEDULED), "a is Unscheduled and has not been rolled out"),
+        (bound("a", state=BindingState.UNSCHEDULED), "a is no longer picked and not cleared yet"),
         (bound("a"), "a has not reported Overridden for its newest generation"),
         (bound("a", condition("Overridden", Status.TRUE, "x", generation=0)), "a has not reported Overridden for its"),
         (bound("a", *true_up_to("Applied")), "a has not reported Applied for its newest generation"),

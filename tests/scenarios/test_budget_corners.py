@@ -10,6 +10,7 @@ from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.simulation.cluster import ClusterEvent
 from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders
+from tests.scenarios.explaining import explain, waiting
 from tests.scenarios.world import World
 
 CLUSTERS = ("c1", "c2", "c3", "c4")
@@ -155,3 +156,31 @@ def test_a_report_that_was_lost_long_ago_is_no_failure() -> None:
     world.settle()
     assert [world.image(name) for name in CLUSTERS] == ["web:2"] * 4
     assert max(counted) == 1
+
+
+def test_what_waits_for_clusters_that_never_became_available_says_what_a_person_can_do() -> None:
+    """D6's stuck case: the old clusters and their successors fill maxSurge, and clearing the old ones needs budget."""
+    never = ClusterRule(names=("c1", "c2", "c3"), object=ObjectPattern(kind="Deployment"), available="never")
+    world = World((never,))
+
+    def placed(*clusters: str, unavailable: int = 1) -> JsonObject:
+        limits = builders.rolling_update(maxUnavailable=unavailable, maxSurge=1)
+        return builders.placement("web", policy=builders.pick_fixed(*clusters), strategy=limits)
+
+    world.commit(*members("a"), builders.namespace("web"), builders.deployment("web", "web"), placed("c1", "c2"))
+    world.settle()
+    world.commit(placed("c3", "c4"))
+    world.settle()
+    clearing = (
+        "0 of 2 clusters are available and at least 1 must stay so: maxUnavailable 1 allows no further removal until "
+        "c3 is available; c1 and c2 are not available either: maxUnavailable 4 clears them"
+    )
+    adding = "3 clusters have the resources and at most 3 may: maxSurge 1 allows no further cluster until c1 and c2 are"
+    expected = {"c1": clearing, "c2": clearing, "c4": f"{adding} cleared"}
+    rows = {row["clusterName"]: row["why"] for row in explain(world.repo, world.fleet, world.clock, "web")}
+    assert {name: rows[name] for name in expected} == expected
+    said = waiting(world.repo, world.fleet, world.clock)
+    assert {f"web: {name} waits: {sentence}" for name, sentence in expected.items()} <= set(said)
+    world.commit(placed("c3", "c4", unavailable=4))
+    world.settle()
+    assert set(world.bindings("web")) == {"c3", "c4"} and world.image("c4") == "web:1"
