@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell, git, with_usual_signals
+from tests.cli.conftest import Shell, commit, git, with_usual_signals
 
 GITFLEET = [sys.executable, "-m", "gitfleet"]
 ONCE, SETTLING, CONTINUOUS = ["run", "--once"], ["run", "--until-settled"], ["run"]
@@ -123,6 +123,30 @@ def test_a_run_that_moves_or_sleeps_ends(fleet: Path, number: signal.Signals, co
             break
     process.send_signal(number)
     assert ending(process) == code
+
+
+MEMBER = """\
+apiVersion: cluster.kubernetes-fleet.io/v1beta1
+kind: MemberCluster
+metadata: {{name: {name}, labels: {{env: prod, region: eu}}}}
+spec: {{connection: {{simulated: true}}}}
+"""
+
+
+def test_a_run_that_ends_between_intent_and_operations_is_carried_on(gitfleet: Shell, fleet: Path) -> None:
+    """Nobody reads its events, so it waits in the middle of them: the intent is pushed, nothing is performed yet."""
+    commit(fleet, {f"clusters/{name}.yaml": MEMBER.format(name=name) for name in (f"x{n}" for n in range(150))})
+    process = begin([*ONCE, fleet, "-o", "jsonl"])
+    state = ["git", "rev-parse", "--verify", "--quiet", "gitfleet/state"]
+    await_that(lambda: subprocess.run(state, cwd=fleet, capture_output=True, check=False).returncode == 0, process)
+    time.sleep(1)
+    for _ in range(2):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.05)
+    assert ending(process) == 143
+    assert git(fleet, "rev-list", "--count", "gitfleet/state") == "1\n", "the intent and no report"
+    assert gitfleet("run", "--until-settled", fleet).code == 0
+    assert git(fleet, "fsck", "--strict", "--no-dangling") == ""
 
 
 def test_nohup_is_respected(fleet: Path) -> None:
