@@ -167,7 +167,7 @@ PLACEMENTS: Final = [
     ("gitfleet.schedule", "request_for", is_placement),
     ("gitfleet.snapshots", "take_snapshots", is_placement),
     ("gitfleet.status", "with_conditions", is_placement),
-    ("gitfleet.works", "overrides_by_cluster", is_placement),
+    ("gitfleet.works", "target_overrides", is_placement),
     ("gitfleet.observe.fleet", "observe_binding", is_placement),
     ("gitfleet.rollout.leaving", "_bound_clusters", is_placement),
     ("gitfleet.works.fleet", "_works_of", is_placement),
