@@ -57,6 +57,14 @@ class Check:
     schema: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """What the JSON Schema says of a field that a rule (a method `breaks`) judges: a rule of the part around a field
+    still runs where the field is wrong, a check of the field would take the field away from it."""
+
+    schema: Mapping[str, Any]
+
+
 class OneOf:
     """The only texts that people may write."""
 
@@ -66,9 +74,13 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accept:
-    """Another spelling that people may use: `normal` gives the usual one, and leaves everything else as it is."""
+    """Another spelling that people may use: `normal` gives the usual one, and leaves everything else as it is.
+
+    `schema` makes the JSON Schema of that spelling of the one of the usual one.
+    """
 
     normal: Callable[[Any], Any]
+    schema: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,15 +5,17 @@ Rules: KubeFleet pkg/utils/validator/placement.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At, Break, OneOf, below
+from gitfleet.api.annotations import Accept, At, Break, OneOf, Shown, below
 from gitfleet.api.labels import LabelSelector
-from gitfleet.api.values import NonEmpty, QuantityText, is_property_name
+from gitfleet.api.values import PROPERTY_NAME, NonEmpty, QuantityText, is_property_name, whole
+from gitfleet.formats.quantities import SCHEMA as QUANTITY_SCHEMA
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
 
 RESOURCE_PROPERTY_PREFIX: Final = "resources.kubernetes-fleet.io/"
@@ -22,20 +24,28 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
+_NAME_PATTERN: Final = whole(
+    rf"(?!{re.escape(RESOURCE_PROPERTY_PREFIX)}(?!(?:{'|'.join(_CAPACITIES)})-.)){PROPERTY_NAME}"
+)
+PropertyName = Annotated[NonEmpty, Shown({"pattern": _NAME_PATTERN, "maxLength": 253 + 64})]
+
+
 @dataclass(frozen=True, slots=True)
 class PropertyRequirement:
-    """name, operator (Gt Ge Eq Ne Lt Le) and exactly one quantity."""
+    """A property of a cluster, compared with exactly one quantity."""
 
-    name: NonEmpty
+    name: PropertyName
     operator: Annotated[str, OneOf("Gt", "Ge", "Eq", "Ne", "Lt", "Le")]
-    values: tuple[QuantityText, ...]
+    values: Annotated[
+        tuple[Annotated[QuantityText, Shown(QUANTITY_SCHEMA)], ...], Shown({"minItems": 1, "maxItems": 1})
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class PropertySorter:
     """Sorts clusters by a property; order Ascending or Descending."""
 
-    name: NonEmpty
+    name: PropertyName
     sort_order: Annotated[str, OneOf("Ascending", "Descending")]
 
 
@@ -60,12 +70,16 @@ def _lone_item(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
+def _list_of_one(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"type": "array", "items": schema, "minItems": 1, "maxItems": 1}
+
+
 @dataclass(frozen=True, slots=True)
 class PreferredTerm:
     """A preference with its weight (-100..100)."""
 
     weight: Annotated[int, Interval(ge=-100, le=100)]
-    preference: Annotated[ClusterSelectorTerm, Accept(_lone_item)]
+    preference: Annotated[ClusterSelectorTerm, Accept(_lone_item, _list_of_one)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,6 +93,8 @@ def _by_name(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
+_BY_NAME: Final = Accept(_by_name, lambda _: {"type": "string", "minLength": 1})
+
 _Percent = Annotated[int, Interval(ge=0, le=100)]
 _Count = Annotated[int, Interval(ge=1)]
 
@@ -127,9 +129,7 @@ class FleetConfig:
     concurrency: Annotated[int, Interval(ge=1, le=1000), At("spec", "delivery", "concurrency")] = 32
     executor: Annotated[NonEmpty, At("spec", "delivery", "executor")] = "threads"
     rendered_enabled: Annotated[bool, At("spec", "rendered", "enabled")] = False
-    scheduler_plugins: Annotated[
-        tuple[Annotated[ListedPlugin, Accept(_by_name)], ...], At("spec", "scheduler", "plugins")
-    ] = ()
+    scheduler_plugins: Annotated[tuple[Annotated[ListedPlugin, _BY_NAME], ...], At("spec", "scheduler", "plugins")] = ()
     """The scheduler's profile; no plug-ins means KubeFleet's default profile."""
     approvals_required: Annotated[_Count, At("spec", "approvals", "required")] = 1
     allowed_signers: Annotated[Any, At("spec", "approvals", "allowedSigners")] = None
@@ -149,7 +149,7 @@ class FleetConfig:
     """How long the history of the state branch may grow."""
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
-    property_providers: tuple[Annotated[ListedProvider, Accept(_by_name)], ...] = ()
+    property_providers: tuple[Annotated[ListedProvider, _BY_NAME], ...] = ()
 
     def warnings(self) -> Iterator[Break]:
         """Settings that somebody may rely on and that have no effect yet: such a setting must say so."""

@@ -90,7 +90,18 @@ class Kind:
             "apiVersion": {"enum": [f"{self.group}/{version}" for version in self.versions]},
             "kind": {"const": self.name},
         }
-        return {**schema, "title": self.name, "properties": {**schema["properties"], **named}}
+        properties = {**schema["properties"], **named}
+        if self.place is not Place.OWN_FILE:
+            properties["metadata"] = self._metadata(properties["metadata"])
+        return {**schema, "title": self.name, "properties": properties}
+
+    def _metadata(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The schema of metadata, with a namespace exactly where the kind is namespaced."""
+        fields = dict(schema["properties"])
+        if self.namespaced:
+            return {**schema, "required": sorted({*schema.get("required", ()), "namespace"})}
+        del fields["namespace"]
+        return {**schema, "properties": fields}
 
 
 def watched_kinds() -> Iterator[Kind]:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 from annotated_types import Len
 
-from gitfleet.api.annotations import Absent, At, Break, Default, Inline, OneOf, Only
+from gitfleet.api.annotations import Absent, At, Break, Default, Inline, OneOf, Only, Shown
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonValue, Origin
@@ -76,6 +76,15 @@ def patch_path_break(path: str) -> str | None:
     return None
 
 
+_PATH_PATTERN: Final = (
+    r"^(?!/(?:kind|apiVersion|status)(?:/|$))"
+    r"(?!/metadata(?:/?$|/(?!(?:annotations|labels)(?:/|$))))"
+    rf"(?!/(?!(?:{'|'.join(_MAPS)})(?:/|$))(?:.*/)?[0-9]{{{_MOST_DIGITS + 1},}}(?:/|$))"
+    r"(?:/[^/]+)+$"
+)
+"""`patch_path_break` as a pattern."""
+
+
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
     """One RFC 6902 operation: op add, remove or replace; `value` counts for the first and the last, and may be null.
@@ -84,7 +93,7 @@ class JsonPatch:
     """
 
     op: Annotated[str, OneOf("add", "remove", "replace")]
-    path: str
+    path: Annotated[str, Shown({"pattern": _PATH_PATTERN})]
     value: JsonValue = Absent.ABSENT
 
     def breaks(self) -> Iterator[Break]:

@@ -12,13 +12,14 @@ from typing import Annotated, Any
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import Accept, At, Break, Default, Form, Inline, Location, OneOf, Only
+from gitfleet.api.annotations import Accept, At, Break, Check, Default, Form, Inline, Location, OneOf, Only
 from gitfleet.api.cluster_selectors import ClusterAffinity
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.objects import Origin
 from gitfleet.api.strategies import RolloutStrategy
 from gitfleet.api.values import (
+    QUALIFIED_NAME,
     Annotations,
     LabelKey,
     Labels,
@@ -28,6 +29,7 @@ from gitfleet.api.values import (
     ShortName,
     Time,
     is_qualified_name,
+    whole,
 )
 from gitfleet.formats.int_or_percent import is_zero
 from gitfleet.formats.json_values import JsonObject
@@ -106,19 +108,25 @@ class TopologySpreadConstraint:
     when_unsatisfiable: Annotated[str, OneOf("DoNotSchedule", "ScheduleAnyway")] = "DoNotSchedule"
 
 
+def _taint_key_break(key: str) -> str | None:
+    return "is not a valid taint key; use letters, digits and -_." if key and not is_qualified_name(key) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toleration:
     """operator Equal or Exists; an empty key tolerates every key (Exists only); an empty effect every effect."""
 
-    key: str = ""
-    operator: Annotated[str, OneOf("Equal", "Exists"), Accept(lambda text: "Equal" if text == "" else text)] = "Equal"
+    key: Annotated[str, Check(_taint_key_break, {"pattern": whole(f"(?:{QUALIFIED_NAME})?")})] = ""
+    operator: Annotated[
+        str,
+        OneOf("Equal", "Exists"),
+        Accept(lambda text: "Equal" if text == "" else text, lambda _: {"const": ""}),
+    ] = "Equal"
     value: LabelValue = ""
     effect: Annotated[str, OneOf("NoSchedule", "")] = ""
 
     def breaks(self) -> Iterator[Break]:
         """Exists takes no value, and an empty key needs Exists."""
-        if self.key and not is_qualified_name(self.key):
-            yield ("key",), "is not a valid taint key; use letters, digits and -_."
         if self.operator == "Exists" and self.value:
             yield ("value",), "must be empty with operator Exists; remove it"
         if self.operator != "Exists" and not self.key:

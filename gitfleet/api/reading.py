@@ -95,7 +95,8 @@ def _schema(hint: Any, profile: Profile) -> CoreSchema:
     bare, extras = parts_of(hint)
     form = find(Form, extras)
     if form is not None:
-        return core_schema.no_info_plain_validator_function(form.read)
+        plain = core_schema.no_info_plain_validator_function(form.read)
+        return plain if profile is Profile.STATE else _with_checks(plain, extras)
     if FIRST_OF_LIST in extras:
         items = core_schema.list_schema(_schema(bare, profile))
         return core_schema.no_info_after_validator_function(lambda found: found[0] if found else None, items)
@@ -109,6 +110,11 @@ def _schema(hint: Any, profile: Profile) -> CoreSchema:
         schema = core_schema.no_info_after_validator_function(tuple, items)
     else:
         schema |= _limits(extras)  # type: ignore[operator]  # a schema is a dict that mypy knows by its keys
+    return _with_checks(schema, extras)
+
+
+def _with_checks(schema: CoreSchema, extras: tuple[Any, ...]) -> CoreSchema:
+    """The schema with what only people must satisfy, and may spell otherwise."""
     for extra in extras:
         if isinstance(extra, Check):
             schema = core_schema.no_info_after_validator_function(_checked(extra.holds), schema)

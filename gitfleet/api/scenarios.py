@@ -16,7 +16,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.values import NonEmpty, Time
-from gitfleet.formats.durations import PATTERN, read_seconds, seconds_text
+from gitfleet.formats.durations import SCHEMA, SCHEMA_WITH_ZERO, read_seconds, seconds_text
 
 Delay: TypeAlias = timedelta | Literal["never"]
 """Time from the last change of an object's spec until it is available."""
@@ -53,17 +53,29 @@ def _step(value: object) -> timedelta:
 
 def _patch(value: object) -> tuple[JsonObject, ...]:
     try:
+        if not isinstance(value, list):
+            raise TypeError
         jsonpatch.JsonPatch(cast(Any, value))  # reads every operation and its pointer
     except (jsonpatch.InvalidJsonPatch, jsonpointer.JsonPointerException, TypeError, AttributeError) as error:
         raise ValueError("is not a JSON patch: a list of {op, path, value}") from error
     return tuple(cast("list[JsonObject]", value))
 
 
-_DURATION: Final[Mapping[str, Any]] = {"type": "string", "pattern": f"^(0|{PATTERN})$"}
-FilePath = Annotated[str, Form(_file_path, {"type": "string", "minLength": 1})]
-Duration = Annotated[timedelta, Form(_duration, _DURATION, _text)]
-Step = Annotated[timedelta, Form(_step, {"type": "string", "pattern": f"^{PATTERN}$"}, _text)]
-Patch = Annotated[tuple[JsonObject, ...], Form(_patch, {"type": "array", "items": {"type": "object"}})]
+_PATH_PATTERN: Final = r"^(?!/|\.$)(?!(?:\.?/+)*\.git(?:/|$))(?!(?:.*/)?\.\.(?:/|$))[^\\]+$"
+"""`_file_path` as a pattern."""
+_OPERATION: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "required": ["op", "path"],
+    "properties": {
+        "op": {"enum": sorted(jsonpatch.JsonPatch.operations)},
+        "path": {"type": "string", "pattern": "^(?:/(?:[^~/]|~[01])*)*$"},
+    },
+}
+_DELAY: Final[Mapping[str, Any]] = {"anyOf": [{"const": "never"}, *SCHEMA_WITH_ZERO["anyOf"]]}
+FilePath = Annotated[str, Form(_file_path, {"type": "string", "pattern": _PATH_PATTERN})]
+Duration = Annotated[timedelta, Form(_duration, SCHEMA_WITH_ZERO, _text)]
+Step = Annotated[timedelta, Form(_step, SCHEMA, _text)]
+Patch = Annotated[tuple[JsonObject, ...], Form(_patch, {"type": "array", "items": _OPERATION})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +106,9 @@ class Rule:
     names: tuple[NonEmpty, ...] | None = None
     match_labels: Mapping[str, str] | None = None
     object: Pattern = Pattern()
-    available: Annotated[Delay, Form(_delay, {"anyOf": [{"const": "never"}, _DURATION]}, _text)] = DEFAULT_DELAY
+    available: Annotated[Delay, Form(_delay, {"anyOf": [{"const": "never"}, *SCHEMA_WITH_ZERO["anyOf"]]}, _text)] = (
+        DEFAULT_DELAY
+    )
     apply: Annotated[str, OneOf("fail")] | None = None
 
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:

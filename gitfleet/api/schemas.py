@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import annotated_types as limits
 
-from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Check, Form, OneOf
+from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Accept, Check, Form, OneOf, Shown
 from gitfleet.api.layout import Field, find, layout_of, parts_of
 from gitfleet.api.reading import METADATA
 from gitfleet.api.writing import write_as
@@ -81,17 +81,18 @@ def _field_schema(item: Field, definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     bare, extras = parts_of(hint)
-    form = find(Form, extras)
-    if form is not None:
-        return dict(form.schema)
+    form, choice, spelling = find(Form, extras), find(OneOf, extras), find(Accept, extras)
     if FIRST_OF_LIST in extras:
         return {"type": "array", "items": _schema(bare, definitions)}
-    choice = find(OneOf, extras)
-    schema: dict[str, Any] = {"enum": list(choice.values)} if choice is not None else _bare_schema(bare, definitions)
+    if form is not None:
+        schema = dict(form.schema)
+    else:
+        schema = {"enum": list(choice.values)} if choice is not None else _bare_schema(bare, definitions)
     for extra in extras:
-        if isinstance(extra, Check):
+        if isinstance(extra, Check | Shown):
             schema |= extra.schema
-    return schema | _limits(extras, schema.get("type"))
+    schema |= _limits(extras, schema.get("type"))
+    return schema if spelling is None else {"anyOf": [schema, spelling.schema(schema)]}
 
 
 def _limits(extras: tuple[Any, ...], kind: Any) -> dict[str, Any]:
@@ -119,8 +120,9 @@ def _bare_schema(bare: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if origin is Literal:
         return {"enum": list(arguments)}
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        values = _schema(arguments[1], definitions)
-        return {"type": "object", **({"additionalProperties": values} if values else {})}
+        keys, values = (_schema(argument, definitions) for argument in arguments)
+        names = {"propertyNames": keys} if len(keys) > 1 else {}  # a key is a string anyway
+        return {"type": "object", **names, **({"additionalProperties": values} if values else {})}
     if isinstance(bare, type) and issubclass(bare, Enum):
         return {"enum": [member.value for member in bare]}
     if isinstance(bare, type) and dataclasses.is_dataclass(bare):

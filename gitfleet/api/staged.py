@@ -26,17 +26,10 @@ from gitfleet.api.values import (
     ObjectName,
     Seconds,
     ShortName,
+    above_zero,
 )
-from gitfleet.formats.int_or_percent import is_zero, read_int_or_percent
 
 _API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
-
-
-def _concurrency(value: Any) -> int | str:
-    amount = read_int_or_percent(value)
-    if is_zero(amount):
-        raise ValueError("must be at least 1, or 1% to 100%; raise it")
-    return amount
 
 
 def _index(value: Any) -> str | None:
@@ -52,9 +45,8 @@ def _stage_name(text: str) -> str | None:
     return None if fits else "must be lower-case letters and digits only, 1 to 63; rename it"
 
 
-Concurrency = Annotated[
-    int | str, Form(_concurrency, {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]})
-]
+Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 100%; raise it")]
+_INDEX: Final = {"anyOf": [{"type": "string", "pattern": "^[0-9]*$"}, {"type": "integer", "minimum": 0}]}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -88,7 +80,7 @@ class Stage:
     `label_selector` None selects nothing, an empty one every cluster.
     """
 
-    name: Annotated[str, Check(_stage_name)]
+    name: Annotated[str, Check(_stage_name, {"pattern": "^[a-z0-9]{1,63}$"})]
     label_selector: LabelSelector | None = None
     sorting_label_key: LabelKey | None = None
     max_concurrency: Concurrency = 1
@@ -150,7 +142,7 @@ class StagedRun:
     key: ShortKey
     placement_name: NonEmpty
     strategy_name: Annotated[NonEmpty, At("spec", "stagedRolloutStrategyName")]
-    resource_snapshot_index: Annotated[str | None, Form(_index, {"type": "string", "pattern": "^[0-9]*$"})] = None
+    resource_snapshot_index: Annotated[str | None, Form(_index, _INDEX)] = None
     state: Annotated[str, OneOf("Initialize", "Run", "Stop")] | None = None
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None

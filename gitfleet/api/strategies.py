@@ -13,17 +13,17 @@ from annotated_types import Interval
 
 from gitfleet.api.annotations import At, Break, OneOf
 from gitfleet.api.objects import JsonObject
-from gitfleet.api.values import (
-    IntOrPercent,
-)
-from gitfleet.formats.int_or_percent import is_zero
+from gitfleet.api.values import IntOrPercent, above_zero
+
+_NO_BUDGET = "must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it"
+"""Decision D1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollingUpdate:
     """The budget of a rolling update; the period is in seconds and counts only for what cannot be tracked."""
 
-    max_unavailable: IntOrPercent = "25%"
+    max_unavailable: Annotated[IntOrPercent, above_zero(_NO_BUDGET)] = "25%"
     max_surge: IntOrPercent = "25%"
     unavailable_period_seconds: Annotated[int, Interval(ge=0)] = 60
 
@@ -175,12 +175,6 @@ class RolloutStrategy:
         DeletePropagation.DELETE
     )
     report_back_strategy: ReportBackStrategy | None = None
-
-    def breaks(self) -> Iterator[Break]:
-        """A budget of zero would never let anything move (decision D1)."""
-        if is_zero(self.rolling_update.max_unavailable):
-            sentence = "must be at least 1 (or 1%): with zero no cluster could ever be updated; raise it"
-            yield ("rollingUpdate", "maxUnavailable"), sentence
 
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
         """External has no budget of its own."""

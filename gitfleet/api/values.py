@@ -11,13 +11,16 @@ from typing import Annotated, Any, Final
 from annotated_types import MinLen
 
 from gitfleet.api.annotations import Accept, Check, Form
-from gitfleet.formats.durations import PATTERN, read_seconds, seconds_text
+from gitfleet.formats.durations import SCHEMA as DURATION_SCHEMA
+from gitfleet.formats.durations import read_seconds, seconds_text
+from gitfleet.formats.int_or_percent import ABOVE_ZERO_SCHEMA, is_zero, read_int_or_percent
 from gitfleet.formats.int_or_percent import SCHEMA as INT_OR_PERCENT_SCHEMA
-from gitfleet.formats.int_or_percent import read_int_or_percent
+from gitfleet.formats.times import SCHEMA as TIME_SCHEMA
 from gitfleet.formats.times import read_time, time_text
 
 _DNS_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_DNS_SUBDOMAIN: Final = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_SUBDOMAIN: Final = rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*"
+_DNS_SUBDOMAIN: Final = re.compile(_SUBDOMAIN)
 _NAMESPACE: Final = re.compile(_DNS_LABEL)
 _KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _NAME_PART: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -68,8 +71,15 @@ def is_label_value(text: str) -> bool:
     return _LABEL_VALUE.fullmatch(text) is not None
 
 
-def _unless(holds: Callable[[str], bool], sentence: str) -> Check:
-    return Check(lambda text: None if holds(text) else sentence)
+def _unless(holds: Callable[[str], bool], sentence: str, pattern: str, longest: int | None = None) -> Check:
+    """A check of texts; `pattern` (and `longest`, in characters) say the same to editors."""
+    schema = {"pattern": whole(pattern), **({"maxLength": longest} if longest else {})}
+    return Check(lambda text: None if holds(text) else sentence, schema)
+
+
+def whole(pattern: str) -> str:
+    """A pattern for a JSON Schema, whose patterns match anywhere in a text."""
+    return f"^(?:{pattern})$"
 
 
 def _number_as_text(value: Any) -> Any:
@@ -103,21 +113,33 @@ _NAMESPACE_NAME: Final = "must be lower-case letters, digits and dashes, at most
 _LABEL_KEY: Final = "is not a valid label key; use letters, digits and -_. with an optional dns.prefix/"
 _LABEL_TEXT: Final = "is not a valid label value; use at most 63 letters, digits and -_."
 
-ObjectName = Annotated[str, _unless(is_dns_subdomain, _OBJECT_NAME)]
-ShortName = Annotated[str, _unless(lambda text: is_dns_subdomain(text, 63), _SHORT_NAME)]
-NamespaceName = Annotated[str, _unless(is_namespace_name, _NAMESPACE_NAME)]
-LabelKey = Annotated[str, _unless(is_qualified_name, _LABEL_KEY)]
-LabelValue = Annotated[str, _unless(is_label_value, _LABEL_TEXT)]
-SelectorValue = Annotated[str, Accept(_number_as_text), _unless(is_label_value, _LABEL_TEXT)]
-QuantityText = Annotated[str, Accept(_quantity_as_text)]
+_IS_LABEL_VALUE: Final = _unless(is_label_value, _LABEL_TEXT, _LABEL_VALUE.pattern)
+QUALIFIED_NAME: Final = rf"(?![^/]{{254}})(?:{_SUBDOMAIN}/)?{_NAME_PART.pattern}"
+"""`is_qualified_name` as a pattern."""
+PROPERTY_NAME: Final = rf"{_PROPERTY_PART.pattern}(?:/{_PROPERTY_PART.pattern})*"
+"""`is_property_name` as a pattern, without its length."""
+ObjectName = Annotated[str, _unless(is_dns_subdomain, _OBJECT_NAME, _SUBDOMAIN, 253)]
+ShortName = Annotated[str, _unless(lambda text: is_dns_subdomain(text, 63), _SHORT_NAME, _SUBDOMAIN, 63)]
+NamespaceName = Annotated[str, _unless(is_namespace_name, _NAMESPACE_NAME, _DNS_LABEL, 63)]
+LabelKey = Annotated[str, _unless(is_qualified_name, _LABEL_KEY, QUALIFIED_NAME)]
+LabelValue = Annotated[str, _IS_LABEL_VALUE]
+SelectorValue = Annotated[str, Accept(_number_as_text, lambda _: {"type": "integer", "minimum": 0}), _IS_LABEL_VALUE]
+QuantityText = Annotated[str, Accept(_quantity_as_text, lambda _: {"type": "number"})]
 NonEmpty = Annotated[str, MinLen(1)]
 Labels = Mapping[LabelKey, LabelValue]
 Annotations = Mapping[LabelKey, str]
 IntOrPercent = Annotated[int | str, Form(read_int_or_percent, INT_OR_PERCENT_SCHEMA)]
 """An int, or a percentage such as "25%"."""
-DURATION: Final = Form(read_seconds, {"type": "string", "pattern": f"^{PATTERN}$"}, seconds_text)
+
+
+def above_zero(sentence: str) -> Check:
+    """A check of an IntOrPercent that says `sentence` where it is nothing."""
+    return Check(lambda amount: sentence if is_zero(amount) else None, ABOVE_ZERO_SCHEMA)
+
+
+DURATION: Final = Form(read_seconds, DURATION_SCHEMA, seconds_text)
 Seconds = Annotated[float, DURATION]
 """A Go duration in the file, seconds in memory."""
-Time = Annotated[datetime, Form(read_time, {"type": "string", "format": "date-time"}, time_text)]
+Time = Annotated[datetime, Form(read_time, TIME_SCHEMA, time_text)]
 IndexText = Annotated[int, Form(read_index, {"type": "string", "pattern": "^[0-9]+$"}, str)]
 BytesText = Annotated[str, Form(read_bytes_text, {"type": "string"}, lambda text: b64encode(text.encode()).decode())]

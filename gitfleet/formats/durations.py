@@ -6,14 +6,20 @@ import re
 from decimal import Decimal
 from typing import Any, Final
 
-PATTERN: Final = r"([0-9]+(\.[0-9]+)?(ms|s|m|h))+"
-"""A regular expression of the notation, for JSON Schemas."""
+_PATTERN: Final = r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+"
+_LONGEST_TEXT: Final = 64
+SCHEMA: Final = {"type": "string", "maxLength": _LONGEST_TEXT, "pattern": f"^(?=.*[1-9]){_PATTERN}$"}
+"""The JSON Schema of a duration of more than zero; it does not say how long the longest one is."""
+SCHEMA_WITH_ZERO: Final = {
+    "anyOf": [{"const": 0}, {"type": "string", "maxLength": _LONGEST_TEXT, "pattern": f"^(?:0|{_PATTERN})$"}]
+}
+"""The same of one that may be zero."""
 LONGEST_SECONDS: Final = 3650 * 24 * 3600
 """Ten years."""
 
 _UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _PART: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|h|m|s)")
-_WHOLE: Final = re.compile(PATTERN)
+_WHOLE: Final = re.compile(_PATTERN)
 
 
 def read_seconds(text: Any, *, zero: bool = False) -> float:
@@ -25,7 +31,7 @@ def read_seconds(text: Any, *, zero: bool = False) -> float:
         return 0.0
     if isinstance(text, int | float) and not isinstance(text, bool):
         raise ValueError(f"must have a unit; write {text}s if seconds are meant")
-    if not isinstance(text, str) or len(text) > 64 or _WHOLE.fullmatch(text) is None:
+    if not isinstance(text, str) or len(text) > _LONGEST_TEXT or _WHOLE.fullmatch(text) is None:
         raise ValueError("must be a duration such as 30s, 5m or 1h30m; correct it")
     seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
     if seconds > LONGEST_SECONDS:

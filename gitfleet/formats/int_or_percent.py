@@ -7,6 +7,10 @@ from typing import Any, Final
 
 SCHEMA: Final = {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^(100|[0-9]{1,2})%$"}]}
 """The JSON Schema for editors."""
+ABOVE_ZERO_SCHEMA: Final = {
+    "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^(100|[0-9]?[1-9]|[1-9]0)%$"}]
+}
+"""The same without nothing."""
 
 _PERCENT: Final = re.compile(r"(?:100|[0-9]{1,2})%", re.ASCII)
 

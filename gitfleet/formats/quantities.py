@@ -19,6 +19,11 @@ _NANO = -9
 _EXACT_DIGITS = 18
 _LARGEST = 2**63 - 1
 _MAX_LENGTH = 256
+SCHEMA = {
+    "pattern": r"^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]+|[numkMGTPE]?)$",
+    "maxLength": _MAX_LENGTH,
+}
+"""The JSON Schema of the text, for editors; it does not say how large an exponent may be."""
 _MAX_EXPONENT = 300
 """A value of more digits would not be finite as the float that scores are made of; Kubernetes reads it all the same."""
 

@@ -10,7 +10,11 @@ from typing import Any, Final
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """What stands for a time that nobody wrote, since nothing here reads a clock."""
 
-_FORM: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?P<zone>Z|[+-]\d\d:\d\d)?", re.ASCII)
+_LOCAL: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
+_ZONE: Final = "Z|[+-][0-9]{2}:[0-9]{2}"
+_FORM: Final = re.compile(f"{_LOCAL}(?P<zone>{_ZONE})?")
+SCHEMA: Final = {"type": "string", "format": "date-time", "pattern": f"^{_LOCAL}(?:{_ZONE})$"}
+"""The JSON Schema for editors; whether a calendar has the day is said by its format alone."""
 
 
 def read_time(text: Any) -> datetime:

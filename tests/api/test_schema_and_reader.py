@@ -1,0 +1,162 @@
+"""The JSON Schema of a kind and its reader accept the same documents: every field of every kind, missing, unknown, and
+with every probe in its place; and whatever a rule refuses that a schema cannot say is listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.api import Break, Location, dotted, read
+from gitfleet.api.kinds import KINDS, Kind, Place
+from tests.api.test_every_kind import at, json_values, places_of, with_value
+
+WRITTEN = {kind.name: kind for kind in KINDS.values() if kind.place is not Place.STATE_BRANCH}
+SCHEMAS = {name: kind.schema() for name, kind in WRITTEN.items()}
+TEXTS: Final = (
+    "x", "", "0", "7", "a.b/c", "-", "A", "a b", "a_b", "x" * 63, "x" * 64, "x" * 253, "x" * 254, "x" * 254 + "/c",
+    "25%", "0%", "00%", "101%", "1.5Gi", "1e400", "30s", "99999h", "0s", "1.5h30m", "1d", "2026-01-31T12:00:00Z",
+    "2026-01-31T12:00:00", "2026-99-31T12:00:00Z", "/spec/replicas", "spec", "/kind", "/metadata/name",
+    "/metadata/labels/a", "/spec/x/1234567", "/spec//x", "never", "true", "ns/name", "*", "é",
+    "resources.kubernetes-fleet.io/total-cpu", "resources.kubernetes-fleet.io/cpu",
+)  # fmt: skip
+OTHERS: Final[tuple[Any, ...]] = (
+    0, 1, 7, -1, -101, 1001, 1.5, True, False, [], ["x"], ["x", "y"], [{}], [1], {}, {"x": "y"}, {"x": 1},
+    {"-": "y"}, {"x": "-"},
+)  # fmt: skip
+PROBES: Final = (*TEXTS, *OTHERS)
+"""What stands in for each value. Null is none of them: it is read as an absent field, in every place, and a schema
+that said so of each field would offer it."""
+BEYOND: Final = (
+    # Which fields go with which: rules between fields (methods `breaks`).
+    "does not go with ", "only goes with ", "only sorts preferred clusters", "is only for required terms",
+    "has no effect with placementType PickAll", "cannot stand beside a name", "is not supported in overrides",
+    "must be Approval before a stage", "needs exactly one", "must be empty with operator Exists",
+    "must not be empty with operator Equal", "is required with ", "is required in each term", "needs at least one ",
+    "takes no values", "In needs ", "NotIn needs ", "needs `available`",
+    # What stands twice, or contradicts another item of its list.
+    "stands twice", "is already in the list", "is taken by an earlier", "contradicts an earlier",
+    # Numbers that stand in a text.
+    "must be at most ten years", "has more than 300 digits",
+)  # fmt: skip
+"""By which words the reader refuses what the schema cannot say or leaves to `gitfleet validate`."""
+PARTLY: Final = (
+    "must be a time such as",  # days that no calendar has; editors know them by the format date-time
+    "is required; add it",  # the other of two fields that go together
+)
+"""And what the schema says too, but not in every case."""
+Strict: Final = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer",  # to JSON Schema 1.0 is a whole number, to an API server it is none
+        lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+    ),
+)
+
+
+@cache
+def validator(name: str) -> Any:
+    return Strict(SCHEMAS[name])
+
+
+def example(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """A value with every field that a schema knows."""
+    if "$ref" in schema:
+        return example(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    if "anyOf" in schema:
+        return example(schema["anyOf"][0], root)
+    if schema.get("type") == "array":
+        return [example(schema.get("items", {}), root)]
+    if schema.get("type") == "object":
+        fields = {name: example(part, root) for name, part in schema.get("properties", {}).items()}
+        more = schema.get("additionalProperties")
+        return {**fields, "x": example(more, root)} if isinstance(more, Mapping) else fields
+    sound = Strict({**schema, "$defs": root["$defs"]})
+    return next(value for value in (*schema.get("enum", ()), schema.get("const"), *PROBES) if sound.is_valid(value))
+
+
+FULL = {name: example(schema, schema) for name, schema in SCHEMAS.items()}
+
+
+def refusals(kind: Kind, body: Any) -> list[Break]:
+    """What the reader has against a document, and that it is of another kind, version or scope."""
+    named = (kind.name, *(f"{kind.group}/{version}" for version in kind.versions))
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    homeless = kind.namespaced and isinstance(metadata, dict) and not metadata.get("namespace")
+    wrong = ["namespace"] if homeless else []
+    wrong += [field for field in ("kind", "apiVersion") if not isinstance(body, dict) or body.get(field) not in named]
+    return [*read(kind.declaration, body)[1], *(((field,), "is of another kind or scope") for field in wrong)]
+
+
+def disagreement(kind: Kind, body: Any) -> str | None:
+    """What one of the two accepts and the other refuses, in a sentence."""
+    found = refusals(kind, body)
+    if validator(kind.name).is_valid(body):
+        surprising = [one for one in found if not _has(one, (*BEYOND, *PARTLY))]
+        return f"only the reader refuses: {surprising}" if surprising else None
+    if all(_has(one, BEYOND) for one in found):
+        errors = [f"{error.json_path} {error.message[:200]}" for error in validator(kind.name).iter_errors(body)]
+        return f"only the schema refuses: {errors}"
+    return None
+
+
+def _has(refusal: Break, words: tuple[str, ...]) -> bool:
+    return any(one in refusal[1] for one in words)
+
+
+def changed(body: Any) -> Iterator[tuple[Any, ...]]:
+    """Every single change of a document, and the document after it."""
+    known = set[Location]()
+    for place in places_of(body):
+        here = at(body, place)
+        if (label := place[-4:] if len(place) > 4 else place) in known:
+            continue  # the same declaration stands in another place too, where it was changed
+        known.add(label)
+        if isinstance(here, dict):
+            yield place, "an unknown field", with_value(body, (*place, "zzUnknown"), "x")
+            for name in here:
+                yield (
+                    (*place, name),
+                    "left out",
+                    with_value(body, place, {key: here[key] for key in here if key != name}),
+                )
+        if isinstance(here, list):
+            yield place, "doubled", with_value(body, place, here * 2)
+        probes = PROBES if isinstance(here, str) else (*OTHERS, "x", "7", "25%", "0%", "30s")
+        for probe in probes if place else ():
+            yield place, probe, with_value(body, place, probe)
+
+
+@cache
+def compared(name: str) -> tuple[list[str], frozenset[str]]:
+    """Where the two disagree about a kind, and all that the reader said."""
+    kind, found, said = WRITTEN[name], [], set[str]()
+    for place, what, body in changed(FULL[name]):
+        if kind.namespaced and place[:1] == ("spec",) and len(place) > 1:
+            continue  # as in the kind of the cluster scope
+        wrong = disagreement(kind, body)
+        found += [f"{dotted(place)} {what!r}: {wrong}"] if wrong else []
+        said |= {sentence for _, sentence in refusals(kind, body)}
+    return found, frozenset(said)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_both_accept_the_same_whatever_stands_in_one_place(name: str) -> None:
+    assert validator(name).is_valid(FULL[name])
+    found, said = compared(name)
+    assert len(said) > 2
+    assert not found, "\n".join(found[:10])
+
+
+@given(st.sampled_from(sorted(WRITTEN)), st.data(), json_values)
+def test_both_accept_the_same_whatever_stands_anywhere(name: str, data: st.DataObject, value: Any) -> None:
+    body = FULL[name]
+    for _ in range(2):
+        place = data.draw(st.sampled_from([place for place in places_of(body) if place]))
+        body = with_value(body, place, value)
+    assert disagreement(WRITTEN[name], body) is None
