@@ -104,7 +104,7 @@ CASES = {
         line=yaml_lines(_WRONG_TYPE, "replicas"),
         field="spec.replicas",
         says="must be an integer",
-        healing={WEB_DEPLOYMENT: _DEPLOYMENT_2},
+        correction={WEB_DEPLOYMENT: _DEPLOYMENT_2},
     ),
     "unknown field": Case(
         files={WEB_PLACEMENT: _UNKNOWN},
