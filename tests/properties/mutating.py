@@ -110,7 +110,7 @@ class Mutated:
             if objects != self.clean["objects"]:
                 raise Damage(f"refused, and changed: {_difference(self.clean['objects'], objects)}; {said}")
         self.applied += objects != self.clean["objects"]
-        strangers = {key for key in _changed(self.clean["objects"], objects) | deleted if not _reaches(found.path, key)}
+        strangers = {key for key in _changed(self.clean["objects"], objects) | deleted if not _reaches(found, key)}
         if strangers:
             raise Damage(f"others changed: {sorted(strangers)}; {said}")
         self.deleted = deleted
@@ -147,27 +147,33 @@ def _changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
     return found
 
 
-def _reaches(path: str, key: str) -> bool:
-    """Whether a sound edit of a file may change an object."""
-    folder = path.split("/")[1] if path.startswith("resources/") else ""
-    if not folder:
+def _reaches(found: Mutation, key: str) -> bool:
+    """Whether a sound edit of a file may change an object: one of its folder, or the one that it became."""
+    folder = found.path.split("/")[1] if found.path.startswith("resources/") else ""
+    if not folder or any(_names(document, key) for document in _documents(found.text)):
         return True
     if folder == "cluster":
         return any(part in key for part in ("ClusterRole/", "CustomResourceDefinition/", "Widget/"))
     return f"/{folder}/" in key or key == f"Namespace/{folder}" or key.count("/") == 1
 
 
+def _documents(text: str | bytes | None) -> list[Any]:
+    """What stands in a text, nothing when it is no YAML."""
+    try:
+        return list(yaml.safe_load_all(text or ""))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return []
+
+
 def _asked_for(found: Mutation, key: str) -> bool:
     """Whether a sound edit of a file may delete an object: its own, or what it places or carries."""
     if not found.path.startswith("resources/"):
         return True
-    documents = list(yaml.safe_load_all(sound_files()[found.path]))
-    return any(_names(document, key) for document in documents)
+    return any(_names(document, key) for document in _documents(sound_files()[found.path]))
 
 
 def _labels(path: str) -> list[tuple[str, str]]:
-    documents = list(yaml.safe_load_all(sound_files()[path]))
-    return [(body["kind"], body["metadata"]["name"]) for body in documents]
+    return [(body["kind"], body["metadata"]["name"]) for body in _documents(sound_files()[path])]
 
 
 def _names(value: Any, key: str) -> bool:
