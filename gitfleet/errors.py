@@ -9,6 +9,7 @@
     │   └── Stopped         the process was stopped before all clusters had answered
     └── GiveUp              trying again without a change by a person cannot help
         ├── BadInput        a file, an option or a revision that people wrote
+        │   └── UnreadableCommit    a commit that git refuses, or that the remote cannot give
         ├── Forbidden       a remote or a cluster refused the credentials
         └── MissingPart     a program or credential that the process needs is not there
 
@@ -65,6 +66,16 @@ class GiveUp(GitfleetError):
 
 class BadInput(GiveUp):
     """What a person wrote cannot be used: a path, an option, a revision, a scenario."""
+
+
+class UnreadableCommit(BadInput):
+    """A commit that git refuses, or that the remote cannot give. `reason` says why in words that are the same each
+    time; `lasting`: whether it lies in the commit itself, so that it need not be asked for again."""
+
+    def __init__(self, message: str, *, reason: str, lasting: bool, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+        self.lasting = lasting
 
 
 class Forbidden(GiveUp):

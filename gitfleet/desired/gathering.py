@@ -67,7 +67,11 @@ def gather(request: DesiredRequest) -> Gathered:
 
 def _ignore_rules(request: DesiredRequest, gathered: Gathered) -> bytes:
     source = request.files.get(IGNORE_FILE)
-    if source is None or source.mode in (SYMLINK, SUBMODULE):
+    if source is None:
+        return b""
+    if source.mode in (SYMLINK, SUBMODULE) or (source.size or 0) > MAX_FILE_BYTES:
+        message = f"is no file of at most {MAX_FILE_BYTES} bytes, so that none of its rules is read; put the rules here"
+        gathered.faults.append(Fault(IGNORE_FILE, 1, "", "", message))
         return b""
     content = request.contents(source.blob)
     _, faults = read_ignore(content)

@@ -22,6 +22,8 @@ MAX_FILE_BYTES: Final = 4 * 1024 * 1024
 
 _LONGEST_PATTERN: Final = 500
 _MOST_WILDCARDS: Final = 4
+_MOST_RULES: Final = 1000
+"""Each costs time for every path of the commit."""
 _WILDCARDS: Final = re.compile(r"\*+")
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
@@ -110,19 +112,28 @@ def ignoring_line(content: bytes, path: str) -> int:
 
 
 def read_ignore(content: bytes) -> tuple[GitIgnoreSpec, list[LineFault]]:
-    """The rules of an ignore file, and a fault for each line that is none; bytes that are not UTF-8 are replaced.
+    """The rules of an ignore file, and a fault for each line that is none.
 
     gitignore patterns become regular expressions that backtrack, and the repo is not trusted: a line with so many
     wildcards that matching could take for ever is refused.
     """
-    spec = GitIgnoreSpec([])
+    rules: list[str] = []
     faults: list[LineFault] = []
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if len(rules) == _MOST_RULES:
+            faults.append((number, f"more than {_MOST_RULES} rules are not read, those from here on; write fewer"))
+            break
+        if "\ufffd" in line:
+            faults.append((number, "is not UTF-8 text; save the file as UTF-8"))
+            continue
         if len(line) > _LONGEST_PATTERN or len(_WILDCARDS.findall(line)) > _MOST_WILDCARDS:
             faults.append((number, f"has more than {_MOST_WILDCARDS} wildcards or is too long; simplify the pattern"))
             continue
         try:
-            spec += GitIgnoreSpec.from_lines([line])
-        except ValueError:
+            GitIgnoreSpec.from_lines([line])
+            rules.append(line)
+        except (ValueError, re.error):
             faults.append((number, "is not a gitignore pattern; correct it or remove the line"))
-    return spec, faults
+    return GitIgnoreSpec.from_lines(rules), faults

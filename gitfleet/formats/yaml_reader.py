@@ -39,8 +39,10 @@ __all__ = [
 
 MAX_STATE_BYTES: Final = 64 * 1024 * 1024
 """Largest file of gitfleet's own."""
-PARSER_VERSION: Final = 4
+PARSER_VERSION: Final = 5
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""
+MOST_FAULTS: Final = 1000
+"""So many faults of one file are kept: nobody reads more, and each costs time in every pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,11 @@ def decode_parsed(encoded: bytes) -> ParsedFile | None:
 def _parse_yaml(text: str) -> ParsedFile:
     built = read_stream(text, Profile.KUBERNETES)
     documents = tuple(Document(index, line, value) for index, line, value in built.documents)
-    return ParsedFile(documents, tuple(sorted(set(built.faults))))
+    faults = sorted(set(built.faults))
+    if len(faults) > MOST_FAULTS:
+        many = f"{len(faults)} things in it cannot be read; correct the first {MOST_FAULTS}, which are listed"
+        faults = [(1, many), *faults[:MOST_FAULTS]]
+    return ParsedFile(documents, tuple(faults))
 
 
 def _with_items(parsed: ParsedFile, content: bytes) -> ParsedFile:

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from gitfleet import desired
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Manifest
-from gitfleet.errors import BadInput
+from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.whatif import WhatIf
@@ -61,9 +61,9 @@ class DesiredTrees:
         known = self._latest.get((commit, state.observed_commit)) or self._accepted(commit, state)
         if known is not None:
             return known
-        listing = self._listing(commit)
-        if len(listing) > self._limits.files:
-            return self._without(commit, len(listing), state)
+        listing, refusal = self._checked_listing(commit)
+        if refusal is not None:
+            return self._without(commit, refusal, state)
         before, changed = self._changes(commit, listing, state)
         held = {
             path: tuple((good, good.path or path, TreeEntry("100644", good.blob)) for good in versions)
@@ -97,14 +97,23 @@ class DesiredTrees:
         self._drop_beyond([*listing.items(), *before.items(), *older])
         return wanted
 
-    def _without(self, commit: str, files: int, state: FleetState) -> Desired:
-        """The fleet as accepted last, in place of a commit with too many files: that one is refused as a whole."""
-        sentence = (
-            f"commit {commit[:12]} has {files} files, and at most {self._limits.files} are read: it is refused as a "
-            "whole, and what was accepted last goes on; remove files, or keep the fleet in a repo of its own"
-        )
-        refused = Fault(".", 1, "", "", sentence)
+    def _checked_listing(self, commit: str) -> tuple[Mapping[str, TreeEntry], str | None]:
+        """The files of a commit; or why it is refused as a whole."""
+        try:
+            listing = self._listing(commit)
+        except UnreadableCommit as error:
+            return {}, f"cannot be read, {error.reason}: put a commit on top of it that is sound"
+        if (files := len(listing)) > (most := self._limits.files):
+            few = "remove files, or keep the fleet in a repo of its own"
+            return {}, f"has {files} files, and at most {most} are read: {few}"
+        return listing, None
+
+    def _without(self, commit: str, refusal: str, state: FleetState) -> Desired:
+        """The fleet as accepted last, in place of a commit that is refused as a whole."""
         older, last = state.observed_commit, Desired(commit=commit, holds_removals=True)
+        accepted = f"what was accepted last (commit {older[:12]})" if older is not None else "what was accepted last"
+        sentence = f"commit {commit[:12]} {refusal}; it is refused as a whole, and {accepted} goes on"
+        refused = Fault(".", 1, "", "", sentence)
         if older is not None and older != commit:
             with suppress(BadInput):  # history was rewritten, and it is gone: what is missing does not count as removed
                 last = self.at(older, state)

@@ -172,6 +172,16 @@ def test_faults(text: str | bytes, faults: list[str]) -> None:
     assert faults_of(text) == faults
 
 
+def test_of_very_many_faults_the_first_are_kept() -> None:
+    parsed = parse_documents(b"a: 1\n" * 5000 + b"---\nb: 1\n", max_bytes=1 << 20)
+    assert len(parsed.faults) == 1001
+    assert parsed.faults[0] == (
+        1,
+        "4999 things in it cannot be read; correct the first 1000, which are listed",
+    )
+    assert [document.value for document in parsed.documents] == [{"b": 1}]
+
+
 def test_an_alias_bomb_is_stopped() -> None:
     layers = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 10))
     assert faults_of(f"l0: &l0 [lol]\n{layers}") == [

@@ -120,10 +120,11 @@ class Mutated:
 
 
 def seen(world: World) -> dict[str, Any]:
-    """What must be the same again after the revert, less what counts versions."""
+    """What must be the same again after the revert, less what counts versions. On a cluster that has left the fleet
+    (a misspelt name made it) the objects stay."""
     end, state = end_of(world), world.state()
     return {
-        "objects": _uncounted(end["objects"]),
+        "objects": {name: _uncounted(found) for name, found in end["objects"].items() if name in end["clusters"]},
         "inventory": {c: {k: entry[0] for k, entry in found.items()} for c, found in end["inventory"].items()},
         "bindings": {key: [(b[0], b[1]) for b in found] for key, found in end["bindings"].items()},
         "clusters": end["clusters"],

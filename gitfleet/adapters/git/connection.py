@@ -14,7 +14,7 @@ from gitfleet.adapters.git.errors import error_of, is_about_the_remote, quote_of
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import BRANCHES, Mirror, branch_ref, remove_tree
 from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
-from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable
+from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable, UnreadableCommit
 
 _HEADS = "refs/heads/"
 _DAMAGED = "is damaged; it is fetched again."
@@ -76,6 +76,7 @@ class Connection:
         self._git = self._runner(self.mirror.git_dir)
         self._seen: tuple[int, int] | None = None
         self._heads: Mapping[str, str] | None = None
+        self.refusals: dict[str, UnreadableCommit] = {}  # why a commit could not be read when it was tried
 
     @property
     def shown(self) -> str:
@@ -116,9 +117,13 @@ class Connection:
         found = {name: refs.get(branch_ref(name)) for name in names}
         return {name: oid for name, oid in found.items() if oid is not None}
 
-    def bring(self, names: Collection[str]) -> None:
+    def bring(self, names: Collection[str]) -> Collection[str]:
         """Fetch branches into the mirror, and nothing else that the remote has: whatever lies on other branches cannot
-        get in the way. Removes stale locks, and fetches a damaged mirror again."""
+        get in the way. Removes stale locks, and fetches a damaged mirror again.
+
+        The branches that are there now. Of another one `refusals` says why its head cannot be read; the mirror keeps
+        what it had of it.
+        """
         with self.mirror.hold() as hold:
             if self.mirror.is_damaged():
                 self._fetch_again(names)
@@ -126,10 +131,11 @@ class Connection:
             if not result.ok and self._repair(result, names):
                 result = self._fetch(_refspecs(names), hold=hold)
             self._seen = self.mirror.identity()
-            if _NO_SUCH_REF.search(result.errors):
-                raise RemoteUnreachable(f"A branch of {self.shown} was deleted while it was fetched.")
-            if not result.ok:
-                raise self._fetch_error(result, names)
+            return names if result.ok else self._bring_apart(names, result, hold=hold)
+
+    def drop_passing_refusals(self) -> None:
+        """Keep only the refusals that lie in the commits themselves; the remote may have them by then."""
+        self.refusals = {commit: error for commit, error in self.refusals.items() if error.lasting}
 
     def recover(self, result: GitResult, what: str) -> None:
         """After a reading of the mirror failed: fetch it again when it is damaged, so that the reading can be repeated.
@@ -176,7 +182,8 @@ class Connection:
     def unreadable(self, result: GitResult, what: str) -> GitfleetError:
         """Why a reading of the mirror failed: the mirror's fault (RemoteUnreachable), or a bad question (BadInput)."""
         if result.too_large:
-            return BadInput(f"Reading {what} gives more than gitfleet takes in.")
+            reason = "it gives more than gitfleet takes in"
+            return UnreadableCommit(f"Reading {what} gives more than gitfleet takes in.", reason=reason, lasting=True)
         if result.timed_out or self._seen != self.mirror.identity():
             return RemoteUnreachable(f"The git mirror was busy or replaced while gitfleet read {what}.")
         absent = not result.errors or _ABSENT.search(result.errors)
@@ -232,10 +239,10 @@ class Connection:
         )  # fmt: skip
 
     def _fetch(
-        self, refspecs: Iterable[str], *, hold: int, git: GitRunner | None = None, settings: Sequence[str] = ()
+        self, refspecs: Iterable[str], *, hold: int, git: GitRunner | None = None, how: Sequence[str] = _FETCH
     ) -> GitResult:
         return (git or self._git).run(
-            *settings, *_FETCH, *self._service("upload-pack"), "--", self.address.url,
+            *how, *self._service("upload-pack"), "--", self.address.url,
             stdin=["".join(f"{refspec}\n" for refspec in refspecs).encode(errors="surrogateescape")],
             seconds=self._settings.bounds.network_seconds,
             file_bytes=self._settings.bounds.largest_fetch_bytes,
@@ -249,24 +256,70 @@ class Connection:
         _log.warning("git mirror is damaged and fetched again", extra={"mirror": str(self.mirror.folder)})
         with self.mirror.hold() as hold:
             fresh = self.mirror.make_fresh(object_format=_format_of(heads))
-            result = self._fetch(_refspecs(wanted), hold=hold, git=self._runner(fresh))
-            if not result.ok:
+            git = self._runner(fresh)
+            try:
+                result = self._fetch(_refspecs(wanted), hold=hold, git=git)
+                if not result.ok:
+                    self._bring_apart(wanted, result, hold=hold, git=git)
+            except GitfleetError:
                 remove_tree(fresh)
-                raise self._fetch_error(result, wanted)
+                raise
             self.mirror.replace_with(fresh)
 
-    def _fetch_error(self, result: GitResult, names: Iterable[str] = ()) -> GitfleetError:
+    def _bring_apart(
+        self, names: Collection[str], result: GitResult, *, hold: int, git: GitRunner | None = None
+    ) -> list[str]:
+        """Fetch branches one by one after fetching them together failed, so that one which holds what git refuses is
+        alone with it. Where only its history does, its head is fetched without history. Those that are there."""
+        error = self._fetch_error(result)
+        if not isinstance(error, UnreadableCommit):
+            raise error
+        before, heads = self.known_heads(), self.remote_heads()
+        for name in names:
+            if before.get(name) != heads.get(name):
+                raise RemoteUnreachable(f"A branch of {self.shown} moved while it was fetched.")
+            if (refusal := self._bring_alone(name, hold=hold, git=git)) is not None:
+                self.refusals[heads[name]] = refusal
+        return [name for name in names if heads[name] not in self.refusals]
+
+    def _bring_alone(self, name: str, *, hold: int, git: GitRunner | None) -> UnreadableCommit | None:
+        """Fetch one branch, without its history where that is refused; why its head cannot be had, if so."""
+        result = self._fetch(_refspecs([name]), hold=hold, git=git)
+        if result.ok:
+            return None
+        error = self._fetch_error(result)
+        if not isinstance(error, UnreadableCommit):
+            raise error
+        if self._fetch(_refspecs([name]), hold=hold, git=git, how=(*_FETCH, "--depth=1")).ok:
+            _log.warning("a branch is read without its history", extra={"branch": name, "reason": str(error)})
+            return None
+        self.mirror.remove_leftovers()
+        return self._with_commit(error, result, name)
+
+    def _fetch_error(self, result: GitResult) -> GitfleetError:
+        if _NO_SUCH_REF.search(result.errors):
+            return RemoteUnreachable(f"A branch of {self.shown} was deleted while it was fetched.")
         limit_bytes = self._settings.bounds.largest_fetch_bytes
         # git does not say that the system stopped it at the limit; the file that it was writing does.
         if self.mirror.largest_unfinished_bytes() >= limit_bytes:
             self._remove_leftovers()
             limit = f"{limit_bytes >> 20} MiB"
-            return BadInput(f"Fetching {self.shown} brings more than {limit}.", hint="Use a repository of its own.")
-        error = error_of(result, self.shown, self.mask, doing="Fetching")
+            message, hint = f"Fetching {self.shown} brings more than {limit}.", "Use a repository of its own."
+            return UnreadableCommit(message, reason=f"it brings more than {limit}", lasting=True, hint=hint)
+        return error_of(result, self.shown, self.mask, doing="Fetching")
+
+    def _with_commit(self, error: UnreadableCommit, result: GitResult, name: str) -> UnreadableCommit:
+        """The error of a branch with the commit that brought what was refused."""
         unsound = _UNSOUND_OBJECT.search(result.errors)
-        if unsound and (commit := self._commit_with(unsound[1], names)):
-            return BadInput(f"{error} It came with commit {commit}.", hint=f"Rewrite the branch without {commit[:12]}.")
-        return error
+        commit = self._commit_with(unsound[1], [name]) if unsound else None
+        if commit is None:
+            return error
+        return UnreadableCommit(
+            f"{error} It came with commit {commit}.",
+            reason=f"{error.reason}, which came with commit {commit[:12]}",
+            lasting=error.lasting,
+            hint=f"Rewrite the branch without {commit[:12]}, or commit on top of it what is sound.",
+        )
 
     def _commit_with(self, oid: str, names: Iterable[str]) -> str | None:
         """The oldest commit of some branches that holds an object which was refused: they are fetched once more, to
@@ -275,8 +328,8 @@ class Connection:
             scratch = self.mirror.make_fresh(object_format=_format_of({"": oid}), name="examined.git")
             try:
                 git = self._runner(scratch)
-                unchecked = ("-c", "fetch.fsckObjects=false", "-c", "transfer.fsckObjects=false")
-                if not self._fetch(_refspecs(names), hold=hold, git=git, settings=unchecked).ok:
+                unchecked = ("-c", "fetch.fsckObjects=false", "-c", "transfer.fsckObjects=false", *_FETCH)
+                if not self._fetch(_refspecs(names), hold=hold, git=git, how=unchecked).ok:
                     return None
                 log = ("log", "--all", "--reverse", "--format=%H %T")
                 changed = git.run(*log, "-t", f"--find-object={oid}").output.split()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from gitfleet.adapters.git.runner import GitResult
-from gitfleet.errors import BadInput, Forbidden, GitfleetError, RemoteUnreachable
+from gitfleet.errors import BadInput, Forbidden, GitfleetError, RemoteUnreachable, UnreadableCommit
 
 _LONGEST_QUOTE = 240
 _REFUSED = re.compile(
@@ -18,7 +18,13 @@ _NOT_FOUND = re.compile(
     r"returned error: 404|[Rr]epository '?[^']*'? not found|does not appear to be a git repository|"
     r"Repository not found|not a git repository|project you were looking for could not be found|no such repository"
 )
-_DAMAGED_OBJECT = re.compile(r"fsck error|error in packed object|is corrupt|hasDotgit|gitmodules")
+_UNSOUND_OBJECT = re.compile(r"object ([0-9a-f]{40,64}): (\w+)")
+_LACKING = re.compile(
+    r"repository corruption|not our ref|unadvertised object|unable to read [0-9a-f]{40}|bad tree object|"
+    r"did not send all necessary objects|is corrupt|data stream error"
+)
+"""The remote has a ref and cannot give all that it leads to."""
+_REFUSED_OBJECT = re.compile(r"fsck error|error in packed object|hasDotgit|gitmodules")
 _NOT_ALLOWED = re.compile(r"transport '[^']*' not allowed")
 _MOVED = re.compile(r"redirect|returned error: 30\d", re.IGNORECASE)
 _CERTIFICATE = re.compile(r"certificate|SSL|TLS")
@@ -40,9 +46,16 @@ def error_of(result: GitResult, shown: str, mask: Callable[[str], str], *, doing
         )
     if _NOT_ALLOWED.search(text):
         return BadInput(f"{doing} {shown} would use a protocol that is not allowed: {reported}")
-    if _DAMAGED_OBJECT.search(text):
+    if _REFUSED_OBJECT.search(text):
         hint = "git fsck names the object; rewrite the commit that holds it."
-        return BadInput(f"{doing} {shown} was refused, an object in it is unsound: {reported}", hint=hint)
+        message = f"{doing} {shown} was refused, an object in it is unsound: {reported}"
+        named = _UNSOUND_OBJECT.search(text)
+        reason = f"its object {named[1][:12]} is unsound ({named[2]})" if named else "an object of it is unsound"
+        return UnreadableCommit(message, reason=reason, lasting=True, hint=hint)
+    if _LACKING.search(text):
+        reason = "an object of it is missing or damaged on the remote"
+        message, hint = f"{doing} {shown} failed, {reason}: {reported}", "git fsck on the remote names the object."
+        return UnreadableCommit(message, reason=reason, lasting=False, hint=hint)
     if _NOT_FOUND.search(text):
         hint = "Check the address; hosts also say so when the credentials may not see the repository."
         return BadInput(f"{doing} {shown} found no git repository there: {reported}", hint=hint)

@@ -11,7 +11,7 @@ from typing import TypeVar
 from gitfleet.adapters.git import objects
 from gitfleet.adapters.git.connection import Connection
 from gitfleet.adapters.git.runner import GitResult
-from gitfleet.errors import BadInput
+from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import TreeEntry
 
@@ -25,6 +25,8 @@ _HEADER_BYTES = 200
 _MOST_READINGS = 3
 """A commit that is not here yet, and a mirror that is damaged, each cost one reading more."""
 _REMOTE_HEAD = "refs/gitfleet/head"
+_COMMITS = "refs/gitfleet/commits/"
+"""Where the mirror keeps commits that were fetched by their ids."""
 
 
 class GitReader:
@@ -38,17 +40,20 @@ class GitReader:
 
     def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
         """Bring some of the remote's branches into the mirror (all when None) and give `{branch: commit id}` of every
-        branch that there is; `{}` for an empty remote. The tree of another branch is brought when it is read.
+        branch that there is; `{}` for an empty remote. The tree of another branch is brought when it is read. That of a
+        branch whose head cannot be brought raises UnreadableCommit then, and the other branches are not hindered by it.
 
         When none of them moved this is one `ls-remote`. RemoteUnreachable, Forbidden, BadInput (no repository there).
         """
         heads = dict(self._connection.remote_heads())
+        self._connection.drop_passing_refusals()
         mirror = self._connection.mirror
-        wanted = heads if branches is None else {name: heads[name] for name in branches if name in heads}
+        asked = heads if branches is None else {name: heads[name] for name in branches if name in heads}
+        wanted = {name: oid for name, oid in asked.items() if self._connection.refusals.get(oid) is None}
         if self._known == (mirror.identity(), wanted) and not mirror.is_damaged():
             return heads
         if mirror.is_damaged() or self._connection.kept(wanted) != wanted:
-            self._connection.bring(sorted(wanted))
+            wanted = dict.fromkeys(self._connection.bring(sorted(wanted)), "")
             heads |= self._connection.kept(wanted)
             self._changes += 1
         self._known = (mirror.identity(), {name: heads[name] for name in wanted})
@@ -179,8 +184,19 @@ class GitReader:
             if result.ok:
                 return result
             if not self._brought(commits):
-                self._connection.recover(result, what)
+                self._recover(result, what, commits)
         raise self._connection.damaged(what)
+
+    def _recover(self, result: GitResult, what: str, commits: Collection[str]) -> None:
+        try:
+            self._connection.recover(result, what)
+        except UnreadableCommit:
+            raise
+        except BadInput:
+            # A commit that is no head and was never brought: of a branch that is read without its history.
+            lacking = [oid for oid in commits if not self._connection.local("cat-file", "-e", oid).ok]
+            if not lacking or not all(self._connection.fetch_ref(oid, _COMMITS + oid) for oid in lacking):
+                raise
 
     def _brought(self, commits: Collection[str]) -> bool:
         """Whether one of the commits is the head of a branch that had to be brought."""
@@ -189,8 +205,10 @@ class GitReader:
         have = self._connection.kept(wanted) if wanted else {}
         missing = [name for name in wanted if have.get(name) != wanted[name]]
         if missing and not any(have.get(name) == oid for name, oid in wanted.items()):
-            self._connection.bring(missing[:1])
-            return True
+            refusals = [self._connection.refusals.get(oid) for oid in wanted.values()]
+            if not any(refusals) and self._connection.bring(missing[:1]):
+                return True
+            raise next(filter(None, (self._connection.refusals.get(oid) for oid in wanted.values())))
         return False
 
     def _commit_of(self, ref: str) -> str | None:
@@ -212,7 +230,13 @@ class GitReader:
     def _listed(self, commit: str, *parts: str) -> dict[str, TreeEntry]:
         arguments = ("ls-tree", "-r", "-z", "-l", "--full-tree", commit, *parts)
         what = f"the commit {commit}"
-        return self._parsed(what, partial(self._read, what, *arguments, commits=(commit,)), objects.parse_tree)
+        if (refusal := self._connection.refusals.get(commit)) is not None:
+            raise refusal
+        try:
+            return self._parsed(what, partial(self._read, what, *arguments, commits=(commit,)), objects.parse_tree)
+        except UnreadableCommit as error:
+            self._connection.refusals[commit] = error
+            raise
 
     def _updated_listing(self, commit: str) -> dict[str, TreeEntry] | None:
         """The listing made from that of a recent ancestor: its cost follows the change and not the tree."""

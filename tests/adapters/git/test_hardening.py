@@ -10,7 +10,7 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
-from gitfleet.errors import BadInput
+from gitfleet.errors import BadInput, UnreadableCommit
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, clone_with_work_tree, git, two_on
 
 HOOKS = [
@@ -159,8 +159,13 @@ def test_unsound_objects_are_not_let_in(file_hub: Hub, tmp_path: Path) -> None:
     tree = git(file_hub.path, "mktree", stdin=f"040000 tree {inner}\t.git\n".encode())
     commit = git(file_hub.path, "commit-tree", "-m", "evil", tree)
     git(file_hub.path, "update-ref", "refs/heads/evil", commit)
-    with pytest.raises(BadInput, match="unsound"):
-        GitRemote(str(file_hub.path), tmp_path / "fresh").fetch()
+    remote = GitRemote(str(file_hub.path), tmp_path / "fresh")
+    assert remote.fetch()["evil"] == commit
+    for _ in range(2):
+        with pytest.raises(UnreadableCommit, match="unsound"):
+            remote.list_tree(commit)
+    assert not (tmp_path / "fresh" / "mirror.git" / "objects" / tree[:2] / tree[2:]).exists()
+    assert tree not in git(tmp_path / "fresh" / "mirror.git", "cat-file", "--batch-all-objects", "--batch-check")
 
 
 def test_a_tree_that_unfolds_without_end_is_stopped(file_hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,9 +188,10 @@ def test_a_tree_that_unfolds_without_end_is_stopped(file_hub: Hub, monkeypatch: 
 def test_a_fetch_of_too_many_bytes_is_stopped(file_hub: Hub, tmp_path: Path) -> None:
     file_hub.seed({f"f{n}": os.urandom(20_000) for n in range(150)})
     small = GitRemote(str(file_hub.path), tmp_path / "small", bounds=Bounds(largest_fetch_bytes=1 << 20))
-    with pytest.raises(BadInput, match="more than 1 MiB"):
-        small.fetch()
-    assert not list((tmp_path / "small" / "mirror.git").rglob("*.pack"))
+    head = small.fetch()["main"]
+    with pytest.raises(UnreadableCommit, match="more than 1 MiB"):
+        small.list_tree(head)
+    assert not list((tmp_path / "small" / "mirror.git" / "objects").rglob("*pack*/*"))
 
 
 def test_submodules_are_listed_and_left_alone(file_hub: Hub) -> None:

@@ -105,5 +105,6 @@ def test_trouble_names_the_commit(file_hub: Hub, tmp_path: Path) -> None:
     remote.fetch(("main",))
     with pytest.raises(BadInput, match=f"hasDotgit.*It came with commit {evil}") as refused:
         remote.list_tree(later)
-    assert refused.value.hint == f"Rewrite the branch without {evil[:12]}."
+    hint = f"Rewrite the branch without {evil[:12]}, or commit on top of it what is sound."
+    assert refused.value.hint == hint
     assert not (tmp_path / "mirror" / "examined.git").exists()
