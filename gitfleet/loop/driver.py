@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ParamSpec
 
-from gitfleet import rebuilding, reconcile, status
+from gitfleet import reconcile, status
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
@@ -31,6 +31,7 @@ from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import RepoReader, RepoWriter
+from gitfleet.reconcile import rebuilding
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gitfleet import apply, remaining
+from gitfleet import apply
 from gitfleet.api.clusters import MemberCluster, ResourceUsage
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
@@ -19,6 +19,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation
 from gitfleet.model.state import FleetState, Inventory
+from gitfleet.reconcile import later_steps
 
 Keys = Mapping[str, Collection[ObjectKey]]
 _NEVER_APPLIED = "planned"
@@ -51,15 +52,15 @@ class Planning:
 
     def remaining(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
         """The operations of all later steps."""
-        done = remaining.when_rolled_out(decision, self.driver.memo)
-        return remaining.remaining_operations(done, operations, self._observed(done, done.unseen()), self.driver.memo)
+        done = later_steps.when_rolled_out(decision, self.driver.memo)
+        return later_steps.remaining_operations(done, operations, self._observed(done, done.unseen()), self.driver.memo)
 
     def as_rolled_out(self, wanted: Desired, before: FleetState) -> FleetState:
         """The state as if `wanted` had been rolled out; where no cluster is asked, everything of it is there."""
         decision, _ = self.decide(wanted, before)
         if self._asks:
             return decision.after
-        done = remaining.when_rolled_out(decision, self.driver.memo)
+        done = later_steps.when_rolled_out(decision, self.driver.memo)
         inventory = {name: _applied(done.after.inventory.get(name, {}), done, name) for name in done.after.clusters}
         return replace(done.after, inventory={name: owned for name, owned in inventory.items() if owned})
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gitfleet import placing, reconcile, status
+from gitfleet import reconcile, status
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
+from gitfleet.reconcile import placements
 from tests.builders import config_map, deployment, member_cluster, namespace, pick_fixed, pick_n, placement
 from tests.properties.histories import History
 from tests.scenarios.world import World
@@ -33,13 +34,13 @@ def fleet() -> World:
 def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The placements that were decided, as they are."""
     names: list[str] = []
-    decide = placing.decide_placement
+    decide = placements.decide_placement
 
     def noted(record, *rest):  # type: ignore[no-untyped-def]  # a wrapper with the signature of what it wraps
         names.append(record.placement.key.name)
         return decide(record, *rest)
 
-    monkeypatch.setattr(placing, "decide_placement", noted)
+    monkeypatch.setattr(placements, "decide_placement", noted)
     return names
 
 

@@ -45,15 +45,6 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Which tests speak of each package; the conformance cases speak of all."""
 NOTICED: Final = ("killed", "timeout", "caught by type check", "segfault")
-FILES: Final[dict[str, tuple[str, ...]]] = {
-    "reconcile": (
-        "gitfleet/reconcile.py",
-        "gitfleet/placing.py",
-        "gitfleet/shared.py",
-        "gitfleet/holding.py",
-    )
-}
-"""What is changed, where it is not the package of that name."""
 SLOW: Final = (
     "tests/status/test_events.py::test_equal_states_tell_nothing_and_every_event_has_a_sentence",
     "tests/conformance/test_conformance.py::test_the_runner_counts_and_tells",
@@ -100,7 +91,7 @@ def prepare(package: str) -> Path:
         if not (folder / old.relative_to(folder / "mutants")).exists():
             old.unlink()
     tests = [*TESTS[package], "tests/conformance/test_conformance.py"]
-    files = list(FILES.get(package, (f"gitfleet/{package}/*",)))
+    files = [f"gitfleet/{package}/*"]
     without = ", ".join(f'"-p", "no:{plugin}"' for plugin in _WITHOUT)
     config = _CONFIG.format(files=files, copied=list(_COPIED[1:]), tests=tests, without=without, left_out=_left_out())
     (folder / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + config)

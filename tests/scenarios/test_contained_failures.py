@@ -161,8 +161,8 @@ def operations_on_c1(*args: Any) -> bool:
 
 PLACEMENTS: Final = [
     ("gitfleet.desired.accept", "_placement", is_placement),
-    ("gitfleet.placing", "decide_placement", is_placement),
-    ("gitfleet.placing", "settle_placement", is_placement),
+    ("gitfleet.reconcile.placements", "decide_placement", is_placement),
+    ("gitfleet.reconcile", "settle_placement", is_placement),
     ("gitfleet.rollout", "give_up", is_placement),
     ("gitfleet.schedule", "request_for", is_placement),
     ("gitfleet.snapshots", "take_snapshots", is_placement),

@@ -30,7 +30,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Damage, FleetState, Inventory, PlacementRecord
-from gitfleet.rebinding import KnownOverrides, rebound
+from gitfleet.reconcile.rebinding import KnownOverrides, rebound
 from gitfleet.state import owner_of
 
 _INVENTORY: Final = re.compile(r"inventory/([^/]+)/.*")

@@ -16,17 +16,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
-from gitfleet import apply, desired, observe, placing, removals, rollout, schedule, status, works
+from gitfleet import apply, desired, observe, removals, rollout, schedule, status, works
 from gitfleet.api.faults import listed
 from gitfleet.api.placements import PlacementKey
-from gitfleet.holding import decide_with_holds
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Delete, Operation, Outcome
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
-from gitfleet.shared import Shared, SharedMemo, prepare
+from gitfleet.reconcile.holds import decide_with_holds
+from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
+from gitfleet.reconcile.shared import Shared, SharedMemo, prepare
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -40,7 +41,7 @@ class Memo:
     works: works.WorksMemo = works.WorksMemo()
     plans: apply.PlansMemo = field(default_factory=dict)
     shared: SharedMemo = SharedMemo()
-    placements: placing.PlacementsMemo = placing.PlacementsMemo()
+    placements: PlacementsMemo = PlacementsMemo()
     times: status.TimesMemo = status.TimesMemo()
 
 
@@ -70,7 +71,7 @@ def _decide(
     seen = observe.Seen.of(seen_works, operations, (), inputs.observations)
     (profile, faults), disturbed = schedule.profile_for(wanted.config, plugins), apply.disturbed_by(operations)
     shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
-    placements = placing.decide_placements(accepted.placements, seen, shared, memo.placements, failures)
+    placements = decide_placements(accepted.placements, seen, shared, memo.placements, failures)
     after = replace(
         known,
         observed_commit=wanted.commit,
@@ -163,9 +164,7 @@ def settle(
     owners = rollout.owners_of(after.placements, inventory, failures)
     records: dict[PlacementKey, PlacementRecord] = {}
     for key, old in after.placements.items():
-        record = failures.contain(
-            Subject.of_placement(key), old, placing.settle_placement, old, seen, owners, now, failures
-        )
+        record = failures.contain(Subject.of_placement(key), old, settle_placement, old, seen, owners, now, failures)
         if record is not None:
             records[key] = record
     clusters = rollout.without_left(after.clusters, records, inventory, failures)

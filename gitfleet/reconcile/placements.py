@@ -20,7 +20,7 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
-from gitfleet.shared import Shared
+from gitfleet.reconcile.shared import Shared
 
 
 @dataclass(frozen=True, slots=True)
