@@ -3,6 +3,7 @@ value."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -23,6 +24,12 @@ _READ_HERE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
 }
 """The fields that gitfleet itself reads of kinds, or of versions of them, whose types are not known; each must be a
 mapping where it is given."""
+_DATA: Final[Mapping[GroupKind, tuple[str, ...]]] = {
+    GroupKind("", "ConfigMap"): ("data", "binaryData"),
+    GroupKind("", "Secret"): ("data", "stringData"),
+}
+_DATA_KEY: Final = re.compile(r"(?!\.\.?$|\.\.)[-._a-zA-Z0-9]{1,253}")
+"""What an API server takes as a key of a ConfigMap or Secret (Kubernetes IsConfigMapKey)."""
 
 
 def shape_breaks(kind: GroupKind, body: JsonObject) -> list[Break]:
@@ -40,7 +47,15 @@ def shape_breaks(kind: GroupKind, body: JsonObject) -> list[Break]:
             value = value.get(name) if isinstance(value, Mapping) else None
         if value is not None and not isinstance(value, Mapping):
             breaks.append((location, NO_MAPPING))
-    return breaks
+    return breaks + list(_data_key_breaks(kind, body))
+
+
+def _data_key_breaks(kind: GroupKind, body: JsonObject) -> Iterator[Break]:
+    for field in _DATA.get(kind, ()):
+        entries = body.get(field)
+        for key in entries if isinstance(entries, Mapping) else ():
+            if not _DATA_KEY.fullmatch(str(key)):
+                yield (field, key), "is no key that an API server takes: use letters, digits, -, _ and .; rename it"
 
 
 def enveloped_breaks(envelope: Manifest, scopes: Mapping[GroupKind, bool]) -> list[Break]:

@@ -34,6 +34,7 @@ def faults(text: str) -> list[str]:
 
 STRING = "must be a string; put it in quotes"
 BASE64 = "must be base64; encode it, or use stringData in a Secret and data in a ConfigMap"
+KEY = "is no key that an API server takes: use letters, digits, -, _ and .; rename it"
 
 
 @pytest.mark.parametrize(
@@ -44,6 +45,10 @@ BASE64 = "must be base64; encode it, or use stringData in a Secret and data in a
             "4: data.d: must be a string; correct it",
         ]),
         (payload("ConfigMap", binaryData={"a": "?"}), [f"4: binaryData.a: {BASE64}"]),
+        (payload("ConfigMap", data={"a.b-c_D": "x", "a/b": "x", "..": "x", "...": "x"}), [
+            f"4: data{key}: {KEY}" for key in ('[".."]', '["..."]', '["a/b"]')
+        ]),
+        (payload("Secret", stringData={"": "x"}), [f'4: stringData[""]: {KEY}']),
         (payload("Secret", data={"a": "hunter2hunter2!", "b": "aHVudGVyMg=="}), [f"4: data.a: {BASE64}"]),
         (payload("Secret", data="x", stringData={"p": True}), [
             "4: data: must be a mapping; correct it",
