@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeVar
 
 from gitfleet.api.clusters import MemberCluster
@@ -27,7 +28,9 @@ _GRACE = 3.0
 class Fanout:
     """`executor` None does one cluster after the other, in the caller's thread (simulate: the same order every time).
 
-    `timeout` is how long, in seconds, a reconcile waits for the slowest cluster; the others' results count meanwhile.
+    `timeout` is how long, in seconds, clusters are begun with and waited for; the others' results count meanwhile. One
+    that was begun late has half of it all the same. Those that nobody came to are not asked in this pass, which says
+    nothing of them; they come before others in the next one, and clusters that did not answer come last.
     Once `stopped` says so a reconcile is given up (Stopped) rather than waited for: that is as harmless as a kill."""
 
     directory: ClusterDirectory
@@ -35,6 +38,8 @@ class Fanout:
     timeout: float = 60.0
     stopped: Callable[[], bool] = lambda: False
     _busy: dict[str, Future[Any]] = field(default_factory=dict)
+    _turns: dict[str, tuple[bool, int]] = field(default_factory=dict)
+    _passes: Iterator[int] = field(default_factory=lambda: count(1))
 
     def observe(
         self, clusters: Mapping[str, MemberCluster], keys: Mapping[str, Collection[ObjectKey]], *, probe: bool = True
@@ -44,9 +49,16 @@ class Fanout:
         def observe_one(name: str) -> ClusterObservation:
             return self.directory.reader(clusters[name]).observe(keys[name], probe=probe)
 
-        return self._all(
-            sorted(keys), observe_one, lambda name, why, _: ClusterObservation(cluster=name, reachable=False, error=why)
-        )
+        def failed(name: str, why: str, code: OutcomeCode) -> ClusterObservation:
+            asked = code is not OutcomeCode.NOT_ASKED
+            return ClusterObservation(cluster=name, reachable=False, error=why, asked=asked)
+
+        observations = self._all(sorted(keys), observe_one, failed)
+        number = next(self._passes)
+        for name, observation in observations.items():
+            if observation.asked:
+                self._turns[name] = (not observation.reachable, number)
+        return observations
 
     def perform(
         self, clusters: Mapping[str, MemberCluster], operations: Mapping[str, Sequence[Write]]
@@ -69,31 +81,42 @@ class Fanout:
             return {name: self._here(name, call, failed) for name in names}
         results: dict[str, _Result] = {}
         futures: dict[str, Future[_Result]] = {}
-        for name in names:
+        for name in sorted(names, key=lambda name: (self._turns.get(name, (False, 0)), name)):
             # A call that outlived its reconcile may still be changing the cluster: nobody else may use its client
             # meanwhile.
             if name in self._busy and not self._busy[name].done():
                 results[name] = failed(name, f"{name} is still busy with an earlier call", OutcomeCode.UNREACHABLE)
             else:
                 futures[name] = self._busy[name] = self.executor.submit(call, name)
-        self._await(futures.values())
+        self._await_all(futures.values())
         for name, future in futures.items():
-            if not future.done():
-                future.cancel()
-                results[name] = failed(
-                    name, f"{name} did not answer within {self.timeout:g} s", OutcomeCode.UNREACHABLE
-                )
-                continue
-            results[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
+            if future.cancelled():
+                why = f"{name} was not asked within {self.timeout:g} s, since other clusters took so long"
+                results[name] = failed(name, why, OutcomeCode.NOT_ASKED)
+            elif not future.done():
+                why = f"{name} did not answer within {self.timeout / 2:g} s"
+                results[name] = failed(name, why, OutcomeCode.UNREACHABLE)
+            else:
+                results[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
         return results
 
-    def _await(self, futures: Iterable[Future[Any]]) -> None:
-        pending, left = set(futures), self.timeout
+    def _await_all(self, futures: Iterable[Future[Any]]) -> None:
+        """Wait for all, and cancel those that no worker began with. Each that was begun has had half of the timeout."""
+        half = self.timeout / 2
+        pending = self._await(futures, half)
+        late = [future for future in pending if not future.running()]
+        self._await(pending, half)
+        self._await([future for future in late if not future.cancel()], half)
+
+    def _await(self, futures: Iterable[Future[Any]], seconds: float) -> set[Future[Any]]:
+        """Wait so long; those that are not done."""
+        pending, left = set(futures), seconds
         while pending and left > 0:
             if self.stopped() and wait(pending, timeout=_GRACE).not_done:
                 raise Stopped("gitfleet is being stopped while clusters have not answered")
             pending = wait(pending, timeout=min(_POLL_SECONDS, left)).not_done
             left -= _POLL_SECONDS
+        return pending
 
     def _here(
         self, name: str, call: Callable[[str], _Result], failed: Callable[[str, str, OutcomeCode], _Result]

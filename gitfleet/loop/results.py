@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitfleet import rollout
+from gitfleet.api.clusters import silent_from
+from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Outcome
@@ -46,9 +48,16 @@ def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
 
 
 def waiting_sentences(state: FleetState, decision: Decision, failures: Failures) -> tuple[str, ...]:
-    """What failed, and what each placement waits for, in a sentence each."""
+    """What failed, what each placement waits for, and that clusters are to be asked in the next pass, in a sentence
+    each. Of those that are known to be silent nothing else is expected."""
     rolling: list[str] = []
     for key, record in state.placements.items():
         plan = decision.plans.get(key)
         rolling += failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
+    observations = decision.inputs.observations
+    left = [
+        name for name, seen in observations.items() if not seen.asked and silent_from(state.clusters.get(name)) is None
+    ]
+    if left:
+        rolling.append(f"there was no time to ask {named_briefly(left, 3)}, which the next pass does first")
     return (*(f"{failure.subject}: {failure.sentence}" for failure in failures.found), *rolling)

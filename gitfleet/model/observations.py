@@ -52,7 +52,7 @@ class ReportedCondition:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterObservation:
     """One observation of one cluster. When it is not `reachable`, `error` says why in one sentence and nothing else
-    counts.
+    counts. One that was not even `asked`, since there was no time for it, says nothing of the cluster.
 
     `unreadable` holds keys whose reading failed for a reason of their own (forbidden, unknown kind), with that reason.
     """
@@ -60,6 +60,7 @@ class ClusterObservation:
     cluster: str
     reachable: bool
     error: str = ""
+    asked: bool = True
     healthy: bool = True
     observed: datetime | None = None
     live: LiveObjects = field(default_factory=dict)

@@ -63,6 +63,7 @@ class OutcomeCode(StrEnum):
     TOO_MANY_REQUESTS = "TooManyRequests"
     SERVER_ERROR = "ServerError"
     UNREACHABLE = "Unreachable"
+    NOT_ASKED = "NotAsked"
     NEEDS_NAMESPACE = "NeedsNamespace"
     NEEDS_CRD = "NeedsCRD"
     OTHER_VERSION = "OtherVersion"

@@ -26,8 +26,8 @@ def observe_clusters(
     now: datetime,
     failures: Failures,
 ) -> dict[str, MemberCluster]:
-    """Every member after one observation; one that was not observed is as it was accepted. One that cannot be read is
-    as it was before, or is left out when it is new."""
+    """Every member after one observation; one that was not observed, or not asked, is as it was accepted. One that
+    cannot be read is as it was before, or is left out when it is new."""
     seen: dict[str, MemberCluster] = {}
     for name, cluster in accepted.items():
         kept, observation = before.get(name), observations.get(name)
@@ -42,7 +42,7 @@ def observe_clusters(
 def _observe_cluster(
     cluster: MemberCluster, before: MemberCluster | None, observation: ClusterObservation | None, now: datetime
 ) -> MemberCluster:
-    seen = cluster if observation is None else observe_cluster(cluster, observation, now)
+    seen = cluster if observation is None or not observation.asked else observe_cluster(cluster, observation, now)
     if seen is not before:
         read_cluster(seen)
     return seen
@@ -102,7 +102,7 @@ class Seen:
 def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failures: Failures) -> tuple[Binding, ...]:
     """A placement's bindings after one observation; the very same tuple where nothing changed.
 
-    A cluster that was not observed keeps what was known of it.
+    A cluster that was not observed, or not asked, keeps what was known of it.
     """
     if not seen.observations:
         return record.bindings
@@ -111,7 +111,7 @@ def observe_bindings(record: PlacementRecord, seen: Seen, now: datetime, failure
     for binding in record.bindings:
         cluster = binding.cluster
         observation = seen.observations.get(cluster)
-        if observation is None:
+        if observation is None or not observation.asked:
             new.append(binding)
             continue
         mine = ClusterSeen(

@@ -90,7 +90,7 @@ def test_a_silent_cluster_costs_its_own_answer_only(executor: ThreadPoolExecutor
 
     observations = fanout.observe(CLUSTERS, KEYS)
     assert reached(observations) == {"a": True, "b": False, "c": True}
-    assert observations["b"].error == "b did not answer within 0.2 s"
+    assert observations["b"].error == "b did not answer within 0.1 s"
 
     # Its call goes on: until it ends nobody else may talk to that cluster, neither to look nor to write.
     again = fanout.observe(CLUSTERS, KEYS)
@@ -127,6 +127,42 @@ def test_a_tick_that_is_given_up_does_not_wait_for_its_patience(
     gate.set()
 
 
+HANGING = [f"h{number}" for number in range(6)]
+ANSWERING = ["x", "z"]
+
+
+@dataclass
+class Hanging(Directory):
+    """Clusters that are given up after a while, of which each takes a worker, beside some that answer."""
+
+    called: set[str] = field(default_factory=set)
+
+    def client(self, cluster: MemberCluster) -> Client:
+        self.called.add(cluster.name)
+        if cluster.name in HANGING:
+            Event().wait(0.2)
+            raise ClusterUnreachable(f"{cluster.name}: no response")
+        return Client(cluster.name)
+
+
+def test_hanging_clusters_starve_nobody_and_one_that_was_not_asked_is_not_silent() -> None:
+    clusters = {name: MemberCluster(name=name) for name in [*HANGING, *ANSWERING]}
+    directory, answered = Hanging(), set[str]()
+    with ThreadPoolExecutor(max_workers=1) as one:
+        fanout = Fanout(directory=directory, executor=one, timeout=0.6)
+        for number in range(len(clusters)):
+            directory.called.clear()
+            observed = fanout.observe(clusters, dict.fromkeys(clusters, ()))
+            left = {name: o.error for name, o in observed.items() if not o.asked}
+            assert directory.called.isdisjoint(left) and (left or number)
+            assert directory.called | left.keys() >= {n for n, o in observed.items() if "earlier call" not in o.error}
+            why = "was not asked within 0.6 s, since other clusters took so long"
+            assert left == {name: f"{name} {why}" for name in left}
+            assert answered.isdisjoint(left), "those that answered come first"
+            answered |= {name for name, o in observed.items() if o.reachable}
+    assert answered == set(ANSWERING), "everybody has a turn"
+
+
 def test_only_the_clusters_that_are_asked_for_are_looked_at() -> None:
     directory = Directory()
     asked: Callable[[], list[int]] = lambda: [directory.clients[name].calls for name in "abc"]  # noqa: E731
@@ -141,8 +177,8 @@ def test_every_operation_has_its_outcome_also_on_a_cluster_that_does_not_answer(
     operations = {"c": [create("c")], "b": [create("b"), create("b", "z")], "a": []}
     outcomes = fanout.perform(CLUSTERS, operations)
     assert [(o.operation.cluster, o.ok, o.code, o.message) for o in outcomes] == [
-        ("b", False, "Unreachable", "b did not answer within 0.2 s"),
-        ("b", False, "Unreachable", "b did not answer within 0.2 s"),
+        ("b", False, "Unreachable", "b did not answer within 0.1 s"),
+        ("b", False, "Unreachable", "b did not answer within 0.1 s"),
         ("c", True, "Applied", ""),
     ]
     assert directory.clients["a"].calls == 0, "a cluster without operations is not asked"
