@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from gitfleet.api.definitions import CRD, definition_of, is_established
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey
+from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.ledgers import Identity, by_identity
 from gitfleet.apply.requests import ApplyRequest
@@ -14,7 +15,6 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.works import Work
 
-CRD_KIND = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 NAMESPACE_KIND = GroupKind("", "Namespace")
 
 
@@ -82,11 +82,11 @@ def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
         holders={},
         staying={},
         crds={
-            defined: m.key
+            definition.kind: m.key
             for work in works.values()
             for m in work.manifests
-            if m.key.group_kind == CRD_KIND
-            and (defined := failures.contain(Subject.of_object(m.key), None, defined_kind, m.body))
+            if m.key.group_kind == CRD
+            and (definition := failures.contain(Subject.of_object(m.key), None, definition_of, m.body))
         },
     )
     held = {i: e.placement for i, e in entries.items() if not claims.releases(e)}
@@ -99,14 +99,6 @@ def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
             if not reports_only:
                 holders.setdefault(identity, placement)
     return replace(claims, holders=holders, staying=staying)
-
-
-def defined_kind(body: JsonObject) -> GroupKind | None:
-    """The kind that a CustomResourceDefinition defines; None for any other object."""
-    if body.get("kind") != CRD_KIND.kind or not str(body.get("apiVersion", "")).startswith(f"{CRD_KIND.group}/"):
-        return None
-    spec = body.get("spec") or {}
-    return GroupKind(str(spec.get("group") or ""), str((spec.get("names") or {}).get("kind") or ""))
 
 
 def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
@@ -123,7 +115,7 @@ def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:
         if unseen or pending:
             needs.append(namespace)
     crd = claims.crds.get(manifest.key.group_kind)
-    if crd is not None and not _is_established(claims.live(crd)):
+    if crd is not None and not ((live := claims.live(crd)) and _is_settled(live) and is_established(live.body)):
         needs.append(crd)
     return tuple(needs)
 
@@ -135,10 +127,3 @@ def is_terminating(live: LiveObject) -> bool:
 
 def _is_settled(live: LiveObject | None) -> bool:
     return live is not None and not is_terminating(live)
-
-
-def _is_established(live: LiveObject | None) -> bool:
-    if live is None or is_terminating(live):
-        return False
-    conditions = (live.body.get("status") or {}).get("conditions") or ()
-    return any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions)

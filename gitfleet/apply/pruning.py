@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from gitfleet.api.definitions import definition_of
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import GroupKind
 from gitfleet.api.placements import PlacementKey
-from gitfleet.apply.claims import CRD_KIND, NAMESPACE_KIND, Claims, defined_kind, is_terminating
+from gitfleet.apply.claims import NAMESPACE_KIND, Claims, is_terminating
 from gitfleet.apply.ledgers import has_managers, is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.sentences import named_briefly
@@ -96,9 +97,8 @@ def _user_of(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Placeme
     """Who still needs what a namespace or a definition would take with it."""
     if entry.key.group_kind == NAMESPACE_KIND:
         users = [p for (_, _, namespace, _), p in claims.staying.items() if namespace == entry.key.name]
-    elif entry.key.group_kind == CRD_KIND:
-        kind = defined_kind(live.body)
-        users = [p for (group, name, _, _), p in claims.staying.items() if GroupKind(group, name) == kind]
+    elif (definition := definition_of(live.body)) is not None:
+        users = [p for (group, name, _, _), p in claims.staying.items() if GroupKind(group, name) == definition.kind]
     else:
         return None
     return min(users, default=None)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from gitfleet.api import Break
+from gitfleet.api.definitions import definition_of
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Manifest, Origin
 from gitfleet.api.overrides import Override, OverrideKey
@@ -22,7 +23,6 @@ from gitfleet.desired.identity import known_scope, scope_break
 from gitfleet.desired.paths import FLEET_FILE
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.recovery import Recovery
-from gitfleet.desired.scopes import declared_scopes
 from gitfleet.desired.updates import (
     approval_update_breaks,
     eviction_update_breaks,
@@ -39,7 +39,8 @@ MAX_OVERRIDES: Final = 100
 def scopes_of(objects: Iterable[ReadObject]) -> dict[GroupKind, bool]:
     """Whether each kind of the payload is namespaced: built in, declared by a CRD, or as its objects are written."""
     manifests = [item.value for item in objects if isinstance(item.value, Manifest)]
-    declared = declared_scopes(manifests)
+    definitions = (definition_of(manifest.body) for manifest in manifests)
+    declared = {one.kind: one.namespaced for one in definitions if one is not None}
     scopes = dict(declared)
     for manifest in manifests:
         kind = manifest.key.group_kind

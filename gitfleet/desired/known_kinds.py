@@ -7,15 +7,15 @@ that its selector selects nothing, whatever they answer and whether they do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
-from typing import Any, Final
+from typing import Final
 
 from gitfleet.api import Location
+from gitfleet.api.definitions import definition_of
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
-from gitfleet.desired.scopes import CRD
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.formats.yaml_scalars import shown
 
@@ -101,9 +101,8 @@ def kinds_with(manifests: Iterable[Manifest], further: Iterable[ObjectKey] = ())
     objects: dict[GroupKind, set[str]] = {}
     declared: dict[GroupKind, list[str]] = {}
     for manifest in manifests:
-        if manifest.key.group_kind == CRD:
-            for kind, versions in declared_versions(manifest):
-                declared.setdefault(kind, []).extend(versions)
+        if (definition := definition_of(manifest.body)) is not None:
+            declared.setdefault(definition.kind, []).extend(definition.versions)
         elif manifest.key.group_kind not in BUILT_IN.versions:
             objects.setdefault(manifest.key.group_kind, set()).add(manifest.key.version)
     for key in further:
@@ -111,19 +110,6 @@ def kinds_with(manifests: Iterable[Manifest], further: Iterable[ObjectKey] = ())
     found = {kind: tuple(sorted(versions)) for kind, versions in objects.items()}
     found |= {kind: tuple(dict.fromkeys(versions)) for kind, versions in declared.items() if versions}
     return KnownKinds({**found, **BUILT_IN.versions}, BUILT_IN.declared | frozenset(declared))
-
-
-def declared_versions(definition: Manifest) -> Iterator[tuple[GroupKind, list[str]]]:
-    """The kind of a CustomResourceDefinition with its versions, the stored one first; nothing where it says none."""
-    spec: Any = definition.body.get("spec")
-    names = spec.get("names") if isinstance(spec, Mapping) else None
-    kind = names.get("kind") if isinstance(names, Mapping) else None
-    if not isinstance(spec, Mapping) or not isinstance(kind, str) or not isinstance(spec.get("group"), str):
-        return
-    listed = spec.get("versions")
-    rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []
-    rows.sort(key=lambda row: row.get("storage") is not True)
-    yield GroupKind(spec["group"], kind), [row["name"] for row in rows if isinstance(row.get("name"), str)]
 
 
 def is_kubernetes_group(group: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, cast
 import jsonpatch
 import jsonpointer
 
+from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
 from gitfleet.model.observations import LiveObject
@@ -41,11 +42,11 @@ _MAPPINGS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {
     None: ("metadata", "metadata.labels", "metadata.annotations"),
     kinds.SECRET: ("data", "stringData"),
     GroupKind("", "ConfigMap"): ("data", "binaryData"),
-    kinds.CRD: ("spec", "spec.names"),
+    CRD: ("spec", "spec.names"),
 }
 _LISTS: Final[Mapping[GroupKind | None, tuple[str, ...]]] = {
     None: ("metadata.finalizers", "metadata.ownerReferences"),
-    kinds.CRD: ("spec.versions",),
+    CRD: ("spec.versions",),
 }
 
 
@@ -120,7 +121,7 @@ def next_metadata(
 
 def default_delay(key: ObjectKey, body: JsonObject) -> Delay:
     """What the API server itself does takes no time; for the rest see contracts.md §5."""
-    if key.group_kind in (kinds.NAMESPACE, kinds.CRD):
+    if key.group_kind in (kinds.NAMESPACE, CRD):
         return timedelta(0)
     if key.group_kind == kinds.SERVICE and (body.get("spec") or {}).get("type") != "LoadBalancer":
         return timedelta(0)

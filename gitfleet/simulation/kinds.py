@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 
@@ -44,7 +45,6 @@ BUILT_IN: Final[Mapping[GroupKind, Kind]] = {
 NAMESPACE: Final = GroupKind("", "Namespace")
 SERVICE: Final = GroupKind("", "Service")
 SECRET: Final = GroupKind("", "Secret")
-CRD: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
 
 _IMMUTABLE: Final[Mapping[GroupKind, tuple[tuple[str, ...], ...]]] = {
     GroupKind("apps", "Deployment"): (("spec", "selector"),),
@@ -78,12 +78,6 @@ def custom_kind(definition: JsonObject) -> tuple[GroupKind, Kind]:
         custom=True,
         reports=reports,
     )
-
-
-def is_established(definition: JsonObject) -> bool:
-    """Whether a CustomResourceDefinition's kind is served."""
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
 
 
 def immutable_field(group_kind: GroupKind, old: JsonObject, new: JsonObject) -> str | None:

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
+from gitfleet.api.definitions import CRD, is_established
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
 from gitfleet.errors import BadInput
 from gitfleet.formats.managed_fields import FIELD_MANAGER
@@ -324,7 +325,7 @@ class MemoryServer:
         self._define(live)
 
     def _define(self, live: LiveObject) -> None:
-        if live.key.group_kind == kinds.CRD and kinds.is_established(live.body):
+        if live.key.group_kind == CRD and is_established(live.body):
             group_kind, kind = kinds.custom_kind(live.body)
             self._custom[group_kind] = kind
             self._places[(group_kind.group, kind.plural)] = group_kind
@@ -333,7 +334,7 @@ class MemoryServer:
         """What goes when a namespace or a CRD goes."""
         if live.key.group_kind == kinds.NAMESPACE:
             return [identity for identity in self.objects if identity[2] == live.key.name]
-        if live.key.group_kind == kinds.CRD:
+        if live.key.group_kind == CRD:
             defined = kinds.custom_kind(live.body)[0]
             return [identity for identity in self.objects if identity[:2] == (defined.group, defined.kind)]
         return []
@@ -361,12 +362,12 @@ class MemoryServer:
         self._leaving.discard(identity)
         self.changed = True
         self.version += 1
-        if stored.live.key.group_kind == kinds.CRD:
+        if stored.live.key.group_kind == CRD:
             group_kind, kind = kinds.custom_kind(stored.live.body)
             if self._custom.pop(group_kind, None):
                 self._places.pop((group_kind.group, kind.plural), None)
         for waiting in sorted(self._leaving):
-            if GroupKind(*waiting[:2]) in (kinds.NAMESPACE, kinds.CRD):
+            if GroupKind(*waiting[:2]) in (kinds.NAMESPACE, CRD):
                 self._drop_if_free(waiting)
 
 

@@ -13,10 +13,11 @@ from hashlib import sha256
 from math import ceil
 from typing import Any, Final
 
+from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats import times
 from gitfleet.formats.canonical_json import digest_of
-from gitfleet.simulation.kinds import CRD, NAMESPACE, SERVICE
+from gitfleet.simulation.kinds import NAMESPACE, SERVICE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

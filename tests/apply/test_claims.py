@@ -6,11 +6,6 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.objects import GroupKind
-from gitfleet.apply.claims import defined_kind
-from gitfleet.apply.plan import plan_apply
-from gitfleet.apply.requests import ApplyRequest
-from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Update
 from tests.apply.model_cluster import manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, live, owned, plan, work
@@ -50,27 +45,3 @@ def test_an_update_needs_what_a_creation_needs() -> None:
     asked = {"live": {custom.key: there, ns.key: None}, "inventory": {custom.key: owned(custom, there)}}
     (update, _) = sorted(plan(work(changed, ns), **asked), key=lambda o: o.key.name != "x")
     assert isinstance(update, Update) and update.needs == (ns.key,)
-
-
-def test_a_definition_that_cannot_be_read_defines_nothing_and_is_named() -> None:
-    odd: Any = {**CRD, "spec": 1}
-    failures = Failures()
-    plan_apply(ApplyRequest(cluster="c1", works=(work(manifest(odd)),)), failures)
-    assert [failure.subject for failure in failures.found] == [Subject.of_object(manifest(CRD).key)]
-
-
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (CRD, GroupKind("example.com", "Foo")),
-        ({**CRD, "spec": None}, GroupKind("", "")),
-        ({**CRD, "spec": {"names": None}}, GroupKind("", "")),
-        ({**CRD, "spec": {"group": "example.com"}}, GroupKind("example.com", "")),
-        ({**CRD, "kind": "Foo"}, None),
-        ({**CRD, "apiVersion": "example.com/v1"}, None),
-        ({"kind": "CustomResourceDefinition"}, None),
-        ({}, None),
-    ],
-)
-def test_the_kind_that_a_definition_defines(body: dict[str, Any], kind: GroupKind | None) -> None:
-    assert defined_kind(body) == kind

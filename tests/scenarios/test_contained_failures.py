@@ -179,7 +179,7 @@ PLACEMENTS: Final = [
     ("gitfleet.apply.plan", "operation_for", is_object),
     ("gitfleet.apply.ledgers", "_settle_one", is_object),
     ("gitfleet.observe.results", "availability_of", is_object),
-    ("gitfleet.apply.claims", "defined_kind", is_widget),
+    ("gitfleet.apply.claims", "definition_of", is_widget),
     ("gitfleet.state.compose", "write_placement", is_written),
     ("gitfleet.state.compose", "_overrides", is_written),
     ("gitfleet.status.events", "_placement_events", is_placement),

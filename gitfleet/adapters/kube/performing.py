@@ -6,13 +6,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from gitfleet.adapters.kube.answers import other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.observing import Observer, run_parallel
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import APPLY_PATCH, Wire
+from gitfleet.api.definitions import definition_of, is_established
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.managed_fields import FIELD_MANAGER
@@ -182,14 +183,11 @@ class Performer:
 
     def _serves(self, definition: LiveObject) -> bool:
         """Whether the definition is Established and discovery shows its kind."""
-        conditions = (definition.body.get("status") or {}).get("conditions") or ()
-        if not any(c.get("type") == "Established" and c.get("status") == "True" for c in conditions):
+        said = definition_of(definition.body)
+        if said is None or not is_established(definition.body):
             return False
-        spec: dict[str, Any] = definition.body.get("spec") or {}
-        served = [str(v.get("name")) for v in spec.get("versions") or () if v.get("served")]
-        kind = str((spec.get("names") or {}).get("kind"))
-        group = str(spec.get("group"))
-        found = (self._discovery.find(ObjectKey(group, v, kind, "", ""), refresh=True) for v in served)
+        keys = (ObjectKey(said.kind.group, version, said.kind.kind, "", "") for version in said.served)
+        found = (self._discovery.find(key, refresh=True) for key in keys)
         return all(isinstance(place, Resource) for place in found)
 
 

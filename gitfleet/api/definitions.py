@@ -1,0 +1,50 @@
+"""What a CustomResourceDefinition says of the kind that it defines, as far as it can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gitfleet.api.objects import GroupKind, JsonObject
+
+CRD: Final = GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """The kind, whether it is namespaced, and its versions, the stored one first; `served` are those that may be asked
+    for."""
+
+    kind: GroupKind
+    namespaced: bool
+    versions: tuple[str, ...]
+    served: tuple[str, ...]
+
+
+def definition_of(body: JsonObject) -> Definition | None:
+    """What a definition says; None for any other object, and for one that names no group and kind."""
+    if body.get("kind") != CRD.kind or not str(body.get("apiVersion", "")).startswith(f"{CRD.group}/"):
+        return None
+    spec = body.get("spec")
+    names = spec.get("names") if isinstance(spec, Mapping) else None
+    kind = names.get("kind") if isinstance(names, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(kind, str) or not isinstance(spec.get("group"), str):
+        return None
+    listed = spec.get("versions")
+    rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []
+    rows = sorted(
+        (row for row in rows if isinstance(row.get("name"), str)), key=lambda row: row.get("storage") is not True
+    )
+    return Definition(
+        kind=GroupKind(spec["group"], kind),
+        namespaced=spec.get("scope") != "Cluster",
+        versions=tuple(row["name"] for row in rows),
+        served=tuple(row["name"] for row in rows if row.get("served", True)),
+    )
+
+
+def is_established(definition: JsonObject) -> bool:
+    """Whether the API server serves the kind of a live definition."""
+    status: Any = definition.get("status") or {}
+    return any(c.get("type") == "Established" and c.get("status") == "True" for c in status.get("conditions") or ())
