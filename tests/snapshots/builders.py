@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.snapshots import PayloadIndex, SnapshotResult, index_payload, take_snapshots
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ANNOTATION = "kubernetes-fleet.io/envelope-configmap"
 NAMESPACED = {
     GroupKind("", "Namespace"): False,
     GroupKind("", "ConfigMap"): True,
@@ -45,8 +47,14 @@ def role(name: str, **labels: str) -> Manifest:
     return obj("rbac.authorization.k8s.io/v1", "ClusterRole", name, metadata={"labels": labels} if labels else {})
 
 
-def index(*manifests: Manifest, holds_removals: bool = False) -> PayloadIndex:
-    return index_payload(manifests, NAMESPACED, holds_removals=holds_removals)
+def envelope(name: str, ns: str, *inner: Manifest) -> Manifest:
+    """A ConfigMap that carries other objects."""
+    texts = {f"{number}.yaml": json.dumps(m.body) for number, m in enumerate(inner)}
+    return obj("v1", "ConfigMap", name, ns, data=texts, metadata={"annotations": {ANNOTATION: "true"}})
+
+
+def index(*manifests: Manifest, **more: Any) -> PayloadIndex:
+    return index_payload(manifests, NAMESPACED, **more)
 
 
 def pick(kind: str, name: str | None = None, **more: Any) -> ResourceSelector:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import OverrideKey, override_type
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.placing_policy import PlacingPolicy, PlacingRule
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures, Subject
@@ -39,6 +41,9 @@ def test_the_index_of_a_commit_is_made_once() -> None:
     one, same = desired(WEB), desired(WEB)
     first, memo = index_of(one, None, Failures())
     assert first == index_payload([WEB], NAMESPACED)
+    policy = PlacingPolicy(deny=(PlacingRule(scope="Cluster"),))
+    configured = desired(WEB, objects={"fleetconfigs": {"fleet": FleetConfig(policy=policy)}})
+    assert index_of(configured, memo, Failures())[0] == index_payload([WEB], NAMESPACED, policy=policy) != first
     again, kept = index_of(one, memo, Failures())
     assert again is first and kept is memo
     other, memo = index_of(same, memo, Failures())
@@ -48,6 +53,7 @@ def test_the_index_of_a_commit_is_made_once() -> None:
 
 def test_an_index_knows_what_removals_are_held_for_and_what_cannot_be_read() -> None:
     held, _ = index_of(desired(WEB, holds_removals=True), None, Failures())
+    assert held.identities == {WEB.key.identity} and index(WEB).identities == frozenset(), "only when it is asked for"
     assert held.holds_removals and held.holds(SETTINGS.key) and not held.holds(WEB.key)
     broken = replace(SETTINGS, body={**SETTINGS.body, "metadata": {"labels": ODD}})
     failures = Failures()

@@ -9,10 +9,10 @@ import pytest
 
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.placements import PlacementPolicy, PlacementType, Toleration
-from gitfleet.api.snapshots import DocumentRef
+from gitfleet.api.snapshots import DocumentRef, PolicySnapshot
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.errors import BadInput
-from gitfleet.snapshots import Retained, restore_snapshot
+from gitfleet.snapshots import Retained, restore_snapshot, restored_policy
 from tests.snapshots.builders import (
     NOW,
     config,
@@ -265,4 +265,38 @@ def test_a_policy_in_use_is_kept_and_the_others_stay_when_the_latest_is_edited()
     edited = take(scaled, index(), record_of(scaled, answer, bindings=(bound,)))
     assert [(s.index, s.number_of_clusters) for s in edited.policy_snapshots] == [(0, None), (3, 2)]
     same = record_of(scaled, edited, bindings=(bound,))
-    assert take(replace(scaled, revision_history_limit=9), index(), same).policy_snapshots is same.policy_snapshots
+    for limit in (2, 9):
+        again = take(replace(scaled, revision_history_limit=limit), index(), same)
+        assert again.policy_snapshots is same.policy_snapshots
+
+
+@pytest.mark.parametrize(
+    ("named", "index_of_next"),
+    [
+        (("web-6-snapshot", "web-4-snapshot"), 7),
+        (("web-0-snapshot",), 1),
+        (("web-6", "other-7-snapshot", "web-²-snapshot", "web-x-snapshot", "web-9-SNAPSHOT"), 1),
+    ],
+)
+def test_an_index_that_a_binding_names_is_not_given_again(named: tuple[str, ...], index_of_next: int) -> None:
+    """Where snapshots were lost, bindings may name later ones than those that are left."""
+    bound = Binding(placement=SUBJECT.key, cluster="a", state=BindingState.BOUND, policy_snapshot="")
+    bindings = (
+        *(replace(bound, resource_snapshot=name) for name in named[1:]),
+        replace(bound, applied_snapshot=named[0]),
+    )
+    first = take(SUBJECT, index(NAMESPACE))
+    after = take(SUBJECT, index(NAMESPACE, config("s", "web")), record_of(SUBJECT, first, bindings=bindings))
+    assert [s.index for s in after.resource_snapshots] == [0, index_of_next]
+
+
+def test_a_lost_policy_snapshot_is_the_present_policy_under_its_index() -> None:
+    subject = replace(SUBJECT, policy=policy(3), generation=4)
+    assert restored_policy(subject, 7) == PolicySnapshot(
+        placement=subject.key,
+        index=7,
+        hash="5e41e41d60e9287ec6f3e4b3dae52224aa2493aff3d745b61ec166e8ff095adc",
+        policy=policy(3),
+        number_of_clusters=3,
+        placement_generation=4,
+    )

@@ -1,0 +1,98 @@
+"""Objects whose removal is held stay in the next snapshot, and the envelopes that carry them with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gitfleet.api.objects import Manifest
+from gitfleet.snapshots import Identity, Retained, SnapshotResult
+from tests.snapshots.builders import (
+    config,
+    envelope,
+    index,
+    namespace,
+    pick_namespace,
+    placement,
+    record_of,
+    take,
+)
+
+SUBJECT = placement(pick_namespace("web"))
+WEB, EDITED = namespace("web"), namespace("web", team="a")
+ONE, TWO, THREE = (config(name, "web") for name in ("one", "two", "three"))
+FULL, HALF, EMPTY, OTHER, CHANGED = (
+    envelope("bundle", "web", ONE, TWO),
+    envelope("bundle", "web", ONE),
+    envelope("bundle", "web"),
+    envelope("other", "web", THREE),
+    envelope("other", "web", replace(THREE, body={**THREE.body, "data": {"k": "2"}})),
+)
+
+
+def after(
+    before: tuple[Manifest, ...], now: tuple[Manifest, ...], held: set[Identity], *, loaded: bool = True
+) -> SnapshotResult:
+    """What is taken when the payload was `before` and is `now`, and some removals are held."""
+    record = record_of(SUBJECT, take(SUBJECT, index(*before)))
+    if not loaded:
+        unloaded = tuple(replace(snapshot, manifests=None) for snapshot in record.resource_snapshots)
+        record = replace(record, resource_snapshots=unloaded)
+    return take(SUBJECT, index(*now), record, retain=Retained(objects=held))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "held", "expected", "retained"),
+    [
+        ((FULL,), (HALF,), (TWO,), (FULL,), (TWO,)),
+        ((FULL,), (), (TWO,), (FULL,), (TWO,)),
+        ((FULL,), (ONE, EMPTY), (TWO,), (FULL,), (TWO,)),
+        ((FULL, OTHER), (HALF, CHANGED), (TWO,), (FULL, CHANGED), (TWO,)),
+        ((FULL,), (HALF, TWO), (TWO,), (HALF, TWO), ()),
+        ((ONE, TWO), (FULL,), (ONE,), (FULL,), ()),
+        ((ONE, TWO), (TWO,), (ONE,), (ONE, TWO), (ONE,)),
+        ((ONE, TWO), (TWO,), (ONE, THREE), (ONE, TWO), (ONE,)),
+        ((ONE, TWO), (ONE, TWO), (ONE,), (ONE, TWO), ()),
+    ],
+    ids=["part", "whole", "moved beside", "another envelope", "out of it", "into it", "object", "unknown", "there"],
+)
+def test_what_stays(
+    before: tuple[Manifest, ...],
+    now: tuple[Manifest, ...],
+    held: tuple[Manifest, ...],
+    expected: tuple[Manifest, ...],
+    retained: tuple[Manifest, ...],
+) -> None:
+    """The Namespace is edited in the same commit, and that goes out."""
+    found = after((WEB, *before), (EDITED, *now), {m.key.identity for m in held})
+    assert found.user_error is None
+    latest = found.resource_snapshots[-1]
+    assert latest.index == 1 and latest.manifests == (EDITED, *expected)
+    assert found.retained == {m.key.identity for m in retained}
+
+
+def test_an_unloaded_snapshot_stays_while_what_is_held_may_lie_in_one_of_its_envelopes() -> None:
+    held = {TWO.key.identity}
+    found = after((WEB, FULL), (EDITED, HALF), held, loaded=False)
+    assert [(s.index, s.manifests) for s in found.resource_snapshots] == [(0, None)]
+    assert found.retained == held
+
+
+def test_a_snapshot_that_is_held_as_it_is_keeps_all_its_objects() -> None:
+    """Removals are held because a file cannot be read, and the latest snapshot is not loaded."""
+    record = record_of(SUBJECT, take(SUBJECT, index(WEB, ONE, TWO)))
+    unloaded = tuple(replace(snapshot, manifests=None) for snapshot in record.resource_snapshots)
+    held = Retained(objects={ONE.key.identity})
+    payload = index(WEB, ONE, holds_removals=True)
+    found = take(SUBJECT, payload, replace(record, resource_snapshots=unloaded), retain=held)
+    assert found.resource_snapshots == unloaded and found.retained == held.objects
+
+
+def test_nothing_is_retained_for_a_placement_that_is_new_and_everything_while_its_selectors_are_unusable() -> None:
+    held = Retained(objects={ONE.key.identity})
+    assert take(SUBJECT, index(WEB), retain=held).retained == frozenset()
+    first = take(SUBJECT, index(WEB, ONE))
+    wrong = replace(SUBJECT, selectors=(pick_namespace("kube-system"),))
+    found = take(wrong, index(WEB), record_of(SUBJECT, first), retain=held)
+    assert found.user_error is not None and found.retained == held.objects
