@@ -412,6 +412,10 @@ def test_an_unreachable_cluster_keeps_its_conditions_and_is_not_ready() -> None:
     assert slow.conditions[-1].message == "Cluster c1 does not answer: no response within 5 s", "the present cause"
     assert slow.conditions[-1].last_transition_time == T1, "silent since the first look"
     assert observed(slow, work(CM), [], [], T2, unreachable="no response within 7 s") is slow, "numbers are no cause"
+    older = replace(got, conditions=(*got.conditions[:-1], replace(got.conditions[-1], observed_generation=2)))
+    again = observed(older, work(CM), [], [], T2, unreachable="connection refused")
+    expected = replace(got.conditions[-1], last_transition_time=T2)
+    assert again.conditions == (*got.conditions[:-1], expected), "said of each generation anew"
     back = observed(got, work(CM), [kept(CM)], [], T2)
     assert reported(back)[-1] == ("Available", "True", "AllWorkAreAvailable")
     unsaid = observed(well, work(CM), [], [], T1, unreachable="")
