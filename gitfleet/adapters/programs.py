@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from gitfleet.adapters.orphans import reap
+
 LARGEST_COMPLAINT: Final = 1 << 20
 """Bytes of the standard error that are kept; what comes after is read and dropped."""
 _DRAIN_SECONDS: Final = 1.0
@@ -41,10 +43,8 @@ def run_program(
     memory: int | None = None,
 ) -> Finished:
     """Run a program and all that it starts; both are ended after `seconds`, or beyond `largest_output` bytes. On Linux
-    each gets at most `memory` bytes.
-
-    OSError when it cannot be started. What a program leaves behind in the background is not waited for.
-    """
+    each gets at most `memory` bytes. OSError when it cannot be started. What a program leaves behind in the background
+    is not waited for."""
     # Not in a `with`: leaving it would wait for whoever in the background still holds the output.
     process = subprocess.Popen(  # noqa: S603 - callers give fixed or allow-listed programs, arguments as a list
         list(command),
@@ -69,13 +69,9 @@ def run_program(
             process.wait()
         if not (output.ended(_DRAIN_SECONDS) and errors.ended(_DRAIN_SECONDS)):
             _end(process)
-    return Finished(
-        code=process.returncode,
-        output=output.content(),
-        errors=errors.content(),
-        too_slow=too_slow,
-        too_much=output.too_much,
-    )
+        reap(process.pid)
+    kept, complaint = output.content(), errors.content()
+    return Finished(code=process.returncode, output=kept, errors=complaint, too_slow=too_slow, too_much=output.too_much)
 
 
 class _Reader:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from gitfleet.adapters.git.hardening import unsafe_variables
+from gitfleet.adapters.orphans import reap
 from gitfleet.errors import MissingPart
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def _communicate(
         for pipe in pipes:
             with suppress(OSError):
                 pipe.close()
+        reap(process.pid)
     return GitResult(status, output, errors.decode(errors="replace"), timed_out.is_set(), too_large)
 
 
