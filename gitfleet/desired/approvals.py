@@ -11,7 +11,6 @@ from gitfleet.api.holds import APPROVED, HOLD_PREFIX
 from gitfleet.api.staged import Approval
 
 _CONDITION = f'{{type: {APPROVED}, status: "True"}}'
-_KINDS = ("ApprovalRequest", "ClusterApprovalRequest")
 
 
 def approval_warnings(approval: Approval) -> Iterator[Break]:
@@ -33,9 +32,3 @@ def approval_warnings(approval: Approval) -> Iterator[Break]:
             yield ("status", "conditions", index, "type"), sentence
     if of_hold and not misspelt:
         yield ("status", "conditions"), f"has no condition {APPROVED}, so this answers nothing; add {_CONDITION}"
-
-
-def misplaced_approval(kind: str, name: str) -> Iterator[Break]:
-    """Why an object among the payload answers no hold, where it looks like an approval of one."""
-    if kind in _KINDS and name.startswith(HOLD_PREFIX):
-        yield ("kind",), f"is a resource to be placed here and answers no hold; move it to approvals/{name}.yaml"

@@ -5,7 +5,7 @@ This work depends on the file alone, so a caller may keep the result by (path, b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, TypeAlias
@@ -17,7 +17,7 @@ from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
 from gitfleet.api.objects import JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, NamespacedName
-from gitfleet.desired.approvals import approval_warnings, misplaced_approval
+from gitfleet.desired.approvals import approval_warnings
 from gitfleet.desired.kinds import ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
@@ -241,9 +241,17 @@ def _top_breaks(kind: Kind, value: Mapping[str, Any], version: str) -> list[Brea
 def _read_payload(value: dict[str, Any], origin: Origin, label: str) -> _Found:
     manifest, breaks = read_manifest(value, origin)
     identity = _identity_of(value)
-    ours = identity is not None and identity[0] == PLACEMENT_GROUP
-    warnings = list(misplaced_approval(identity[1], identity[3])) if identity is not None and ours else []
+    warnings = [] if identity is None else list(_misplaced(*identity))
     return _Found(label=label, identity=payload_identity(identity), value=manifest, breaks=breaks, warnings=warnings)
+
+
+def _misplaced(group: str, name: str, *names: str) -> Iterator[Break]:
+    """That an object among the payload is only placed, where it is of a kind that gitfleet reads in other folders."""
+    kind = KINDS.get((group, name))
+    if kind is not None and kind.place is Place.WATCHED_BRANCH:
+        home = f"{'/'.join(filter(None, (kind.folder, *names)))}.yaml" if kind.folder else "gitfleet.yaml"
+        sentence = f"is read as a resource to be placed, which gitfleet does not act on; move it to {home}"
+        yield ("kind",), f"{sentence}, unless it is to be placed on clusters"
 
 
 def payload_identity(identity: Identity | None) -> Identity | None:

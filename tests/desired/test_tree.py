@@ -206,7 +206,7 @@ def test_a_fleet_has_one_configuration() -> None:
 
 def test_everything_under_resources_is_payload() -> None:
     desired = read({"resources/a.yaml": PLACEMENT, "placements/a.yaml": PLACEMENT})
-    assert desired.faults == ()
+    assert [(fault.path, fault.severity) for fault in desired.faults] == [("resources/a.yaml", "warning")]
     assert [str(manifest.key) for manifest in desired.payload] == ["ClusterResourcePlacement/web"]
     assert list(desired.placements) == [PlacementKey("", "web")]
 

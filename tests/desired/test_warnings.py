@@ -179,15 +179,29 @@ def test_an_approval_that_answers_nothing(text: str, expected: list[str]) -> Non
     assert warnings(text) == expected
 
 
-@pytest.mark.parametrize("kind", ["ClusterApprovalRequest", "ApprovalRequest"])
-def test_an_approval_among_the_payload(kind: str) -> None:
-    text = approving("[{type: Approved, status: 'True'}]", kind)
+@pytest.mark.parametrize(
+    ("group", "kind", "metadata", "home"),
+    [
+        ("placement.kubernetes-fleet.io/v1", "ClusterResourcePlacement", "{name: web}", "placements/web.yaml"),
+        ("placement.kubernetes-fleet.io/v1", "ResourcePlacement", "{name: a, namespace: db}", "placements/db/a.yaml"),
+        ("placement.kubernetes-fleet.io/v1", "ClusterResourceOverride", "{name: o}", "overrides/o.yaml"),
+        ("placement.kubernetes-fleet.io/v1beta1", "ClusterApprovalRequest", "{name: hold-1}", "approvals/hold-1.yaml"),
+        ("cluster.kubernetes-fleet.io/v1", "MemberCluster", "{name: eu}", "clusters/eu.yaml"),
+        ("gitfleet.dev/v1alpha1", "FleetConfig", "{name: fleet}", "gitfleet.yaml"),
+        ("placement.kubernetes-fleet.io/v1beta1", "ClusterResourceEnvelope", "{name: e}", None),
+        ("placement.kubernetes-fleet.io/v1beta1", "ClusterResourceSnapshot", "{name: web-0}", None),
+        ("example.com/v1", "MemberCluster", "{name: eu}", None),
+    ],
+)
+def test_an_object_of_ours_among_the_payload(group: str, kind: str, metadata: str, home: str | None) -> None:
+    text = f"apiVersion: {group}\nkind: {kind}\nmetadata: {metadata}\n"
     found = read_desired(request_of({"resources/a.yaml": text})).faults
-    (warning,) = [fault for fault in found if fault.field == "kind"]
-    expected = "is a resource to be placed here and answers no hold; move it to approvals/hold-web-1.yaml"
-    assert (warning.path, warning.line, warning.message, warning.severity) == (
-        "resources/a.yaml", 2, expected, "warning",
-    )  # fmt: skip
+    why = "is read as a resource to be placed, which gitfleet does not act on; move it to "
+    expected = (
+        [("resources/a.yaml", 2, f"{why}{home}, unless it is to be placed on clusters", "warning")] if home else []
+    )
+    kinds = [fault for fault in found if fault.field == "kind" and "resource to be placed" in fault.message]
+    assert [(fault.path, fault.line, fault.message, fault.severity) for fault in kinds] == expected
 
 
 def test_an_approval_without_a_kind_that_answers_nothing() -> None:
