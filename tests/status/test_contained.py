@@ -68,7 +68,7 @@ def test_an_object_that_cannot_be_named_hides_no_other_fault(monkeypatch: pytest
     noted = Failures([Failure(subject=Subject.of_object(key), error="boom") for key in (NAMESPACE, CONFIG)])
     wanted = Desired(commit=COMMIT, payload=(manifest(NAMESPACE), manifest(CONFIG)))
     assert [fault.object for fault in faults_of(noted, FleetState(), wanted)] == ["ConfigMap/web/settings"]
-    assert "unexpected ZeroDivisionError" in {failure.error for failure in noted.found}
+    assert [str(failure.subject) for failure in noted.found if "Zero" in failure.error] == ["Faults "]
 
 
 def test_an_event_without_words_takes_no_line_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,3 +77,7 @@ def test_an_event_without_words_takes_no_line_from_the_others(monkeypatch: pytes
     found = (Event(type=EventType.FAULT), Event(type=EventType.COMMIT_READ, fields={"commit": COMMIT}))
     assert commit_message(found, noted) == (f"commit {COMMIT[:12]} read", "")
     assert [str(failure.subject) for failure in noted.found] == ["Event fault"]
+    of_both = [Event(type=EventType.FAULT, placement="web"), Event(type=EventType.FAULT, cluster="eu-1")]
+    noted = Failures()
+    commit_message(of_both, noted)
+    assert [str(failure.subject) for failure in noted.found] == ["Event fault web", "Event fault eu-1"]

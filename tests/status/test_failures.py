@@ -82,6 +82,8 @@ def test_a_failure_that_lasts_changes_nothing_more() -> None:
     assert again.clusters["a"] is once.clusters["a"]
     held = with_failures(once, once, failures, LATER)
     assert held.placements[WEB] is once.placements[WEB]
+    assert with_failures(STATE, once, failures, NOW).placements[WEB] is once.placements[WEB]
+    assert with_failures(once, FleetState(), failures, LATER).placements[WEB] is once.placements[WEB]
     new = with_failures(STATE, FleetState(), failures, NOW)
     assert new == once
 

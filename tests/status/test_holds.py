@@ -99,6 +99,11 @@ def test_what_is_no_longer_held_is_no_longer_said() -> None:
     assert later.placements == RECORDS
     nothing = state()
     assert with_holds(nothing, nothing, LATER) is nothing
+    assert with_holds(nothing, marked, LATER).placements[WEB] is RECORDS[WEB]
+    assert with_holds(state(hold("h-1", GOES)), marked, NOW).placements[WEB] is marked.placements[WEB]
+    edited = replace(marked.placements[WEB], schedule_key="another")
+    decided = state(hold("h-1", GOES), placements={WEB: edited})
+    assert with_holds(decided, marked, LATER).placements[WEB] is edited
     gone = replace(marked, placements={OTHER: RECORDS[OTHER]}, holds={})
     assert with_holds(gone, marked, LATER).placements == {OTHER: RECORDS[OTHER]}
     older = replace(RECORDS[WEB], placement=replace(RECORDS[WEB].placement, generation=4))
