@@ -13,7 +13,16 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState
-from gitfleet.status import commit_message, commit_messages, emit_events, events, failures, faults_of, with_failures
+from gitfleet.status import (
+    commit_message,
+    commit_messages,
+    emit_events,
+    events,
+    failures,
+    faults_of,
+    with_failures,
+    with_unsettled,
+)
 from tests.state.builders import COMMIT, CONFIG, NAMESPACE, T0, binding, manifest, record, small_fleet, with_record
 
 WEB, SHOP = PlacementKey("", "web"), PlacementKey("", "shop")
@@ -54,6 +63,13 @@ def test_a_placement_that_failed_and_cannot_say_so_stays_as_it_is(monkeypatch: p
     assert [failure.error for failure in noted.found if failure.subject == Subject.of_placement(WEB)] == [
         "boom", "unexpected ZeroDivisionError",
     ]  # fmt: skip
+
+
+def test_a_placement_that_could_not_be_settled_and_cannot_say_so_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    raising(monkeypatch, failures, "_unsettled", lambda record, *_: record.placement.key == WEB)
+    state, noted = small_fleet(), Failures()
+    assert with_unsettled(state, state, noted, T0) == state
+    assert [failure.subject for failure in noted.found] == [Subject.of_placement(WEB)]
 
 
 def test_a_cluster_of_which_it_cannot_be_said_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
