@@ -21,6 +21,7 @@ from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory,
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
+from gitfleet.api.scenarios import Scenario
 from gitfleet.errors import BadInput
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
@@ -43,7 +44,7 @@ from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import FileProperties, SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.simulation.scenario import Scenario, read_scenario
+from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
 
 log = logging.getLogger(__name__)
@@ -192,7 +193,7 @@ def run_scenario(
     clock = ManualClock(script.start)
     repo = MemoryRepo()
     repo.commit_files(branch, files, clock.now(), "The fleet")
-    fleet = SimulatedFleet(clock, rules=script.cluster_rules)
+    fleet = SimulatedFleet(clock, rules=script.clusters)
 
     def start(on_event: Callable[[Event], None]) -> Reconciler:
         kustomizer = Kustomizer(KustomizeProgram())

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, cast
 import jsonpatch
 import jsonpointer
 
-from gitfleet.api.annotations import Break, Form, OneOf
+from gitfleet.api.annotations import Break, Form, OneOf, Only
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject
@@ -79,8 +79,8 @@ Patch = Annotated[tuple[JsonObject, ...], Form(_patch, {"type": "array", "items"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """`object` of a rule."""
+class ObjectPattern:
+    """Which objects a rule means: every given part must hold; `image` is a glob that any container may match."""
 
     group: str | None = None
     kind: NonEmpty | None = None
@@ -90,26 +90,34 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """`object` of a mutate."""
+class Target(ObjectPattern):
+    """The objects that a mutate changes."""
 
-    group: str | None = None
     kind: NonEmpty
     namespace: str | None = None
     name: NonEmpty
+    image: Annotated[None, Only.MEMORY] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """One of `clusters`."""
+class ClusterRule:
+    """Objects on clusters: how long they take to be available, and whether the API server refuses them.
+
+    Without `names` and `match_labels` it holds for every cluster; where both are given, both must hold.
+    """
 
     names: tuple[NonEmpty, ...] | None = None
     match_labels: Mapping[str, str] | None = None
-    object: Pattern = Pattern()
-    available: Annotated[Delay, Form(_delay, {"anyOf": [{"const": "never"}, *SCHEMA_WITH_ZERO["anyOf"]]}, _text)] = (
-        DEFAULT_DELAY
-    )
+    object: ObjectPattern = ObjectPattern()
+    available: Annotated[Delay, Form(_delay, _DELAY, _text)] = DEFAULT_DELAY
     apply: Annotated[str, OneOf("fail")] | None = None
+    delete_fails: Annotated[bool, Only.MEMORY] = False
+
+    def matches_cluster(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Whether the rule applies to the cluster."""
+        if self.names is not None and name not in self.names:
+            return False
+        return self.match_labels is None or all(labels.get(key) == value for key, value in self.match_labels.items())
 
     def breaks_as_written(self, body: JsonObject) -> Iterator[Break]:
         """A rule says something."""
@@ -181,13 +189,14 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScenarioSpec:
-    """When it starts, how long it may last, how often gitfleet reconciles, how clusters behave, what happens."""
+class Scenario:
+    """One run: when it starts, how long it may last, how often gitfleet reconciles, how clusters behave, and
+    what happens, in any order."""
 
     start: Time = datetime(2026, 1, 1, tzinfo=UTC)
     max_time: Step = timedelta(hours=24)
     tick: Step = timedelta(seconds=5)
-    clusters: tuple[Rule, ...] = ()
+    clusters: tuple[ClusterRule, ...] = ()
     timeline: tuple[Entry, ...] = ()
 
 
@@ -198,4 +207,4 @@ class ScenarioFile:
 
     api_version: Annotated[str, OneOf(f"{GITFLEET_GROUP}/v1alpha1")]
     kind: Annotated[str, OneOf("Scenario")]
-    spec: ScenarioSpec
+    spec: Scenario

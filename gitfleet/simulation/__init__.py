@@ -6,7 +6,7 @@
     fleet.SimulatedDirectory                ClusterDirectory over a fleet; the clients are the real adapter's (wiring)
     clock.ManualClock                       the Clock port, moved by hand
     memory_repo.MemoryRepo                  RepoReader and RepoWriter in memory
-    rules.ClusterRule, ObjectPattern        how clusters treat objects (docs/simulate.md)
+    rules.rule_for                          how clusters treat objects (docs/simulate.md)
     scenario.read_scenario                  a scenario file becomes a Scenario, or all its faults
 
 The simulated server is compared with a real one in tests/simulation/test_against_real_server.py. Known differences: it

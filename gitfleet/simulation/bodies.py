@@ -14,11 +14,11 @@ import jsonpointer
 
 from gitfleet.api.definitions import CRD
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
+from gitfleet.api.scenarios import DEFAULT_DELAY, Delay
 from gitfleet.errors import BadInput
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.fields import as_typed, content_of
-from gitfleet.simulation.rules import DEFAULT_DELAY, Delay
 
 Identity: TypeAlias = tuple[str, str, str, str]
 """ObjectKey.identity: group, kind, namespace, name."""

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from gitfleet.api.clusters import K8S_VERSION, NODE_COUNT, ClusterStatus, ResourceUsage
 from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import NoResponse
 from gitfleet.model.observations import LiveObject
 from gitfleet.ports.clock import Clock
@@ -22,7 +23,6 @@ from gitfleet.ports.transport import Request, Response
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.refusals import Refused
 from gitfleet.simulation.requests import respond, target_of
-from gitfleet.simulation.rules import ClusterRule
 from gitfleet.simulation.server import MemoryServer
 
 KUBERNETES_VERSION: Final = "v1.36.0"

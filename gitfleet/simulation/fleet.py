@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import ObjectKey, key_of
+from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import json_text, parse_json
 from gitfleet.model.observations import ClusterObservation, LiveObject
@@ -25,7 +26,6 @@ from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterRead
 from gitfleet.ports.properties import ClusterView, Collected, PropertyProvider
 from gitfleet.simulation.bodies import Stored
 from gitfleet.simulation.cluster import CrashPoint, Listener, SimulatedCluster
-from gitfleet.simulation.rules import ClusterRule
 
 FORMAT: Final = 1
 """Grows with every change of what a saved file means."""

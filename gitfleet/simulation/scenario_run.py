@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from gitfleet.api.bindings import is_available
+from gitfleet.api.scenarios import Change, Entry, Gate, Removed, Scenario, Switch, Written
 from gitfleet.api.snapshots import snapshot_index
 from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.events import Event, EventType
@@ -19,17 +20,7 @@ from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.simulation.scenario import (
-    Approve,
-    Crash,
-    Mutate,
-    Reject,
-    RemoveFile,
-    Scenario,
-    SwitchCluster,
-    TimelineEntry,
-    WriteFile,
-)
+from gitfleet.simulation.rules import matches
 
 Listener = Callable[[Event, float], None]
 _MOST_RECONCILES_AT_ONCE = 50
@@ -124,34 +115,34 @@ class ScenarioRun:
         steps = max(1, -((self.clock.now() - until) // tick))
         self.clock.advance((steps * tick).total_seconds())
 
-    def _time_of(self, entry: TimelineEntry) -> datetime:
+    def _time_of(self, entry: Entry) -> datetime:
         return self.scenario.start + entry.at
 
     def _emit(self, event: Event) -> None:
         self.listen(event, (self.clock.now() - self.scenario.start) / timedelta(seconds=1))
 
-    def _apply_entry(self, entry: TimelineEntry) -> bool:
+    def _apply_entry(self, entry: Entry) -> bool:
         """Let one entry of the timeline happen; whether the reconciler lost its memory."""
         match entry:
-            case WriteFile(path=path, content=content):
+            case Entry(write=Written(path=path, content=content)):
                 self._commit({path: content}, f"Write {path}")
-            case RemoveFile(path=path):
+            case Entry(remove=Removed(path=path)):
                 inside = [p for p in self.repo.files(self.branch) if p == path or p.startswith(f"{path.rstrip('/')}/")]
                 if not inside:
                     raise BadInput(f'the scenario removes "{path}" at {entry.at}, and there is no such file')
                 self._commit(dict.fromkeys(inside), f"Remove {path}")
-            case Approve() | Reject():
+            case Entry(approve=Gate()) | Entry(reject=Gate()):
                 raise BadInput("this version of simulate runs no approvals: staged update runs come later")
-            case SwitchCluster(cluster=name, reachable=reachable):
-                self.fleet.cluster(name).reachable = reachable
-            case Mutate(cluster=name, object=pattern, patch=patch):
+            case Entry(cluster=Switch(name=name, state=state)):
+                self.fleet.cluster(name).reachable = state == "reachable"
+            case Entry(mutate=Change(cluster=name, object=pattern, patch=patch)):
                 cluster = self.fleet.cluster(name)
-                found = [live for live in cluster.objects() if pattern.matches(live.key, live.body)]
+                found = [live for live in cluster.objects() if matches(pattern, live.key, live.body)]
                 if not found:
                     raise BadInput(f"the scenario changes an object on {name} at {entry.at} that is not there")
                 for live in found:
                     cluster.mutate(live.key, patch)
-            case Crash():
+            case _:  # the reconciler crashes: an entry is exactly one thing
                 self._emit(Event(type=EventType.CRASH))
                 return True
         return False

@@ -15,6 +15,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from gitfleet.api.definitions import CRD, is_established
 from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
+from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import BadInput
 from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.observations import LiveObject
@@ -33,7 +34,7 @@ from gitfleet.simulation.bodies import (
 from gitfleet.simulation.fields import content_of
 from gitfleet.simulation.ownership import APPLY, UPDATE, Author, applied, edited, owners_of
 from gitfleet.simulation.refusals import Refused, bad_request, conflict, forbidden, invalid, no_such_kind, not_found
-from gitfleet.simulation.rules import ClusterRule, rule_for
+from gitfleet.simulation.rules import rule_for
 
 """The manager under which gitfleet applies; it must never be renamed."""
 KUBECTL_EDIT: Final = "kubectl-edit"
@@ -141,7 +142,7 @@ class MemoryServer:
         stored = self.objects.get(key.identity)
         _check_preconditions(key, kind, stored, body["metadata"])
         rule = rule_for(self.rules, key, body)
-        if rule is not None and rule.apply_fails:
+        if rule is not None and rule.apply == "fail":
             raise Refused(422, "Invalid", f"the API server of {self.cluster} refuses it, as the scenario says")
         live = owned_content(stored) if stored else {}
         managed = owners_of(stored.live.body) if stored else ()

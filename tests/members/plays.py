@@ -14,11 +14,11 @@ from gitfleet import wiring
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.scenarios import ClusterRule, Entry, Removed, Scenario, Switch, Written
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.events import Event
 from gitfleet.model.state import FleetState
-from gitfleet.simulation.rules import ClusterRule
-from gitfleet.simulation.scenario import RemoveFile, Scenario, SwitchCluster, TimelineEntry, WriteFile, read_scenario
+from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import ScenarioRun
 from gitfleet.views import objects_of
 from tests import builders
@@ -109,13 +109,13 @@ def play_example(name: str, scenario: str, until: timedelta | None = None) -> Pl
 
 def play_bodies(
     bodies: Iterable[JsonObject],
-    *timeline: TimelineEntry,
+    *timeline: Entry,
     rules: Sequence[ClusterRule] = (),
     what_if: WhatIf = WhatIf(),  # noqa: B008 - a frozen value
     max_time: timedelta = timedelta(hours=1),
 ) -> Played:
     """Play a fleet made of objects."""
-    script = Scenario(start=START, max_time=max_time, tick=timedelta(seconds=5), cluster_rules=tuple(rules))
+    script = Scenario(start=START, max_time=max_time, tick=timedelta(seconds=5), clusters=tuple(rules))
     files = {path: text.encode() for path, text in builders.repo_files_for(*bodies).items()}
     return _play(script, files, timeline, what_if)
 
@@ -123,7 +123,7 @@ def play_bodies(
 def _play(
     script: Scenario,
     files: Mapping[str, bytes],
-    timeline: Iterable[TimelineEntry],
+    timeline: Iterable[Entry],
     what_if: WhatIf = WhatIf(),  # noqa: B008 - a frozen value
 ) -> Played:
     ordered = tuple(sorted(timeline, key=lambda entry: entry.at))
@@ -132,32 +132,32 @@ def _play(
         start=script.start,
         max_time=script.max_time,
         tick=script.tick,
-        cluster_rules=script.cluster_rules,
+        clusters=script.clusters,
         timeline=ordered,
     )
     play = wiring.run_scenario(whole, files, lambda event, at: reported.append((at, event)), what_if=what_if)
     return Played(play, tuple(reported))
 
 
-def write(at: float, *bodies: JsonObject) -> list[TimelineEntry]:
+def write(at: float, *bodies: JsonObject) -> list[Entry]:
     """A commit for each file that holds the objects, all at one moment (seconds)."""
     files = builders.repo_files_for(*bodies)
-    return [WriteFile(at=timedelta(seconds=at), path=path, content=text) for path, text in files.items()]
+    return [Entry(at=timedelta(seconds=at), write=Written(path=path, content=text)) for path, text in files.items()]
 
 
-def remove(at: float, body: JsonObject) -> TimelineEntry:
+def remove(at: float, body: JsonObject) -> Entry:
     """A commit that removes an object's file."""
-    return RemoveFile(at=timedelta(seconds=at), path=builders.path_of(body))
+    return Entry(at=timedelta(seconds=at), remove=Removed(path=builders.path_of(body)))
 
 
-def silent(at: float, cluster: str) -> TimelineEntry:
+def silent(at: float, cluster: str) -> Entry:
     """A cluster stops answering."""
-    return SwitchCluster(at=timedelta(seconds=at), cluster=cluster, reachable=False)
+    return Entry(at=timedelta(seconds=at), cluster=Switch(name=cluster, state="unreachable"))
 
 
-def back(at: float, cluster: str) -> TimelineEntry:
+def back(at: float, cluster: str) -> Entry:
     """A cluster answers again."""
-    return SwitchCluster(at=timedelta(seconds=at), cluster=cluster, reachable=True)
+    return Entry(at=timedelta(seconds=at), cluster=Switch(name=cluster, state="reachable"))
 
 
 def member(name: str, leave: str | None = None, **labels: str) -> dict[str, Any]:

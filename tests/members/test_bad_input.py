@@ -9,8 +9,8 @@ import pytest
 from gitfleet import wiring
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.scenarios import Entry, Written
 from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin
-from gitfleet.simulation.scenario import WriteFile
 from tests import builders
 from tests.members.plays import (
     Played,
@@ -223,9 +223,9 @@ def test_an_operator_that_there_is_not_is_a_fault(operator: str) -> None:
 # Clusters
 
 
-def twin(name: str, **labels: str) -> WriteFile:
+def twin(name: str, **labels: str) -> Entry:
     text = builders.to_yaml(member(name, **labels))
-    return WriteFile(at=write(60, member(name))[0].at, path="clusters/twin.yaml", content=text)
+    return Entry(at=write(60, member(name))[0].at, write=Written(path="clusters/twin.yaml", content=text))
 
 
 def test_two_clusters_of_one_name_are_a_fault_and_the_one_that_was_there_stays() -> None:
@@ -245,7 +245,7 @@ def test_two_placements_of_one_name_too() -> None:
     text = builders.to_yaml(place_role("sound", policy=pick(1))[0])
     at = write(60, member("a"))[0].at
     bodies = [*CLUSTERS, *SOUND]
-    played = play_bodies(bodies, WriteFile(at=at, path="placements/zz.yaml", content=text))
+    played = play_bodies(bodies, Entry(at=at, write=Written(path="placements/zz.yaml", content=text)))
     others_are_sound(played)
     assert [(f.path, f.object) for f in played.state.faults] == [
         ("placements/zz.yaml", "ClusterResourcePlacement/sound")

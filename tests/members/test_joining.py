@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.scenarios import ClusterRule
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.observe import observe_cluster
 from gitfleet.schedule.eligibility import Eligibility, eligibility_of, reason_of
-from gitfleet.simulation.rules import ClusterRule
 from tests.members.plays import (
     START,
     back,
@@ -220,9 +220,9 @@ def test_pick_all_never_lets_go_of_what_no_longer_matches() -> None:
 
 def test_a_member_status_tells_not_the_weather_of_its_workloads() -> None:
     """A cluster on which nothing becomes available is healthy all the same."""
-    from gitfleet.simulation.rules import ObjectPattern
+    from gitfleet.api.scenarios import ObjectPattern
 
-    rules = [ClusterRule(object=ObjectPattern(kind="ClusterRole"), apply_fails=True)]
+    rules = [ClusterRule(object=ObjectPattern(kind="ClusterRole"), apply="fail")]
     played = play_bodies([member("a"), *place_role("r")], rules=rules)
     status = played.document("clusters/a.yaml")["status"]
     assert condition_in(status["agentStatus"][0]["conditions"], "Healthy")[:2] == ("True", "AgentHealthy")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.placements import PlacementKey
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from tests import builders
 from tests.members.plays import (
     Played,

@@ -9,10 +9,10 @@ from random import Random
 from typing import Final
 
 from gitfleet.api.objects import ObjectKey
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.loop.driver import Driver
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.cluster import SimulatedCrash
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests.properties.invariants import Invariants
 from tests.properties.writing import Placed, Written, approval_text
 from tests.scenarios.world import STATE, World
@@ -21,8 +21,8 @@ ZONES: Final = ("a", "b", "c")
 DELAYS: Final = (0, 5, 5, 20, 90)
 BAD: Final = ClusterRule(object=ObjectPattern(kind="Deployment", image="*:bad"), available="never")
 REFUSED: Final = (
-    ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply_fails=True),
-    ClusterRule(object=ObjectPattern(kind="Deployment"), apply_fails=True),
+    ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply="fail"),
+    ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"),
     ClusterRule(object=ObjectPattern(kind="ConfigMap"), delete_fails=True),
     ClusterRule(delete_fails=True),
 )

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.simulation.cluster import ClusterEvent
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders
 from tests.scenarios.explaining import explain, waiting
 from tests.scenarios.world import World

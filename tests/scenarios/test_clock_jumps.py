@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.simulation.clock import ManualClock
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.wiring import simulated_clusters
 from tests import builders
 from tests.scenarios.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.api.objects import ObjectKey
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.views import objects_of
 from tests import builders
 from tests.scenarios.explaining import waiting

@@ -6,12 +6,12 @@ from typing import Any
 
 from gitfleet.api.bindings import is_available
 from gitfleet.api.holds import HoldRule
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from tests import builders
 from tests.scenarios.world import World
 
 CLUSTERS = ("c1", "c2")
-REFUSED = ClusterRule(object=ObjectPattern(kind="PodDisruptionBudget"), apply_fails=True)
+REFUSED = ClusterRule(object=ObjectPattern(kind="PodDisruptionBudget"), apply="fail")
 ADDED = [builders.config_map("web", f"more-{number}") for number in range(30)]
 BUDGET = builders.disruption_budget("web", "app")
 
@@ -110,7 +110,7 @@ def test_a_silent_cluster_does_not_make_a_rollout_unfinished() -> None:
 
 def test_an_object_that_was_never_applied_is_not_counted() -> None:
     """The first rollout: nothing was there before it."""
-    world = World(rules=(ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply_fails=True),))
+    world = World(rules=(ClusterRule(object=ObjectPattern(kind="ConfigMap"), apply="fail"),))
     world.commit(builders.member_cluster("c1"), builders.namespace("web"), *ADDED, builders.placement("web"))
     world.settle()
     assert placed(world) == {"c1": set()}

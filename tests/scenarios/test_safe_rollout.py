@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from gitfleet import wiring
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern, Scenario
 from gitfleet.model.events import Event, EventType
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
-from gitfleet.simulation.scenario import Scenario, read_scenario
+from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import ScenarioRun
 from gitfleet.views import objects_of
 from tests import builders
@@ -188,7 +188,7 @@ def test_picking_a_fourth_cluster_uses_the_surge() -> None:
     files, scenario = load("bad-image")
     scenario = replace(scenario, timeline=tuple(e for e in scenario.timeline if e.at <= timedelta(minutes=2)))
     placement = files["placements/test.yaml"].replace(b"numberOfClusters: 3", b"numberOfClusters: 4")
-    world = World(scenario.cluster_rules)
+    world = World(scenario.clusters)
     world.write({path: content.decode() for path, content in files.items()})
     world.settle()
     world.write(

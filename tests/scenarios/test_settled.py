@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gitfleet.api.objects import ObjectKey
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.loop.results import ReconcileResult
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, begin, members, payload
 from tests.scenarios.world import World

@@ -9,8 +9,8 @@ import pytest
 
 from gitfleet.api.conditions import find_condition
 from gitfleet.api.objects import ObjectKey
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.errors import RetryLater
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from tests import builders
 from tests.scenarios.test_crashes import NAMES, begin, members, payload, web
 from tests.scenarios.world import STATE, World, end_of
@@ -178,7 +178,7 @@ def test_a_placement_that_is_deleted_waits_for_a_silent_cluster() -> None:
 
 
 def test_a_refused_object_blocks_neither_other_objects_nor_other_clusters() -> None:
-    world = World((ClusterRule(names=("c2",), object=ObjectPattern(kind="ConfigMap"), apply_fails=True),))
+    world = World((ClusterRule(names=("c2",), object=ObjectPattern(kind="ConfigMap"), apply="fail"),))
     world.commit(*members(), *payload(), web())
     world.settle()
     assert [world.image(name) for name in NAMES] == ["web:1"] * 3

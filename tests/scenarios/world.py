@@ -14,6 +14,7 @@ from typing import Any, Final
 from gitfleet.api.bindings import Binding
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.scenarios import ClusterRule
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.results import ReconcileResult
@@ -27,7 +28,6 @@ from gitfleet.simulation.cluster import ClusterEvent, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
-from gitfleet.simulation.rules import ClusterRule
 from gitfleet.wiring import simulated_clusters
 from tests.builders import path_of, repo_files_for
 

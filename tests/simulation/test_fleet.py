@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.objects import JsonObject, key_of
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.errors import BadInput
 from gitfleet.ports.clusters import ClusterDirectory
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
 from gitfleet.wiring import simulated_clusters
 from tests import builders as make
 from tests.profiles import examples
@@ -78,7 +78,7 @@ assert not {"kubernetes", "urllib3"} & set(sys.modules)
 
 def test_rules_follow_the_labels() -> None:
     clock = ManualClock()
-    fleet = SimulatedFleet(clock, rules=[ClusterRule(match_labels={"env": "prod"}, apply_fails=True)])
+    fleet = SimulatedFleet(clock, rules=[ClusterRule(match_labels={"env": "prod"}, apply="fail")])
     directory = simulated_clusters(fleet, clock)
     for labels, expected in (({"env": "dev"}, True), ({"env": "prod"}, False), ({}, True)):
         directory.client(make.member_of(make.member_cluster("c1", labels=labels)))

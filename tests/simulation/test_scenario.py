@@ -8,20 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
-from gitfleet.simulation.scenario import (
-    Approve,
-    BadScenario,
-    Crash,
-    Mutate,
-    Reject,
-    RemoveFile,
+from gitfleet.api.scenarios import (
+    Change,
+    ClusterRule,
+    Entry,
+    Gate,
+    ObjectPattern,
+    Removed,
     Scenario,
-    SwitchCluster,
-    WriteFile,
-    line_of_entry,
-    read_scenario,
-)
+    Switch,
+    Target,
+    Written,
+)  # fmt: skip
+from gitfleet.simulation.scenario import BadScenario, read_scenario
 
 HEAD = "apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\n"
 EXAMPLE = f"""{HEAD}metadata: {{name: example}}
@@ -60,33 +59,33 @@ def test_the_example() -> None:
         start=datetime(2026, 3, 1, tzinfo=UTC),
         max_time=seconds(5400),
         tick=seconds(10),
-        cluster_rules=(
+        clusters=(
             ClusterRule(
                 names=("cluster-2",),
                 object=ObjectPattern(kind="Deployment", name="web", image="*:bad"),
                 available="never",
             ),
             ClusterRule(match_labels={"env": "prod"}, available=seconds(90)),
-            ClusterRule(names=("cluster-3",), apply_fails=True),
+            ClusterRule(names=("cluster-3",), apply="fail"),
         ),
         timeline=(
-            WriteFile(at=seconds(60), place=0, path="resources/test-ns/deployment.yaml", content="a: 1"),
-            RemoveFile(at=seconds(60), place=2, path="clusters/cluster-4.yaml"),
-            Approve(at=seconds(90), place=3, run="example-run", stage="canary"),
-            Reject(at=seconds(95), place=4, run="example-run", stage="canary"),
-            SwitchCluster(at=seconds(100), place=5, cluster="cluster-1", reachable=False),
-            SwitchCluster(at=seconds(105), place=6, cluster="cluster-1", reachable=True),
-            Crash(at=seconds(110), place=7),
-            Mutate(
+            Entry(at=seconds(60), write=Written(path="resources/test-ns/deployment.yaml", content="a: 1")),
+            Entry(at=seconds(60), remove=Removed(path="clusters/cluster-4.yaml")),
+            Entry(at=seconds(90), approve=Gate(run="example-run", stage="canary")),
+            Entry(at=seconds(95), reject=Gate(run="example-run", stage="canary")),
+            Entry(at=seconds(100), cluster=Switch(name="cluster-1", state="unreachable")),
+            Entry(at=seconds(105), cluster=Switch(name="cluster-1", state="reachable")),
+            Entry(at=seconds(110), crash="reconciler"),
+            Entry(
                 at=seconds(120),
-                place=1,
-                cluster="c1",
-                object=ObjectPattern(kind="ConfigMap", namespace="ns", name="cm"),
-                patch=({"op": "replace", "path": "/data/k", "value": "v"},),
+                mutate=Change(
+                    cluster="c1",
+                    object=Target(kind="ConfigMap", namespace="ns", name="cm"),
+                    patch=({"op": "replace", "path": "/data/k", "value": "v"},),
+                ),
             ),
         ),
     )
-    assert [line_of_entry(EXAMPLE.encode(), entry) for entry in scenario.timeline[:2]] == [17, 20]
 
 
 def test_defaults() -> None:

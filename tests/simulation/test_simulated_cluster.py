@@ -12,6 +12,7 @@ import pytest
 from gitfleet.adapters.kube import KubeClient, Timeouts
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.errors import BadInput
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
@@ -19,7 +20,7 @@ from gitfleet.ports.clusters import ClusterClient
 from gitfleet.ports.transport import Transport
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster, SimulatedCrash
-from gitfleet.simulation.rules import ClusterRule, ObjectPattern
+from gitfleet.simulation.rules import matches
 from tests import builders as make
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract, short
 
@@ -222,16 +223,16 @@ def test_the_image_of_any_container_counts() -> None:
     glob = ObjectPattern(image="*:bad")
     body = make.deployment("app", "web")
     pod = body["spec"]["template"]["spec"]
-    assert not glob.matches(key_of(body), body)
+    assert not matches(glob, key_of(body), body)
     pod["initContainers"] = [{"name": "init", "image": "init:bad"}]
-    assert glob.matches(key_of(body), body)
+    assert matches(glob, key_of(body), body)
     cron = make.an_object(
         "batch/v1", "CronJob", "c", namespace="app", spec={"jobTemplate": {"spec": {"template": {"spec": pod}}}}
     )
-    assert glob.matches(key_of(cron), cron)
+    assert matches(glob, key_of(cron), cron)
     plain = make.an_object("v1", "Pod", "p", namespace="app", spec=pod)
-    assert glob.matches(key_of(plain), plain)
-    assert not glob.matches(key_of(plain), {"spec": {"containers": [None, 3], "template": "odd"}})
+    assert matches(glob, key_of(plain), plain)
+    assert not matches(glob, key_of(plain), {"spec": {"containers": [None, 3], "template": "odd"}})
 
 
 def test_a_rolling_update_keeps_most_replicas() -> None:
@@ -263,7 +264,7 @@ def test_an_image_that_was_never_available_and_is_put_right() -> None:
 
 
 def test_a_refusal_by_rule() -> None:
-    lab = Lab(ClusterRule(object=ObjectPattern(kind="Deployment"), apply_fails=True))
+    lab = Lab(ClusterRule(object=ObjectPattern(kind="Deployment"), apply="fail"))
     body = make.deployment("app", "web")
     (outcome,) = lab.client.perform([lab.bench.create(body)])
     assert (outcome.ok, outcome.code, outcome.retry, outcome.live) == (False, "Invalid", False, None)
