@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from gitfleet.api.annotations import Default
 from gitfleet.formats.json_values import JsonObject as JsonObject
 from gitfleet.formats.json_values import JsonValue as JsonValue
+
+Identity: TypeAlias = tuple[str, str, str, str]
+"""(group, kind, namespace, name) of an object, whatever its version."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,7 +46,7 @@ class ObjectKey:
         return GroupKind(self.group, self.kind)
 
     @property
-    def identity(self) -> tuple[str, str, str, str]:
+    def identity(self) -> Identity:
         """(group, kind, namespace, name): equal for every version under which the API server shows the object."""
         return (self.group, self.kind, self.namespace, self.name)
 

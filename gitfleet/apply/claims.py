@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from gitfleet.api.definitions import CRD, definition_of, is_established
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.apply.ledgers import Identity, by_identity
+from gitfleet.apply.ledgers import by_identity
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject

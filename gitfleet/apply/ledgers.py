@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Identity
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
@@ -17,8 +18,6 @@ from gitfleet.model.state import Inventory
 
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 """Who owns, by kube-apiserver, what stood in an object without managedFields when it was applied."""
-Identity = tuple[str, str, str, str]
-"""(group, kind, namespace, name): two versions of one object are the same object."""
 
 
 def by_identity(inventory: Inventory) -> dict[Identity, InventoryEntry]:

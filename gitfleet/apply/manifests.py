@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Any, assert_never
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
@@ -24,31 +24,23 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     key = manifest.key
     unreadable = claims.request.unreadable.get(key)
     if unreadable is not None:
-        return _keep(manifest, work, None, KeepCode.UNREADABLE, f"{key} could not be read: {unreadable}")
+        return left_alone(manifest, work, None, KeepCode.UNREADABLE, f"{key} could not be read: {unreadable}")
     if not claims.was_observed(key):
-        return _keep(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not observed")
+        return left_alone(manifest, work, None, KeepCode.NOT_OBSERVED, f"{key} was not observed")
     live = claims.live(key)
     if work.apply_strategy.type.only_reports:
         return _report(manifest, work, live, claims)
     holder = claims.holders[key.identity]
     if holder != work.placement:
         why = f"{key} belongs to {holder.kind} {holder} on this cluster"
-        return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
+        return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     entry = claims.entry(key)
     if live is None:
         known = entry is not None and entry.uid is not None
         why = f"{key} was removed from the cluster" if known else f"{key} is not on the cluster yet"
-        return Create(
-            cluster=work.cluster,
-            placement=work.placement,
-            manifest=manifest,
-            wave=wave_of(key.group, key.kind),
-            reason=why,
-            needs=needs_of(manifest, claims),
-            force=_forces(work, None),
-        )
+        return Create(**_applied(manifest, work, None, claims, why))
     if is_terminating(live):
-        return _keep(
+        return left_alone(
             manifest, work, live, KeepCode.TERMINATING, f"{key} is being deleted and is made again once it is gone"
         )
     if entry is None or (entry.uid is None and not is_applied_by_gitfleet(live)) or entry.uid not in (None, live.uid):
@@ -69,12 +61,12 @@ def _reapply(manifest: Manifest, work: Work, live: LiveObject, entry: InventoryE
     same = entry.shape_digest == claims.request.compared.shape(manifest, live)
     full = strategy.comparison_option.counts_every_field
     if same and not full:
-        return _keep(manifest, work, live, KeepCode.IN_PLACE, "as applied")
+        return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied")
     details = claims.request.compared.differences(manifest, live, full=full)
     if strategy.when_to_apply.stops_at_drift and details:
-        return _refuse(manifest, work, live, RefuseCode.FOUND_DRIFTS, f"{key} drifted: {_first(details)}", details)
+        return left_alone(manifest, work, live, RefuseCode.FOUND_DRIFTS, f"{key} drifted: {_first(details)}", details)
     if same:
-        return _keep(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
+        return left_alone(manifest, work, live, KeepCode.IN_PLACE, "as applied", details)
     return _update(manifest, work, live, claims, f"{key} drifted: {_first(details)}")
 
 
@@ -85,12 +77,12 @@ def _take_over(
     key, strategy = manifest.key, work.apply_strategy
     found = "was replaced by somebody else" if entry is not None and entry.uid is not None else "was there before"
     if strategy.when_to_take_over is WhenToTakeOver.NEVER:
-        return _refuse(manifest, work, live, RefuseCode.NOT_TAKEN_OVER, f"{key} {found} and whenToTakeOver is Never")
+        return left_alone(manifest, work, live, RefuseCode.NOT_TAKEN_OVER, f"{key} {found} and whenToTakeOver is Never")
     owners = [o for o in (live.body.get("metadata") or {}).get("ownerReferences") or () if isinstance(o, dict)]
     if owners and not strategy.allow_co_ownership:
         owner = f"{owners[0].get('kind')} {owners[0].get('name')}"
         why = f"{key} {found} and is owned by {owner}, and allowCoOwnership is not set"
-        return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
+        return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     match strategy.when_to_take_over:
         case WhenToTakeOver.ALWAYS:
             pass
@@ -99,7 +91,7 @@ def _take_over(
             details = claims.request.compared.differences(manifest, live, full=full)
             if details:
                 why = f"{key} {found} and differs from its manifest: {_first(details)}"
-                return _refuse(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
+                return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why, details)
         case _:
             assert_never(strategy.when_to_take_over)
     return _update(manifest, work, live, claims, f"{key} {found} and is taken over")
@@ -109,12 +101,12 @@ def _report(manifest: Manifest, work: Work, live: LiveObject | None, claims: Cla
     """ReportDiff: compare and never write."""
     if live is None:
         details: DifferenceDetails = (("/", None, "(the whole object)"),)
-        return _keep(manifest, work, None, KeepCode.FOUND_DIFF, f"{manifest.key} is not on the cluster", details)
+        return left_alone(manifest, work, None, KeepCode.FOUND_DIFF, f"{manifest.key} is not on the cluster", details)
     full = work.apply_strategy.comparison_option.counts_every_field
     details = claims.request.compared.differences(manifest, live, full=full)
     if not details:
-        return _keep(manifest, work, live, KeepCode.NO_DIFF_FOUND, "no difference found")
-    return _keep(manifest, work, live, KeepCode.FOUND_DIFF, f"{manifest.key} differs: {_first(details)}", details)
+        return left_alone(manifest, work, live, KeepCode.NO_DIFF_FOUND, "no difference found")
+    return left_alone(manifest, work, live, KeepCode.FOUND_DIFF, f"{manifest.key} differs: {_first(details)}", details)
 
 
 def _forces(work: Work, live: LiveObject | None) -> bool:
@@ -143,54 +135,29 @@ def _first(details: DifferenceDetails) -> str:
 
 def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str) -> Update:
     locked = work.apply_strategy.when_to_apply.stops_at_drift
-    return Update(
-        cluster=work.cluster,
-        placement=work.placement,
-        manifest=manifest,
-        wave=wave_of(manifest.key.group, manifest.key.kind),
-        reason=reason,
-        live=live,
-        needs=needs_of(manifest, claims),
-        force=_forces(work, live),
-        resource_version=live.resource_version or None if locked else None,
-    )
+    version = live.resource_version or None if locked else None
+    return Update(**_applied(manifest, work, live, claims, reason), live=live, resource_version=version)
 
 
-def _keep(
+def _applied(manifest: Manifest, work: Work, live: LiveObject | None, claims: Claims, reason: str) -> dict[str, Any]:
+    return {
+        "cluster": work.cluster, "placement": work.placement, "manifest": manifest, "reason": reason,
+        "wave": wave_of(manifest.key.group, manifest.key.kind), "needs": needs_of(manifest, claims),
+        "force": _forces(work, live),
+    }  # fmt: skip
+
+
+def left_alone(
     manifest: Manifest,
     work: Work,
     live: LiveObject | None,
-    code: KeepCode,
+    code: KeepCode | RefuseCode,
     reason: str,
     details: DifferenceDetails = (),
-) -> Keep:
-    return Keep(
-        cluster=work.cluster,
-        placement=work.placement,
-        key=manifest.key,
-        reason=reason,
-        manifest=manifest,
-        live=live,
-        code=code,
-        details=details,
-    )
-
-
-def _refuse(
-    manifest: Manifest,
-    work: Work,
-    live: LiveObject | None,
-    code: RefuseCode,
-    reason: str,
-    details: DifferenceDetails = (),
-) -> Refuse:
-    return Refuse(
-        cluster=work.cluster,
-        placement=work.placement,
-        key=manifest.key,
-        code=code,
-        reason=reason,
-        manifest=manifest,
-        live=live,
-        details=details,
-    )
+) -> Keep | Refuse:
+    """Nothing is written to the object: kept or refused, as the code says."""
+    said: dict[str, Any] = {
+        "cluster": work.cluster, "placement": work.placement, "key": manifest.key, "reason": reason,
+        "manifest": manifest, "live": live, "details": details,
+    }  # fmt: skip
+    return Refuse(**said, code=code) if isinstance(code, RefuseCode) else Keep(**said, code=code)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.apply.claims import Claims, index_claims
-from gitfleet.apply.ledgers import Identity
-from gitfleet.apply.manifests import operation_for
+from gitfleet.apply.manifests import left_alone, operation_for
 from gitfleet.apply.pruning import keep_entry, prune
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
-from gitfleet.model.operations import Delete, KeepCode, Operation, Refuse, RefuseCode, Release
+from gitfleet.model.operations import Delete, KeepCode, Operation, RefuseCode, Release
 from gitfleet.model.works import Work
 
 
@@ -30,16 +29,7 @@ def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple
         for manifest in work.manifests if work.error is None else ():
             if manifest.key.identity in seen:
                 why = f"{manifest.key} stands more than once in {work.placement.kind} {work.placement}"
-                operations.append(
-                    Refuse(
-                        cluster=work.cluster,
-                        placement=work.placement,
-                        key=manifest.key,
-                        code=RefuseCode.DUPLICATED,
-                        reason=why,
-                        manifest=manifest,
-                    )
-                )
+                operations.append(left_alone(manifest, work, None, RefuseCode.DUPLICATED, why))
                 continue
             seen.add(manifest.key.identity)
             operations.append(_contained(manifest, work, claims, contained))
@@ -59,14 +49,7 @@ def _contained(manifest: Manifest, work: Work, claims: Claims, failures: Failure
     if not isinstance(result, Failure):
         return result
     failures.note(result)
-    return Refuse(
-        cluster=work.cluster,
-        placement=work.placement,
-        key=manifest.key,
-        code=RefuseCode.INTERNAL_ERROR,
-        reason=result.sentence,
-        manifest=manifest,
-    )
+    return left_alone(manifest, work, None, RefuseCode.INTERNAL_ERROR, result.sentence)
 
 
 def _order(operation: Operation) -> tuple[int, int, tuple[str, ...], tuple[str, str]]:

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
-from gitfleet.apply.ledgers import Identity
+from gitfleet.api.objects import Identity, JsonObject, Manifest, ObjectKey
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.observations import ClusterObservation, LiveObject

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from gitfleet.api import Break
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.objects import GroupKind, Manifest, Origin
+from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
 from gitfleet.api.snapshots import OverrideSnapshot
@@ -121,7 +121,7 @@ def override_refusals(
         return not accepted, not accepted or as_written(accepted[-1].override) != as_written(override), item.origin
 
     found = sorted(((item, item.value) for item in objects if isinstance(item.value, Override)), key=rank)
-    taken: dict[tuple[str, str, str, str], ReadObject] = {}
+    taken: dict[Identity, ReadObject] = {}
     counts = {"ClusterResourceOverride": 0, "ResourceOverride": 0}
     refused: Refusals = []
     for item, override in found:

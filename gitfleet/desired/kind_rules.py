@@ -12,13 +12,13 @@ from typing import Final
 from gitfleet.api import Break
 from gitfleet.api.envelopes import carried
 from gitfleet.api.faults import Fault
-from gitfleet.api.objects import GroupKind, Manifest, ObjectKey, key_of
+from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey, key_of
 from gitfleet.api.overrides import Override
 from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.api.values import is_reserved_namespace
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, NEAR, KnownKinds, kinds_with, likeness
-from gitfleet.desired.readings import Contents, Identity, ReadObject, faults_at
+from gitfleet.desired.readings import Contents, ReadObject, faults_at
 from gitfleet.formats.kinds import is_envelope_kind, is_selectable
 from gitfleet.model.state import FleetState
 

@@ -14,7 +14,7 @@ from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.holds import HOLD_PREFIX
 from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
-from gitfleet.api.objects import JsonObject, JsonValue, Origin
+from gitfleet.api.objects import Identity, JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval, NamespacedName
 from gitfleet.desired.approvals import approval_warnings
@@ -27,8 +27,6 @@ from gitfleet.formats.yaml_scalars import shown
 
 Contents: TypeAlias = Callable[[str], bytes]
 """The bytes of a blob by its id; asked only for files with faults."""
-Identity: TypeAlias = tuple[str, str, str, str]
-"""(group, kind, namespace, name): what may exist once. Payload of our own kinds has "payload " before its group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,8 @@ class Rollout:
 class ReadObject:
     """One sound object of a file; `label` is `Kind/name` or `Kind/namespace/name`, for messages.
 
-    `value` is of the class that its kind declares (`api.kinds`), a Manifest for payload, a Rollout for rollouts.
+    `value` is of the class that its kind declares (`api.kinds`), a Manifest for payload, a Rollout for rollouts. The
+    identity of payload of our own kinds has "payload " before its group.
     """
 
     identity: Identity

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.faults import Severity, are_all_listed
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.objects import Manifest, Origin
+from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.desired.paths import is_kustomization
-from gitfleet.desired.readings import FileReading, Identity, ReadObject, payload_identity
+from gitfleet.desired.readings import FileReading, ReadObject, payload_identity
 from gitfleet.desired.request import DesiredRequest
 
 

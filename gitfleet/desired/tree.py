@@ -11,7 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.kinds import KINDS, ROLLOUTS
-from gitfleet.api.objects import GroupKind, Manifest, Origin
+from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.staged import Approval
 from gitfleet.desired.absent import absent_warnings
@@ -38,7 +38,7 @@ from gitfleet.desired.kind_rules import (
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
 from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.policy_rules import denied_payload, denied_selectors, policy_warnings
-from gitfleet.desired.readings import Identity, ReadObject, Rollout, faults_at
+from gitfleet.desired.readings import ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.request import DesiredRequest
 from gitfleet.desired.vanished import ignored_placed, vanished_objects

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gitfleet.api.clusters import CLUSTER_GROUP
-from gitfleet.api.objects import Origin
+from gitfleet.api.objects import Identity, Origin
 from gitfleet.desired.near_names import is_near_kind, is_typing_error
 from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_hidden
-from gitfleet.desired.readings import Identity, ReadObject
+from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.model.desired import Vanished
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.objects import GroupKind, Manifest
+from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
@@ -30,7 +30,7 @@ class Vanished:
     line: int = 1
     removed: bool = False
     ignored: int = 0
-    successor: tuple[str, str, str, str] | None = None
+    successor: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Desired:
     faults: tuple[Fault, ...] = ()
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     holds_removals: bool = False
-    vanished: Mapping[tuple[str, str, str, str], Vanished] = field(default_factory=dict, compare=False)
+    vanished: Mapping[Identity, Vanished] = field(default_factory=dict, compare=False)
     ignored: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -71,15 +71,20 @@ class OutcomeCode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Create:
-    """Apply an object that is not there. `wave` orders operations on one cluster; `needs` are objects that must
-    exist first."""
+class _OnCluster:
+    """What is done on whose behalf, and why in one sentence."""
 
     cluster: str
     placement: PlacementKey
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Apply(_OnCluster):
+    """`wave` orders operations on one cluster; `needs` are objects that must exist first."""
+
     manifest: Manifest
     wave: int
-    reason: str
     needs: tuple[ObjectKey, ...] = ()
     force: bool = True
 
@@ -90,78 +95,58 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
+class Create(_Apply):
+    """Apply an object that is not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update(_Apply):
     """Apply over a live object; with `resource_version` only if nobody changed it meanwhile (IfNotDrifted)."""
 
-    cluster: str
-    placement: PlacementKey
-    manifest: Manifest
-    wave: int
-    reason: str
     live: LiveObject
-    needs: tuple[ObjectKey, ...] = ()
-    force: bool = True
     resource_version: str | None = None
-
-    @property
-    def key(self) -> ObjectKey:
-        """The object's key."""
-        return self.manifest.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delete:
+class Delete(_OnCluster):
     """Delete an owned object; `uid` is a precondition."""
 
-    cluster: str
-    placement: PlacementKey
     key: ObjectKey
     uid: str
     wave: int
-    reason: str
     propagation: PropagationPolicy = PropagationPolicy.FOREGROUND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(_OnCluster):
     """Drop an object from the inventory without touching it: it is gone, was abandoned, or is somebody else's by
     now."""
 
-    cluster: str
-    placement: PlacementKey
     key: ObjectKey
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
-    """Nothing to do: the live object is what it should be, or must be left alone for now, as `code` says.
+class _Compared(_OnCluster):
+    """Nothing is written; `details` are the differences that were found and left as they are."""
 
-    `details` are the differences that were found and left as they are.
-    """
-
-    cluster: str
-    placement: PlacementKey
     key: ObjectKey
-    reason: str
     manifest: Manifest | None = None
     live: LiveObject | None = None
-    code: KeepCode = KeepCode.IN_PLACE
     details: DifferenceDetails = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refuse:
+class Keep(_Compared):
+    """Nothing to do: the live object is what it should be, or must be left alone for now, as `code` says."""
+
+    code: KeepCode = KeepCode.IN_PLACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuse(_Compared):
     """Not applied, and why: `code` in one word, `reason` in one sentence."""
 
-    cluster: str
-    placement: PlacementKey
-    key: ObjectKey
     code: RefuseCode
-    reason: str
-    manifest: Manifest | None = None
-    live: LiveObject | None = None
-    details: DifferenceDetails = ()
 
 
 Operation: TypeAlias = Create | Update | Delete | Release | Keep | Refuse

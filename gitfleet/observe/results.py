@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
 from gitfleet.model.observations import Availability, LiveObject, Verdict
 from gitfleet.model.operations import (
@@ -29,7 +29,6 @@ from gitfleet.observe.availability import availability_of, is_custom
 from gitfleet.observe.customs import reports_generation
 from gitfleet.observe.fields import not_yet
 
-_Identity = tuple[str, str, str, str]
 ResultCode: TypeAlias = KeepCode | RefuseCode | OutcomeCode
 
 
@@ -62,11 +61,11 @@ def results_of(
     work: Work, operations: Iterable[Operation], outcomes: Iterable[Outcome], failures: Failures
 ) -> tuple[ObjectResult, ...]:
     """One result for each manifest, in the work's order. An outcome counts before the operation it came of."""
-    planned: dict[_Identity, list[Operation]] = {}
+    planned: dict[Identity, list[Operation]] = {}
     for operation in operations:
         if operation.placement == work.placement:
             planned.setdefault(operation.key.identity, []).append(operation)
-    done: dict[_Identity, Outcome] = {}
+    done: dict[Identity, Outcome] = {}
     for outcome in outcomes:
         if outcome.operation.placement == work.placement and isinstance(outcome.operation, Create | Update):
             done[outcome.operation.key.identity] = outcome

@@ -9,14 +9,13 @@ from typing import Final
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
-from gitfleet.api.objects import Origin
+from gitfleet.api.objects import Identity, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
 
-Identity = tuple[str, str, str, str]
 _IGNORE_FILE: Final = ".gitfleetignore"
 _MOST_NAMED: Final = 3
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-
-Identity = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

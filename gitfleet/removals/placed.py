@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from gitfleet.api.bindings import is_active
 from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, changed
-from gitfleet.removals.unfinished import Identity, brought_unfinished
+from gitfleet.removals.unfinished import brought_unfinished
 
 Cell = tuple[str, Identity]
 """One placed object: its cluster, and its group, kind, namespace and name."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gitfleet.api.bindings import is_active
 from gitfleet.api.holds import ALLOW_EMPTY, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.labels import InvalidSelector
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
@@ -16,7 +16,6 @@ from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.placed import Cell, Placed
 from gitfleet.removals.shares import Finding, placements_of
-from gitfleet.removals.unfinished import Identity
 
 _MOST_NAMED = 3
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import silent_from
+from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
-
-Identity = tuple[str, str, str, str]
 
 
 def brought_unfinished(before: FleetState, after: FleetState, key: PlacementKey) -> dict[str, frozenset[Identity]]:

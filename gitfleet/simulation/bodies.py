@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 import jsonpatch
 import jsonpointer
@@ -19,9 +19,6 @@ from gitfleet.errors import BadInput
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.fields import as_typed, content_of
-
-Identity: TypeAlias = tuple[str, str, str, str]
-"""ObjectKey.identity: group, kind, namespace, name."""
 
 
 @dataclass(slots=True)

@@ -14,14 +14,13 @@ from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid5
 
 from gitfleet.api.definitions import CRD, is_established
-from gitfleet.api.objects import GroupKind, JsonObject, ObjectKey, key_of
+from gitfleet.api.objects import GroupKind, Identity, JsonObject, ObjectKey, key_of
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.errors import BadInput
 from gitfleet.formats.managed_fields import FIELD_MANAGER
 from gitfleet.model.observations import LiveObject
 from gitfleet.simulation import kinds, statuses
 from gitfleet.simulation.bodies import (
-    Identity,
     Stored,
     default_delay,
     next_metadata,

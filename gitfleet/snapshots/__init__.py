@@ -17,6 +17,7 @@ Source: kubefleet.md §4; KubeFleet pkg/utils/controller/resource_selector_resol
 D22, D26.
 """
 
+from gitfleet.api.objects import Identity
 from gitfleet.snapshots.index import PayloadIndex, PayloadMemo, index_of, index_payload
 from gitfleet.snapshots.order import snapshot_order
 from gitfleet.snapshots.override_snapshots import current_overrides, references_of, take_override_snapshots
@@ -24,7 +25,6 @@ from gitfleet.snapshots.propagation import is_propagated
 from gitfleet.snapshots.selection import Selection, UserError, select
 from gitfleet.snapshots.strip import strip
 from gitfleet.snapshots.take import (
-    Identity,
     Retained,
     SnapshotResult,
     restore_snapshot,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.model.desired import Desired
@@ -20,12 +20,12 @@ class PayloadIndex:
 
     kinds: Mapping[GroupKind, tuple[Manifest, ...]]
     namespaces: Mapping[str, tuple[Manifest, ...]]
-    objects: Mapping[tuple[str, str, str, str], Manifest]
+    objects: Mapping[Identity, Manifest]
     namespaced: Mapping[GroupKind, bool]
     holds_removals: bool = False
-    identities: frozenset[tuple[str, str, str, str]] = frozenset()
+    identities: frozenset[Identity] = frozenset()
     """(group, kind, namespace, name) of the whole payload; filled in only when removals are held."""
-    failed: frozenset[tuple[str, str, str, str]] = frozenset()
+    failed: frozenset[Identity] = frozenset()
     """The same of objects that cannot be read: whoever has one keeps the version it has, nobody else gets it."""
     policy: PlacingPolicy = USUAL_POLICY
 
@@ -82,8 +82,8 @@ def index_payload(
     services = {(m.key.namespace, m.key.name) for m in everything if m.key.kind == "Service" and not m.key.group}
     kinds: dict[GroupKind, list[Manifest]] = {}
     namespaces: dict[str, list[Manifest]] = {}
-    objects: dict[tuple[str, str, str, str], Manifest] = {}
-    failed: set[tuple[str, str, str, str]] = set()
+    objects: dict[Identity, Manifest] = {}
+    failed: set[Identity] = set()
     for manifest in sorted(everything, key=order_of):
         key = manifest.key
         placeable = contained.contain(Subject.of_object(key), None, _is_placeable, manifest, services)

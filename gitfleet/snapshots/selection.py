@@ -12,7 +12,7 @@ from typing import Final
 
 from gitfleet.api.conditions import Reason
 from gitfleet.api.labels import InvalidSelector
-from gitfleet.api.objects import GroupKind, Manifest
+from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
 from gitfleet.api.values import is_reserved_namespace
 from gitfleet.formats.kinds import is_selectable
@@ -46,7 +46,7 @@ def select(placement: Placement, *indexes: PayloadIndex) -> Selection:
     """What the selectors pick, ORed, from one index (or several, taken together). Names that are not there pick
     nothing; picking an object twice, a reserved namespace or a kind out of scope is a user error. Selectors of one kind
     in two versions may pick the same object, as in KubeFleet, where each picks its own version of it."""
-    picked: dict[tuple[str, str, str, str], tuple[Manifest, ResourceSelector]] = {}
+    picked: dict[Identity, tuple[Manifest, ResourceSelector]] = {}
     try:
         home = placement.key.namespace or _chosen_namespace(placement, indexes)
         for selector in placement.selectors:

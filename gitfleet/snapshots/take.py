@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Protocol, TypeVar
 
 from gitfleet.api.envelopes import carried
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
@@ -28,8 +28,6 @@ class _Named(Protocol):
 
 
 _Snapshot = TypeVar("_Snapshot", bound=_Named)
-Identity = tuple[str, str, str, str]
-"""(group, kind, namespace, name) of an object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

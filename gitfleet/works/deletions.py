@@ -14,7 +14,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.labels import InvalidSelector
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.overrides import OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
@@ -31,7 +31,6 @@ from gitfleet.works.matching import (
 )
 from gitfleet.works.pinned import pinned_labels
 
-Identity = tuple[str, str, str, str]
 Clusters = Mapping[str, MemberCluster]
 HeldObjects = Mapping[str, frozenset[Identity]]
 """By cluster, the objects that overrides delete there and that stay, because their removal is held."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import EnvelopeError, EnvelopeTexts, is_envelope, objects_in, unwrap
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
@@ -82,7 +82,7 @@ class _Judge:
                 raise EnvelopeError(f"an override adds {key} to {envelope.key}, and its {note[0][-1]} {note[1]}")
         return inner
 
-    def _identities(self, manifest: Manifest) -> frozenset[tuple[str, str, str, str]]:
+    def _identities(self, manifest: Manifest) -> frozenset[Identity]:
         try:
             inner = objects_in(manifest, self.texts) if is_envelope(manifest) else ()
             return frozenset(key.identity for _, key in inner)
@@ -113,7 +113,7 @@ def _overridden(manifest: Manifest, overrides: OverridesOfCluster) -> Manifest |
 
 def _refuse_twins(manifests: Sequence[Manifest]) -> None:
     """An object that stands in an envelope and beside it (or in two) has no single content."""
-    seen: set[tuple[str, str, str, str]] = set()
+    seen: set[Identity] = set()
     for manifest in manifests:
         if manifest.key.identity in seen:
             raise EnvelopeError(f"{manifest.key} is placed twice: search for it in the envelopes and beside them")
