@@ -1,4 +1,5 @@
-"""Live objects against their manifests, each pair compared once: whoever asks again gets the same result.
+"""Live objects against their manifests, each pair compared once: whoever asks again gets the same result. A work that
+was wholly in place is not planned again object by object either, as long as nothing of it changed.
 
 The operations carry what was found (`code` and `details`), and `observe` reads it there and compares nothing itself.
 """
@@ -7,14 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.observations import LiveObject
-from gitfleet.model.operations import DifferenceDetails
+from gitfleet.model.operations import DifferenceDetails, Keep
+from gitfleet.model.works import Work
 
 _Pair = tuple[str, str, str]
 """An object's uid and resourceVersion, and the digest of its manifest."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkInPlace:
+    """A work of which every object was in place: for each manifest the operation, and the inventory entry that it was
+    judged by. The operations have the manifests and the live objects."""
+
+    work: Work
+    operations: tuple[Keep, ...]
+    entries: tuple[InventoryEntry | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +38,15 @@ class Comparisons:
 
     _shapes: dict[_Pair, str] = field(default_factory=dict)
     _differences: dict[tuple[_Pair, bool], DifferenceDetails] = field(default_factory=dict)
+    in_place: dict[PlacementKey, WorkInPlace] = field(default_factory=dict)
+    """The works that the plan made last found wholly in place."""
 
     def __len__(self) -> int:
         return len(self._shapes) + len(self._differences)
 
     def copy(self) -> Comparisons:
         """The same results, to be extended apart from these."""
-        return Comparisons(dict(self._shapes), dict(self._differences))
+        return Comparisons(dict(self._shapes), dict(self._differences), dict(self.in_place))
 
     def shape(self, manifest: Manifest, live: LiveObject) -> str:
         """`shape_digest` of the two."""

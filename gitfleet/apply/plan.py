@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from gitfleet.api.objects import Identity, Manifest
+from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.claims import Claims, index_claims
+from gitfleet.apply.comparisons import WorkInPlace
 from gitfleet.apply.manifests import left_alone, operation_for
 from gitfleet.apply.pruning import keep_entry, prune
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.formats.kinds import wave_of
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
-from gitfleet.model.operations import Delete, KeepCode, Operation, RefuseCode, Release
+from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, RefuseCode, Release
 from gitfleet.model.works import Work
 
 
@@ -24,15 +26,19 @@ def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple
     contained = failures or Failures()
     claims = index_claims(request, contained)
     operations: list[Operation] = []
-    for work in claims.works.values():
-        seen: set[Identity] = set()
-        for manifest in work.manifests if work.error is None else ():
-            if manifest.key.identity in seen:
-                why = f"{manifest.key} stands more than once in {work.placement.kind} {work.placement}"
-                operations.append(left_alone(manifest, work, None, RefuseCode.DUPLICATED, why))
-                continue
-            seen.add(manifest.key.identity)
-            operations.append(_contained(manifest, work, claims, contained))
+    known, in_place = request.compared.in_place, dict[PlacementKey, WorkInPlace]()
+    for placement, work in claims.works.items():
+        before = known.get(placement)
+        if before is None or not _unchanged(before, work, claims):
+            planned = _planned(work, claims, contained)
+            operations += planned
+            before = _in_place(work, planned, claims)
+        else:
+            operations += before.operations
+        if before is not None:
+            in_place[placement] = before
+    known.clear()
+    known.update(in_place)
     for entry in request.inventory.values():
         if entry.key.identity in claims.wanted.get(entry.placement, ()):
             continue  # the work has an operation for the object itself
@@ -41,6 +47,44 @@ def plan_apply(request: ApplyRequest, failures: Failures | None = None) -> tuple
         if operation is not None:
             operations.append(operation)
     return tuple(sorted(operations, key=_order))
+
+
+def _unchanged(before: WorkInPlace, work: Work, claims: Claims) -> bool:
+    """Whether planning the work again would give the same operations: everything that made `operation_for` find each
+    object in place is what it was."""
+    live, entries, holders = claims.request.live, claims.entries, claims.holders
+    return (
+        before.work is work
+        and not claims.request.unreadable
+        and all(
+            live.get(kept.key) is kept.live
+            and entries.get(kept.key.identity) is entry
+            and holders[kept.key.identity] == work.placement
+            for kept, entry in zip(before.operations, before.entries, strict=True)
+        )
+    )
+
+
+def _in_place(work: Work, planned: list[Operation], claims: Claims) -> WorkInPlace | None:
+    """What to remember of a work; None when not every object of it is in place."""
+    kept = tuple(o for o in planned if isinstance(o, Keep) and o.code is KeepCode.IN_PLACE)
+    if len(kept) < len(planned) or not kept:
+        return None
+    return WorkInPlace(work, kept, tuple(claims.entry(operation.key) for operation in kept))
+
+
+def _planned(work: Work, claims: Claims, failures: Failures) -> list[Operation]:
+    """One operation for each manifest of a work that could be rendered."""
+    operations: list[Operation] = []
+    seen: set[Identity] = set()
+    for manifest in work.manifests if work.error is None else ():
+        if manifest.key.identity in seen:
+            why = f"{manifest.key} stands more than once in {work.placement.kind} {work.placement}"
+            operations.append(left_alone(manifest, work, None, RefuseCode.DUPLICATED, why))
+            continue
+        seen.add(manifest.key.identity)
+        operations.append(_contained(manifest, work, claims, failures))
+    return operations
 
 
 def _contained(manifest: Manifest, work: Work, claims: Claims, failures: Failures) -> Operation:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.failures import Subject, attempt
-from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.model.observations import ClusterObservation, LiveObject, LiveObjects
 from gitfleet.model.state import FleetState
 
 
@@ -38,14 +38,26 @@ class UnchangedReconcile:
 def with_known_objects(
     observations: Mapping[str, ClusterObservation], before: Mapping[str, ClusterObservation]
 ) -> dict[str, ClusterObservation]:
-    """The observations; where a cluster's objects are what they were, with the very mapping of the one before, so that
-    whoever keeps a result need not compare object by object."""
+    """The observations; where a cluster's objects are what they were, with the very mapping of the one before, and
+    where some are, with those very objects: whoever keeps a result need not compare their content."""
     return {
-        name: replace(observation, live=before[name].live)
-        if name in before and observation.reachable and _contained(_same_objects, observation, before[name])
-        else observation
+        name: _with_objects_of(before[name], observation) if name in before and observation.reachable else observation
         for name, observation in observations.items()
     }
+
+
+def _with_objects_of(before: ClusterObservation, observation: ClusterObservation) -> ClusterObservation:
+    live = attempt(Subject("MemberCluster", observation.cluster), _known_objects, observation.live, before.live)
+    return observation if isinstance(live, Failure) else replace(observation, live=live)
+
+
+def _known_objects(live: LiveObjects, before: LiveObjects) -> LiveObjects:
+    """The live objects, those that are as they were before by the very objects of then; `before` when all are."""
+    if live is before:
+        return before
+    known = {key: before[key] if key in before and _same_object(one, before[key]) else one for key, one in live.items()}
+    same = len(known) == len(before) and all(key in before and one is before[key] for key, one in known.items())
+    return before if same else known
 
 
 def unchanged_after(inputs: Inputs, after: FleetState) -> UnchangedReconcile | None:

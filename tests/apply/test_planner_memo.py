@@ -16,11 +16,11 @@ from gitfleet.apply import ApplyRequest, Comparisons, PlansMemo, plan_apply, pla
 from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import Operation, Update
+from gitfleet.model.operations import KeepCode, Operation, Update
 from gitfleet.model.state import FleetState, Inventory
 from gitfleet.model.works import Work
 from tests.apply.model_cluster import config_map
-from tests.apply.test_plan_apply import WEB, live, owned, work
+from tests.apply.test_plan_apply import OTHER, WEB, live, owned, work
 
 NEW, OLD = config_map("new", a="1"), config_map("old", a="1")
 THERE = live(OLD)
@@ -78,6 +78,91 @@ def test_clusters_are_remembered_apart_and_the_same_question_has_the_same_answer
     assert {o.cluster for o in one} == {"c1"}
     assert {o.cluster for o in other if not isinstance(o, Update)} >= {"c2"}
     assert all(a is b for a, b in zip(planner.plan("c1", *FIRST), one, strict=True))
+
+
+API = config_map("api", a="1")
+WEB_LIVE, API_LIVE = live(OLD, manager="gitfleet"), live(API, "u2", manager="gitfleet")
+SETTLED_LIVE: dict[ObjectKey, LiveObject | None] = {OLD.key: WEB_LIVE, API.key: API_LIVE}
+SETTLED_SEEN = replace(SEEN, live=SETTLED_LIVE)
+SETTLED_INVENTORY = {OLD.key: owned(OLD, WEB_LIVE), API.key: owned(API, API_LIVE, OTHER)}
+WEB_WORK, API_WORK = work(OLD), work(API, placement=OTHER)
+BOTH = (WEB_WORK, API_WORK)
+SETTLED: Question = (BOTH, {}, SETTLED_INVENTORY, SETTLED_SEEN)
+DELETED = live(OLD, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+EDITED = LiveObject(
+    OLD.key,
+    {**WEB_LIVE.body, "data": {"a": "9"}, "metadata": {**WEB_LIVE.body["metadata"], "resourceVersion": "8"}},
+)
+AS_V2 = replace(OLD, key=replace(OLD.key, version="v2"))
+
+OF_ONE_WORK: dict[str, Question] = {
+    "another manifest": ((work(config_map("old", a="2")), API_WORK), *SETTLED[1:]),
+    "one manifest more": (
+        (work(OLD, NEW), API_WORK),
+        *SETTLED[1:3],
+        replace(SEEN, live={**SETTLED_LIVE, NEW.key: None}),
+    ),
+    "one that stands twice": ((work(OLD, OLD), API_WORK), *SETTLED[1:]),
+    "another strategy": ((work(OLD, type="ReportDiff"), API_WORK), *SETTLED[1:]),
+    "an error": ((work(error="it fails"), API_WORK), *SETTLED[1:]),
+    "no work": ((API_WORK,), *SETTLED[1:]),
+    "drift": (*SETTLED[:3], replace(SEEN, live={**SETTLED_LIVE, OLD.key: EDITED})),
+    "deletion under way": (*SETTLED[:3], replace(SEEN, live={**SETTLED_LIVE, OLD.key: DELETED})),
+    "gone": (*SETTLED[:3], replace(SEEN, live={**SETTLED_LIVE, OLD.key: None})),
+    "not observed": (*SETTLED[:3], replace(SEEN, live={API.key: API_LIVE})),
+    "no entry": (*SETTLED[:2], {API.key: SETTLED_INVENTORY[API.key]}, SETTLED_SEEN),
+    "an entry of another uid": (
+        *SETTLED[:2],
+        {**SETTLED_INVENTORY, OLD.key: replace(SETTLED_INVENTORY[OLD.key], uid="u9")},
+        SETTLED_SEEN,
+    ),
+    "an entry of the same object in another version": (
+        *SETTLED[:2],
+        {**SETTLED_INVENTORY, AS_V2.key: owned(AS_V2, WEB_LIVE, OTHER)},
+        SETTLED_SEEN,
+    ),
+}
+OF_BOTH: dict[str, Question] = {
+    "unreadable": (*SETTLED[:3], replace(SETTLED_SEEN, unreadable={OLD.key: "403"})),
+    "given up, and wanted by another": (
+        (WEB_WORK, work(OLD, API, placement=OTHER)),
+        {WEB: DeletePropagation.DELETE},
+        *SETTLED[2:],
+    ),
+}
+
+
+@pytest.mark.parametrize("then", [*OF_ONE_WORK.values(), *OF_BOTH.values()], ids=[*OF_ONE_WORK, *OF_BOTH])
+def test_works_in_place_are_planned_anew_with_whatever_of_them_changed(then: Question) -> None:
+    planner = Planner()
+    before = planner.plan("c1", *SETTLED)
+    assert [getattr(operation, "code", None) for operation in before] == [KeepCode.IN_PLACE] * 2
+    after = planner.plan("c1", *then)
+    assert after == Planner().plan("c1", *then) != before
+    assert planner.plan("c1", *SETTLED) == before
+
+
+@pytest.mark.parametrize("then", OF_ONE_WORK.values(), ids=[*OF_ONE_WORK])
+def test_a_work_in_place_keeps_its_operations_while_another_changes(then: Question) -> None:
+    def of_other(question: Question) -> list[Operation]:
+        return [operation for operation in planner.plan("c1", *question) if operation.key == API.key]
+
+    planner = Planner()
+    (before,), (after,) = of_other(SETTLED), of_other(then)
+    assert after is before
+
+
+def test_a_work_that_is_no_longer_in_place_is_forgotten() -> None:
+    compared = Comparisons()
+    for works, live_there in (
+        (BOTH, SETTLED_LIVE),
+        ((API_WORK,), SETTLED_LIVE),
+        (BOTH, {**SETTLED_LIVE, OLD.key: None}),
+    ):
+        asked = ApplyRequest(cluster="c1", works=works, live=live_there, inventory=SETTLED_INVENTORY, compared=compared)
+        plan_apply(asked)
+        wholly = BOTH if works is BOTH and live_there is SETTLED_LIVE else (API_WORK,)
+        assert set(compared.in_place) == {work.placement for work in wholly}
 
 
 def reapplied(wanted: Manifest, there: LiveObject, entry: InventoryEntry, compared: Comparisons) -> Operation:

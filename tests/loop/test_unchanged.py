@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from gitfleet.api.clusters import ClusterStatus, MemberCluster, PropertyValue, ResourceUsage
 from gitfleet.api.conditions import Status
-from gitfleet.loop.unchanged import unchanged_after
+from gitfleet.api.objects import ObjectKey
+from gitfleet.loop.unchanged import unchanged_after, with_known_objects
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
-from gitfleet.model.observations import ClusterObservation, LiveObject, ReportedCondition
+from gitfleet.model.observations import ClusterObservation, LiveObject, LiveObjects, ReportedCondition
 from gitfleet.model.state import FleetState
 from tests.apply.model_cluster import config_map
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-CM, OTHER = config_map("cm", a="1"), config_map("other", a="1")
+CM, OTHER, THIRD = config_map("cm", a="1"), config_map("other", a="1"), config_map("third", a="1")
 
 
 def live(*, uid: str = "u1", version: str = "7", value: str = "1") -> LiveObject:
@@ -122,3 +124,35 @@ def written(**parts: object) -> FleetState:
 def test_what_was_measured_and_is_not_written_yet_lets_nothing_be_quiet(after: FleetState) -> None:
     assert unchanged_after(inputs(c1=SEEN), after) is None
     assert unchanged_after(inputs(c1=replace(SEEN, reachable=False)), after) is not None
+
+
+ODD: Any = object()
+
+
+@pytest.mark.parametrize(
+    ("then", "very_same"),
+    [
+        ({CM.key: live(), OTHER.key: None}, {CM.key, OTHER.key}),
+        ({CM.key: live(), OTHER.key: live(uid="u2")}, {CM.key}),
+        ({CM.key: live()}, {CM.key}),
+        ({CM.key: live(), OTHER.key: None, THIRD.key: None}, {CM.key, OTHER.key}),
+        ({CM.key: live(version="8"), OTHER.key: None}, {OTHER.key}),
+        ({CM.key: live(uid="u2"), OTHER.key: None}, {OTHER.key}),
+        ({CM.key: None, OTHER.key: None}, {OTHER.key}),
+        ({CM.key: ODD, OTHER.key: None}, {OTHER.key}),
+    ],
+    ids=["all", "made", "not observed", "observed as well", "a version", "a uid", "gone", "what cannot be compared"],
+)
+def test_objects_that_are_as_they_were_are_the_very_objects_of_before(
+    then: LiveObjects, very_same: set[ObjectKey]
+) -> None:
+    found = with_known_objects({"c1": replace(SEEN, live=then)}, {"c1": SEEN})["c1"].live
+    assert found == then
+    assert {key for key, one in found.items() if key in SEEN.live and one is SEEN.live[key]} == very_same
+    assert (found is SEEN.live) == (then == SEEN.live)
+
+
+def test_a_cluster_that_is_new_or_silent_is_as_it_was_observed() -> None:
+    new, silent = replace(SEEN, cluster="c2"), replace(SEEN, reachable=False, live={})
+    found = with_known_objects({"c1": silent, "c2": new}, {"c1": SEEN})
+    assert found["c1"] is silent and found["c2"] is new
