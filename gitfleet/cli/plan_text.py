@@ -56,7 +56,8 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     later = operations_of(placement, part="later", diffs_of=())
     met = placement["scheduled"]["status"] == "True"
     moved = moves_sentence(placement["moves"])
-    still = not (moved or moves or operations or later) and met
+    nowhere = unpicked_of(placement) and not any(row["selected"] for row in placement["clusters"])
+    still = not (moved or moves or operations or later or nowhere) and met
     snapshot = placement["resourceSnapshotIndex"]
     yield (
         f"{placement_name(placement)} ({placement['placementType']}): {_where(placement, still)}, "

@@ -42,8 +42,7 @@ class Planning:
         if self._asks:
             decision = self.driver.decide(self.driver.inputs_for(wanted, before, self.now))
             return self.driver.observe_unseen(decision)
-        clusters = {**before.clusters, **wanted.clusters}
-        known: Collection[str] = before.inventory if self.clusters == "none" else before.clusters
+        clusters, known = {**before.clusters, **wanted.clusters}, self._recorded(before)
         observations = {name: _empty(cluster) for name, cluster in clusters.items() if name not in known}
         decision = self.driver.decide(Inputs(desired=wanted, before=before, observations=observations, now=self.now))
         decision, recorded = _with_recorded(decision)
@@ -52,7 +51,7 @@ class Planning:
 
     def remaining(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
         """The operations of all later steps."""
-        done = later_steps.when_rolled_out(decision, self.driver.memo)
+        done = self._rolled_out(decision)
         return later_steps.remaining_operations(done, operations, self._observed(done, done.unseen()), self.driver.memo)
 
     def as_rolled_out(self, wanted: Desired, before: FleetState) -> FleetState:
@@ -60,9 +59,28 @@ class Planning:
         decision, _ = self.decide(wanted, before)
         if self._asks:
             return decision.after
-        done = later_steps.when_rolled_out(decision, self.driver.memo)
+        done = self._rolled_out(decision)
         inventory = {name: _applied(done.after.inventory.get(name, {}), done, name) for name in done.after.clusters}
         return replace(done.after, inventory={name: owned for name, owned in inventory.items() if owned})
+
+    def _rolled_out(self, decision: Decision) -> Decision:
+        """The decision at the end of all rollouts, with the placements that wait for a namespace of another one."""
+        done = later_steps.when_rolled_out(decision, self.driver.memo)
+        inputs = later_steps.with_namespaces(decision, done)
+        if inputs is None:
+            return done
+        if not self._asks:
+            known = self._recorded(inputs.before)
+            fresh = {name: seen for name, seen in inputs.observations.items() if name not in known}
+            then, recorded = _with_recorded(self.driver.decide(replace(inputs, observations=fresh)))
+            then = replace(then, inputs=replace(then.inputs, observations={**fresh, **recorded}))
+        else:
+            then = self.driver.decide(inputs)
+        return later_steps.when_rolled_out(then, self.driver.memo)
+
+    def _recorded(self, before: FleetState) -> Collection[str]:
+        """The clusters that count as having what is recorded, where no cluster is asked."""
+        return before.inventory if self.clusters == "none" else before.clusters
 
     @property
     def _asks(self) -> bool:

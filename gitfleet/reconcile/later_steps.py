@@ -1,5 +1,6 @@
 """What is left to do when a reconcile has done its part: the later steps of every rollout, for `plan`.
 
+    with_namespaces      the inputs of a decision once the namespaces are there that ResourcePlacements wait for
     when_rolled_out      a decision as it will be when every rolling update is through
     remaining_operations what is to be done on clusters until then, beside what is done now
 
@@ -14,13 +15,36 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gitfleet import apply, removals, rollout, snapshots, works
-from gitfleet.model.decisions import Decision
+from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
 from gitfleet.reconcile import Memo
 
 Token = tuple[str, str, object, str, str]
+
+
+def with_namespaces(decision: Decision, done: Decision) -> Inputs | None:
+    """The inputs of `decision` as if each cluster had the namespaces already that `done` (of `when_rolled_out`) places
+    there and that a ResourcePlacement is in: NamespaceAffinity admits no cluster before. None when none is missing.
+
+    Once is enough: no ResourcePlacement can place a Namespace.
+    """
+    awaited = {key.namespace for key in done.after.placements if key.namespace}
+    inputs, clusters, found = decision.inputs, dict(decision.inputs.before.clusters), dict(decision.inputs.observations)
+    missing = False
+    for name, cluster in done.after.clusters.items():
+        keys = (manifest.key for work in done.works.get(name, ()) for manifest in work.manifests)
+        placed = {key.name for key in keys if (key.group, key.kind) == ("", "Namespace") and key.name in awaited}
+        if not placed - set(cluster.status.namespaces or ()):
+            continue
+        missing = True
+        there = {**(cluster.status.namespaces or {}), **dict.fromkeys(placed, "")}
+        if name in clusters:
+            clusters[name] = replace(clusters[name], status=replace(clusters[name].status, namespaces=there))
+        if name in found:
+            found[name] = replace(found[name], namespaces=there)
+    return replace(inputs, before=replace(inputs.before, clusters=clusters), observations=found) if missing else None
 
 
 def when_rolled_out(decision: Decision, memo: Memo) -> Decision:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.cli.plan_text import lines_of
 from tests import builders
 from tests.scenarios.explaining import open_workspace
 from tests.scenarios.world import World
@@ -124,6 +125,24 @@ def second_placement(world: World) -> None:
     )  # fmt: skip
 
 
+def a_namespace_and_what_waits_for_it(world: World) -> None:
+    """NamespaceAffinity admits the second placement where the first one has put its namespace."""
+    selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "etl"}
+    only = {**builders.select_namespace("data"), "selectionScope": "NamespaceOnly"}
+    world.commit(
+        builders.namespace("data"),
+        builders.config_map("data", "etl"),
+        builders.placement("data", selectors=[only], policy=builders.pick_fixed("c1", "c2", "c3")),
+        builders.an_object(
+            builders.PLACEMENT_API,
+            "ResourcePlacement",
+            "etl",
+            namespace="data",
+            spec={"resourceSelectors": [selector], "policy": {"placementType": "PickAll"}},
+        ),
+    )
+
+
 CHANGES: dict[Callable[[World], None], str] = {
     change_image: "now 1, later 5",
     drop_an_object: "now 1, later 5",
@@ -134,6 +153,7 @@ CHANGES: dict[Callable[[World], None], str] = {
     remove_a_cluster: "now 0, later 0",
     override_on_two: "now 1, later 1",
     second_placement: "now 13, later 5",
+    a_namespace_and_what_waits_for_it: "now 3, later 3",
 }
 
 
@@ -187,6 +207,28 @@ def test_a_base_counts_as_rolled_out_where_no_state_is_recorded() -> None:
     )
     assert planned(document, "operations", "later") == expected
     assert document["risk"]["placed"] == 18
+
+
+@pytest.mark.parametrize("clusters", ["simulated", "none"])
+def test_the_first_plan_counts_what_waits_for_a_namespace(clusters: str) -> None:
+    world = World()
+    world.commit(builders.fleet_config(), *(builders.member_cluster(name) for name in CLUSTERS))
+    a_namespace_and_what_waits_for_it(world)
+    document = plan_of(world, clusters)
+    (_, etl) = document["placements"]
+    assert [row["clusterName"] for row in etl["later"]] == ["c1", "c2", "c3"]
+    assert "  later + ConfigMap/data/etl on c1, c2, c3: is not on the cluster yet" in list(lines_of(document))
+    world.settle()
+    assert happened(world, 0) == planned(document, "operations", "later")
+
+
+def test_a_placement_that_is_on_no_cluster_says_why() -> None:
+    world = settled()
+    a_namespace_and_what_waits_for_it(world)
+    world.commit(remove=[builders.placement("data")])
+    lines = list(lines_of(plan_of(world)))
+    at = lines.index("data/etl (PickAll): 0 clusters, 1 object, snapshot 0")
+    assert lines[at + 1] == "  not    c1, c2, c3, c4 and 2 more: target namespace does not exist on cluster"
 
 
 def test_what_a_silent_cluster_has_is_counted_too() -> None:
