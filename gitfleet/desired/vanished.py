@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Identity, Origin
 from gitfleet.desired.near_names import is_near_kind, is_typing_error
-from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_hidden
+from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_hidden, read_paths
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.model.desired import Vanished
@@ -26,6 +26,7 @@ def vanished_objects(
         if identity not in before or (_is_cluster(identity) and before[identity].origin.path != item.origin.path):
             fresh.setdefault(item.origin.path, []).append(identity)
     rules = ignore_rules(request)
+    unread = _new_and_unread(request, rules) if gone else {}
     found: dict[Identity, Vanished] = {}
     for identity, item in sorted(gone.items()):
         path = item.origin.path
@@ -36,9 +37,21 @@ def vanished_objects(
             line=origin.line,
             removed=path not in request.files,
             ignored=_ignored(path, request, rules),
+            moved=unread.get(item.origin.blob, "") if path not in request.files else "",
             successor=None if successor is None else _placed_identity(successor),
         )
     return {_placed_identity(identity): one for identity, one in found.items()}
+
+
+def _new_and_unread(request: DesiredRequest, rules: bytes) -> dict[str, str]:
+    """The ordinary files that this commit brings and that are not read, by blob."""
+    new = {path: request.files[path] for path in request.changed or () if path in request.files}
+    read = read_paths(request.files, rules) if new else frozenset()
+    return {
+        source.blob: path
+        for path, source in sorted(new.items(), reverse=True)
+        if path not in read and source.mode < SYMLINK
+    }
 
 
 def _placed_identity(identity: Identity) -> Identity:

@@ -16,18 +16,19 @@ from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
 
-_IGNORE_FILE: Final = ".gitfleetignore"
+IGNORE_FILE: Final = ".gitfleetignore"
 _MOST_NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A place in the repo ("" where none is known) and what happened there."""
+    """A place in the repo ("" where none is known) and what happened there; `hidden_by` says what hides a file that is
+    still there ("" where nothing does)."""
 
     path: str = ""
     line: int = 1
     text: str = ""
-    hidden: bool = False
+    hidden_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,9 @@ def _paths(snapshot: ResourceSnapshot) -> dict[Identity, str]:
 def _of_vanished(found: Vanished) -> Cause:
     if found.ignored:
         return _hidden(found.path, found.ignored)
+    if found.moved:
+        text = f"{found.path} is now {found.moved}, which gitfleet does not read"
+        return Cause(found.path, 1, text, hidden_by="a rename")
     if found.successor is not None:
         name = "/".join(part for part in found.successor[1:] if part)
         return Cause(found.path, found.line, f"{found.path} has {name} in its place")
@@ -129,4 +133,4 @@ def _of_vanished(found: Vanished) -> Cause:
 
 
 def _hidden(path: str, line: int) -> Cause:
-    return Cause(_IGNORE_FILE, line, f"line {line} hides {path}", hidden=True)
+    return Cause(IGNORE_FILE, line, f"line {line} hides {path}", hidden_by="an ignore rule")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitfleet.api.bindings import is_active
@@ -13,7 +13,7 @@ from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.removals.causes import Causes
+from gitfleet.removals.causes import IGNORE_FILE, Causes
 from gitfleet.removals.placed import Cell, Placed
 from gitfleet.removals.shares import Finding, placements_of
 
@@ -37,9 +37,9 @@ class Suspicions:
         if lost and self.new:
             message = f"the state branch's {lost[0]} could not be read, and may have held this"
             yield self._finding(HoldRule.UNREADABLE_HOLD, message, tuple(self.new))
+        lossy = [removal for removal, cells in self.new.items() if cells or removal.kind is RemovalKind.CLUSTER]
+        yield from self._hidden_or_misspelt(lossy)
         for removal, cells in self.new.items():
-            if cells or removal.kind is RemovalKind.CLUSTER:
-                yield from self._hidden_or_misspelt(removal)
             if cells and removal.kind is RemovalKind.CLUSTER:
                 yield from self._connected_elsewhere(removal)
         for key in sorted(placements_of(self.new)):
@@ -51,18 +51,27 @@ class Suspicions:
             yield from self._bindings(tuple(r for r in mine if r.kind is RemovalKind.BINDING), old, record)
             yield from self._overridden(tuple(r for r in mine if r.kind is RemovalKind.OVERRIDDEN), record.placement)
 
-    def _hidden_or_misspelt(self, removal: Removal) -> Iterator[Finding]:
-        vanished = self.causes.vanished(removal)
-        cause = self.causes.of(removal)
-        if cause.hidden:
-            yield self._finding(HoldRule.IGNORED_FILE, f"an ignore rule takes {removal} away", (removal,))
-        elif vanished is not None and vanished.successor and removal.kind is RemovalKind.CLUSTER:
-            if not self._is_held(vanished.successor[3]):
-                message = f"the commit takes {removal} out of the fleet and has another one in its file"
-                yield self._finding(HoldRule.LIKELY_TYPO, message, (removal,))
-        elif vanished is not None and vanished.successor and not self._was_placed(removal, vanished.successor):
-            message = f"the commit renames {removal}, by what may be a typing error"
-            yield self._finding(HoldRule.LIKELY_TYPO, message, (removal,))
+    def _hidden_or_misspelt(self, removals: Iterable[Removal]) -> Iterator[Finding]:
+        """One finding for each ignore line, for all renames together, and for each file with other names in it."""
+        found: dict[tuple[HoldRule, str, str], list[Removal]] = {}
+        for removal in removals:
+            vanished, cause = self.causes.vanished(removal), self.causes.of(removal)
+            if cause.hidden_by:
+                place = f"{cause.line}" if cause.path == IGNORE_FILE else ""
+                found.setdefault((HoldRule.IGNORED_FILE, f"{cause.hidden_by} takes {{}} away", place), []).append(
+                    removal
+                )
+            elif vanished is not None and vanished.successor:
+                text = "the commit renames {}, by what may be a typing error"
+                if removal.kind is RemovalKind.CLUSTER:
+                    text = "the commit takes {} out of the fleet and has another one in its file"
+                    meant = self._is_held(vanished.successor[3])
+                else:
+                    meant = self._was_placed(removal, vanished.successor)
+                if not meant:
+                    found.setdefault((HoldRule.LIKELY_TYPO, text, vanished.path), []).append(removal)
+        for (rule, text, _), group in found.items():
+            yield self._finding(rule, text.format(named_briefly([*map(str, group)], _MOST_NAMED)), tuple(group))
 
     def _connected_elsewhere(self, removal: Removal) -> Iterator[Finding]:
         """A cluster that stays in the fleet under another name: what is deleted as it leaves, the other one wants."""

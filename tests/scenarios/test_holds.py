@@ -369,7 +369,7 @@ def test_a_rejected_hold_says_how_to_approve_it_after_all() -> None:
     world.write(answer(hold, approved=False))
     world.settle()
     page = world.state_text("README.md")
-    expected = f'The config repo has `{path}` with status "False". To remove it after all, set that to "True":'
+    expected = f'`{path}` rejects it. To remove it after all, set the status there to "True":'
     assert expected in page and "add `approvals" not in page
     world.write(answer(hold))
     world.settle()
