@@ -189,6 +189,11 @@ class MemberCluster:
         return {**self.labels, MEMBER_NAME_LABEL: self.labels.get(MEMBER_NAME_LABEL, self.name)}
 
 
+def is_leaving(cluster: MemberCluster | None) -> bool:
+    """Whether a cluster is gone from the fleet or on its way out."""
+    return cluster is None or cluster.deleting is not None
+
+
 def silent_from(cluster: MemberCluster | None) -> datetime | None:
     """Since when a cluster does not answer: its agent's Healthy condition is Unknown. None where it answers, and where
     nothing is known of it."""

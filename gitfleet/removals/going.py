@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitfleet.api.bindings import is_active
+from gitfleet.api.clusters import is_leaving
 from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.placements import PlacementKey
@@ -60,6 +61,6 @@ def _bindings(key: PlacementKey, old: PlacementRecord, new: PlacementRecord, aft
     stay = {binding.cluster for binding in new.bindings if is_active(binding)}
     for binding in old.bindings:
         cluster = after.clusters.get(binding.cluster)
-        leaves = cluster is None or cluster.deleting is not None
+        leaves = is_leaving(cluster)
         if is_active(binding) and binding.cluster not in stay and not leaves:
             yield Removal(kind=RemovalKind.BINDING, placement=key, cluster=binding.cluster)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.clusters import MemberCluster, is_leaving
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.formats.int_or_percent import scaled
@@ -38,7 +38,7 @@ def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now:
     the same placement: it is picked again when the first one is gone.
     """
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
-    gone = {b.cluster for b in record.bindings if _leaves(clusters.get(b.cluster))}
+    gone = {b.cluster for b in record.bindings if is_leaving(clusters.get(b.cluster))}
     out = gone | silent_since(record, clusters).keys()
     left = _most_at_once(record) - len(giving_up - out)
     kept: list[Binding] = []
@@ -58,10 +58,6 @@ def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now:
 
 def _most_at_once(record: PlacementRecord) -> int:
     return max(1, scaled(record.placement.strategy.rolling_update.max_unavailable, len(record.bindings)))
-
-
-def _leaves(cluster: MemberCluster | None) -> bool:
-    return cluster is None or cluster.deleting is not None
 
 
 def take_back(record: PlacementRecord, clusters: Mapping[str, MemberCluster]) -> PlacementRecord:

@@ -15,6 +15,7 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
+from gitfleet.formats.yaml_reader import MAX_STATE_BYTES
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.assemble import assemble_state, refuse_damage
@@ -31,7 +32,6 @@ from gitfleet.state.shapes.ledgers import FleetHead
 from gitfleet.state.shapes.summaries import summary_of
 from gitfleet.state.shards import cluster_address, may_hold
 
-_LARGEST_BYTES: Final = 64 * 1024 * 1024
 _PLACEMENTS_AT_ONCE: Final = 50
 """The bindings of so many placements are read at once: a bound on memory, not on work."""
 T = TypeVar("T")
@@ -188,7 +188,7 @@ class StateReader:
         for path, oid in listing.items():
             try:
                 if oid not in contents:
-                    raise too_large(path, _LARGEST_BYTES)
+                    raise too_large(path, MAX_STATE_BYTES)
                 parsed[path] = parse_state_file(path, contents[oid])
             except BadInput as error:
                 self._refuse(error)
@@ -202,7 +202,7 @@ class StateReader:
         return {path: blob.oid for path, blob in found.items() if path == part or part in ("", f"{folder}/")}
 
     def _contents(self, listing: Mapping[str, str]) -> Mapping[str, bytes]:
-        return self.source.read_blobs(set(listing.values()), limit=_LARGEST_BYTES) if listing else {}
+        return self.source.read_blobs(set(listing.values()), limit=MAX_STATE_BYTES) if listing else {}
 
 
 def _named(name: str | None) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.api.bindings import is_active
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.clusters import MemberCluster, is_leaving
 from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -54,7 +54,7 @@ def _causes(
     if old is None:
         yield "the placement is new"
         return
-    gone = [name for name in leave if _left(after.clusters.get(name))]
+    gone = [name for name in leave if is_leaving(after.clusters.get(name))]
     if gone:
         yield f"{_names(gone)} {_verb(gone, 'leaves', 'leave')} the fleet"
     policy = _policy_cause(old, new)
@@ -94,10 +94,6 @@ def _policy_cause(old: PlacementRecord, new: PlacementRecord) -> str:
     if was.number_of_clusters != now.number_of_clusters:
         return f"numberOfClusters is {now.number_of_clusters} and was {was.number_of_clusters}"
     return ""
-
-
-def _left(cluster: MemberCluster | None) -> bool:
-    return cluster is None or cluster.deleting is not None
 
 
 def _labels_changed(old: MemberCluster, new: MemberCluster | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.clusters import is_leaving
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
 from gitfleet.model.state import FleetState
@@ -70,9 +70,5 @@ def _leaving(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
             "objectsStay": cluster.delete_propagation_policy.keeps_objects,
         }
         for name, cluster in sorted(before.clusters.items())
-        if _leaves(after.clusters.get(name))
+        if is_leaving(after.clusters.get(name))
     ]
-
-
-def _leaves(new: MemberCluster | None) -> bool:
-    return new is None or new.deleting is not None
