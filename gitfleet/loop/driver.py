@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ParamSpec
@@ -17,7 +18,7 @@ from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.results import ReconcileResult, lost_race, waiting_sentences
-from gitfleet.loop.state_commits import Publication, state_commit
+from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
@@ -123,7 +124,9 @@ class Driver:
         if self._config is not None and self._config[0] == commit:
             return
         # With the state as the branch is called so far: the reconcile then needs no second reading of the commit.
-        before = self.load_state(heads.get(self.branches.state))
+        before = FleetState()
+        with suppress(BadInput):  # that branch may be somebody else's
+            before = self.load_state(heads.get(self.branches.state))
         wanted = self.desired_trees.at(commit, before)
         lost = self._config is None and wanted.config.origin is None and any(map(is_error, wanted.faults))
         kept = last_good_config(commit, heads, self.reader, self.desired_trees, self.state_trees) if lost else None
@@ -270,7 +273,10 @@ class Driver:
         )
         self._report(composed.failures)
         if composed.change is not None:
-            head = self.writer.commit(composed.change)
+            change, unusable = composed.change, before.damage.head
+            if unusable is not None:
+                change = on_files_of(change, unusable, self.reader.list_tree(unusable.instead))
+            head = self.writer.commit(change)
             self._published = (before, composed.state, composed.events)
         self._known = (head, composed.state)
         if composed.change is not None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from gitfleet import status, views
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failure, Failures, Subject
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, UnusableHead
 from gitfleet.ports.repos import BranchChange, TreeEntry
 from gitfleet.state import README_FILE, StateChange, compose_state
+
+_PLAIN: Final = ("100644", "100755")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,26 @@ def state_commit(asked: Publication) -> StateCommit:
         remove=change.remove,
     )
     return StateCommit(state=change.state, failures=failures.found, events=events, change=commit)
+
+
+def on_files_of(change: BranchChange, unusable: UnusableHead, files: Mapping[str, TreeEntry]) -> BranchChange:
+    """The commit of a publication whose state was read in the place of an unusable head: with the `files` of that
+    commit, on top of the head or, where nothing can be put on top of it, on top of that commit."""
+    if not unusable.readable:
+        return replace(change, base=unusable.instead)
+    gone = {path.rstrip("/") for path in change.remove}
+    kept = {
+        path: replace(entry, size=None)
+        for path, entry in files.items()
+        if path not in change.write and entry.mode in _PLAIN and gone.isdisjoint(_with_folders(path))
+    }
+    return replace(change, remove=("",), link={**kept, **change.link})
+
+
+def _with_folders(path: str) -> Iterator[str]:
+    yield path
+    while folder := path.rpartition("/")[0]:
+        yield (path := folder)
 
 
 def _composed(asked: Publication, after: FleetState, failures: Failures) -> StateChange:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
@@ -16,9 +16,10 @@ from gitfleet import snapshots
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.failures import Failure, Subject, attempt
-from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.state import FleetState, PlacementRecord, UnusableHead
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.settings import Limits
@@ -30,6 +31,7 @@ from gitfleet.state import (
     assemble_state,
     cached_form,
     document_paths,
+    holds_state,
     is_state_file,
     lost_faults,
     parse_state_file,
@@ -60,10 +62,13 @@ class StateTrees:
         self._parsed: dict[_File, ParsedStateFile | Failure] = {}
 
     def at(self, head: str | None) -> FleetState:
-        """All that the state branch holds at a head (None: nothing yet), snapshots in use loaded."""
+        """All that the state branch holds at a head (None: nothing yet), snapshots in use loaded.
+
+        Of a head that cannot be read, or holds no state, the nearest commit before it that does; BadInput for none.
+        """
         if head is None:
             return FleetState()
-        entries = self._repo.list_tree(head)
+        entries, unusable = self._usable(head)
         wanted = {path: entry for path, entry in entries.items() if is_state_file(path)}
         with _without_collection():
             known = {(path, entry.oid): self._parsed.get((path, entry.oid)) for path, entry in wanted.items()}
@@ -73,8 +78,27 @@ class StateTrees:
                 fresh |= self._parse(unread[start : start + _BATCH])
             fresh |= {file: _no_plain_file(file[0]) for file in known.keys() - fresh.keys() if known[file] is None}
             self._parsed = {file: fresh[file] if parsed is None else parsed for file, parsed in known.items()}
-            state = self._assembled(head, entries)
-        return self._with_documents(state, entries)
+            state = self._assembled(unusable.instead if unusable else head, entries)
+        return self._with_documents(replace(state, damage=replace(state.damage, head=unusable)), entries)
+
+    def _usable(self, head: str) -> tuple[Mapping[str, TreeEntry], UnusableHead | None]:
+        """The files of a head, or those of the commit that is read in its place."""
+        why, readable = "holds no state of gitfleet", True
+        try:
+            entries = self._repo.list_tree(head)
+            if holds_state(entries) or head.startswith("dir:"):
+                return entries, None
+        except UnreadableCommit as error:
+            why, readable = f"cannot be read, {error.reason}", False
+        with suppress(UnreadableCommit):
+            for commit in self._repo.ancestors(head, most=_MOST_COMMITS):
+                if holds_state(entries := self._repo.list_tree(commit)):
+                    return entries, UnusableHead(commit=head, why=why, instead=commit, readable=readable)
+        raise BadInput(
+            f"the state branch's commit {head[:12]} {why}, and no commit before it can be used in its place; "
+            "nothing is changed on any cluster until that is put right",
+            hint="push the last commit that gitfleet made there back, or delete the branch to start again",
+        )
 
     def _assembled(self, head: str, entries: Mapping[str, TreeEntry]) -> FleetState:
         found = {path: file for (path, _), file in self._parsed.items() if not isinstance(file, Failure)}

@@ -62,6 +62,17 @@ class PlacementRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnusableHead:
+    """A head of the state branch (`commit`) that holds no state, as `why` says, and the commit before it that was read
+    in its place. `readable`: the next commit can lie on top of the head; otherwise it takes the head's place."""
+
+    commit: str
+    why: str
+    instead: str
+    readable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
     """What was found on the state branch and could not be used, so that it is not in the state.
 
@@ -70,10 +81,11 @@ class Damage:
     their `placement` means anything. `commit` is the head that was read, where all of it is kept. `notices` are what
     is said of it. `rebuilt` are the placements and clusters of which the state says more than the branch. On clusters
     in `unsure` the inventory was rebuilt: nothing is deleted there in this pass. `unfinished`: something waits until
-    every file of the config repo can be read.
+    every file of the config repo can be read. `head` is the branch's head when it is not the commit that was read.
     """
 
     commit: str = ""
+    head: UnusableHead | None = None
     files: Mapping[str, str] = field(default_factory=dict)
     restored: Mapping[str, str] = field(default_factory=dict)
     orphans: Mapping[PlacementKey, PlacementRecord] = field(default_factory=dict)
@@ -85,7 +97,7 @@ class Damage:
     @property
     def any(self) -> bool:
         """Whether something must be written again, or said."""
-        return bool(self.files or self.orphans or self.notices or self.rebuilt)
+        return bool(self.files or self.orphans or self.notices or self.rebuilt or self.head)
 
     @property
     def lost(self) -> frozenset[str]:

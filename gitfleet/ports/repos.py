@@ -75,7 +75,8 @@ class RepoReader(Protocol):
         """Paths that differ between two commits: the new entry, or None where the path is gone. No rename detection."""
 
     def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
-        """The commits before a commit, the nearest first, following first parents: at most so many."""
+        """The commits before a commit, the nearest first, following first parents: at most so many. Of a head that
+        cannot be read, those that can; UnreadableCommit where there are none."""
 
     def clone_reader(self) -> RepoReader:
         """A second reader of the same remote for use by another thread."""

@@ -132,6 +132,11 @@ def is_state_file(path: str) -> bool:
     return state_file_kind(path) is not None
 
 
+def holds_state(listing: Iterable[str]) -> bool:
+    """Whether a tree is one of a state branch; clusters and placements alone are a config repo's."""
+    return any(state_file_kind(path) not in (None, "clusters", "placements") for path in listing)
+
+
 def wanted_files(listing: Iterable[str]) -> tuple[str, ...]:
     """The paths of a listing whose content is needed."""
     return tuple(path for path in listing if is_state_file(path))

@@ -14,12 +14,15 @@ _KIND: Final = "StateFile"
 
 
 def notices_of(damage: Damage) -> tuple[Fault, ...]:
-    """A warning for each file that is set aside, with where its content is kept; the first few by path, and a
-    sentence that says how many more."""
+    """A warning for a head that is not used, and for each file that is set aside, with where its content is kept; the
+    first few by path, and a sentence that says how many more."""
     found = [_notice(damage, path) for path in sorted(damage.files)]
     if len(found) > MOST_NOTICES:
         more = f"{len(found) - MOST_NOTICES} more files of the state branch cannot be used and are set aside"
         found[MOST_NOTICES:] = [_warning("state", f"{_KIND}/state", more)]
+    if (head := damage.head) is not None:
+        instead = f"commit {head.instead[:12]} before it holds instead"
+        found.insert(0, _warning("state", f"{_KIND}/head", f"commit {head.commit[:12]} {head.why}; {instead}"))
     return tuple(found)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
+from gitfleet.api.objects import JsonObject
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests import builders
 from tests.adapters.git.hubs import STATE, bare, change, git
@@ -100,14 +101,14 @@ HARMS: dict[str, tuple[Harm, str]] = {
 }
 
 
-def settled(url: str, path: Path, mirror: Path) -> World:
+def settled(url: str, path: Path, mirror: Path, *more: JsonObject) -> World:
     """One placement on two clusters, through real git."""
     hub = Hub(url, mirror, bounds=SMALL)
     hub.path = path
     world = World(repo=cast("MemoryRepo", hub))
     world.commit(
         builders.member_cluster("c1"), builders.member_cluster("c2"),
-        builders.namespace("web"), builders.deployment("web", "web", image="web:1"), builders.placement("web"),
+        builders.namespace("web"), builders.deployment("web", "web", image="web:1"), builders.placement("web"), *more,
     )  # fmt: skip
     world.settle()
     assert world.image("c1") == "web:1"

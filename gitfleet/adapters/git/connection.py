@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gitfleet.adapters.git.address import parse_address
 from gitfleet.adapters.git.credentials import GitCredentials, Mask
 from gitfleet.adapters.git.errors import error_of, is_about_the_remote, quote_of
+from gitfleet.adapters.git.examining import commit_with
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import BRANCHES, Mirror, branch_ref, remove_tree
 from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
@@ -34,6 +36,7 @@ _FETCH = (
     "fetch", "--quiet", "--no-tags", "--force", "--update-shallow", "--no-write-fetch-head", "--no-auto-gc",
     "--no-recurse-submodules", "--no-show-forced-updates", "--stdin",
 )  # fmt: skip
+_UNCHECKED_FETCH = ("-c", "fetch.fsckObjects=false", "-c", "transfer.fsckObjects=false", *_FETCH)
 _log = logging.getLogger(__name__)
 
 
@@ -311,7 +314,10 @@ class Connection:
     def _with_commit(self, error: UnreadableCommit, result: GitResult, name: str) -> UnreadableCommit:
         """The error of a branch with the commit that brought what was refused."""
         unsound = _UNSOUND_OBJECT.search(result.errors)
-        commit = self._commit_with(unsound[1], [name]) if unsound else None
+        if unsound is None:
+            return error
+        with self.unchecked([name]) as git:
+            commit = commit_with(git, unsound[1]) if git is not None else None
         if commit is None:
             return error
         return UnreadableCommit(
@@ -321,21 +327,15 @@ class Connection:
             hint=f"Rewrite the branch without {commit[:12]}, or commit on top of it what is sound.",
         )
 
-    def _commit_with(self, oid: str, names: Iterable[str]) -> str | None:
-        """The oldest commit of some branches that holds an object which was refused: they are fetched once more, to
-        where nothing is kept."""
+    @contextmanager
+    def unchecked(self, names: Iterable[str]) -> Iterator[GitRunner | None]:
+        """Some branches in a repository of their own, where nothing was checked and of which nothing is kept; None when
+        the remote cannot give them."""
         with self.mirror.hold() as hold:
-            scratch = self.mirror.make_fresh(object_format=_format_of({"": oid}), name="examined.git")
+            scratch = self.mirror.make_fresh(object_format=_format_of(self.known_heads()), name="examined.git")
             try:
                 git = self._runner(scratch)
-                unchecked = ("-c", "fetch.fsckObjects=false", "-c", "transfer.fsckObjects=false", *_FETCH)
-                if not self._fetch(_refspecs(names), hold=hold, git=git, how=unchecked).ok:
-                    return None
-                log = ("log", "--all", "--reverse", "--format=%H %T")
-                changed = git.run(*log, "-t", f"--find-object={oid}").output.split()
-                named = [line for line in git.run(*log).output.splitlines() if oid.encode() in line]
-                found = changed or [word for line in named for word in line.split()]
-                return found[0].decode() if found else None
+                yield git if self._fetch(_refspecs(names), hold=hold, git=git, how=_UNCHECKED_FETCH).ok else None
             finally:
                 remove_tree(scratch)
 

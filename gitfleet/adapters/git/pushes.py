@@ -35,6 +35,10 @@ def classify_push(result: GitResult, *, branch: str, shown: str, mask: Callable[
         return BadInput(f"The branch {branch} cannot be made at {shown}: {reported}", hint=hint)
     if _BAD_OBJECTS.search(output):
         return BadInput(f"{shown} refused the objects for branch {branch}: {reported}")
+    if "remote rejected" in summary and "non-fast-forward" in summary:
+        hint = f"Push the last sound commit of {branch} back to it, or let gitfleet's account replace its own branch."
+        message = f"{shown} lets nobody replace the unreadable head of branch {branch}: {reported}"
+        return Forbidden(message, hint=hint)
     if _POLICY.search(summary):
         hint = "Let gitfleet's account push to its own branches, or give it other credentials."
         return Forbidden(f"{shown} refused the push to branch {branch}: {reported}", hint=hint)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 from typing import TypeVar
 
 from gitfleet.adapters.git import objects
 from gitfleet.adapters.git.connection import Connection
+from gitfleet.adapters.git.examining import commits_before
 from gitfleet.adapters.git.runner import GitResult
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats import git_names as names
@@ -126,11 +128,36 @@ class GitReader:
         return objects.parse_changes(result.output)
 
     def ancestors(self, commit: str, *, most: int) -> Sequence[str]:
-        """The commits before a commit, the nearest first, following first parents; BadInput for an unknown commit."""
+        """The commits before a commit, the nearest first, following first parents; BadInput for an unknown commit.
+
+        Of the head of a branch that git refuses: the nearest that it does not refuse and those before it, or what the
+        mirror had of the branch when even the ids of its history cannot be had; UnreadableCommit for neither.
+        """
         names.check_object_id(commit)
+        try:
+            return self._first_parents(commit, most)
+        except UnreadableCommit:
+            near = self._nearest_readable(commit, most)
+            if near is None:
+                raise
+            return [near, *self._first_parents(near, most - 1)]
+
+    def _first_parents(self, commit: str, most: int) -> Sequence[str]:
         arguments = ("rev-list", "--first-parent", f"--max-count={most + 1}", commit, "--")
         answer = self._read(f"the history of {commit}", *arguments, commits=(commit,))
         return answer.output.decode().split()[1:]
+
+    def _nearest_readable(self, commit: str, most: int) -> str | None:
+        branches = [name for name, oid in self._connection.known_heads().items() if oid == commit]
+        if not branches:
+            return None
+        with self._connection.unchecked(branches) as git:
+            before = commits_before(git, commit, most) if git is not None else []
+        for oid in before:
+            with suppress(UnreadableCommit):
+                if self._commit_of(oid) or self._connection.fetch_ref(oid, _COMMITS + oid):
+                    return oid
+        return next(iter(self._connection.kept(branches).values()), None)
 
     def commit_message(self, commit: str) -> str:
         """The whole message of a commit; BadInput for an unknown commit."""
