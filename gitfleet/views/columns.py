@@ -116,7 +116,7 @@ HOLDS: Final[tuple[Column, ...]] = (
     ("OBJECTS", False, lambda view, _: str(view.hold.objects)),
     ("CLUSTERS", False, lambda view, _: str(len(view.hold.clusters))),
     ("REMOVALS", False, lambda view, _: str(len(view.hold.removals))),
-    ("COMMIT", False, lambda view, _: view.hold.commit[:12]),
+    ("COMMIT", True, lambda view, _: view.hold.commit[:12]),
     ("AGE", False, lambda view, now: age(view.since, now)),
     ("REASON", True, lambda view, _: str(view.hold.reasons[0]) if view.hold.reasons else ""),
 )

@@ -10,7 +10,8 @@ import sys
 import termios
 from pathlib import Path
 
-from tests.cli.conftest import commit
+from gitfleet.cli.main import run
+from tests.cli.conftest import commit, git
 from tests.cli.test_validate import HOSTILE, HOSTILE_PATH
 
 
@@ -48,6 +49,15 @@ def test_explain_folds_its_last_column(settled: Path) -> None:
         "                                         required cluster affinity terms",
         "",
     ]
+
+
+def test_tables_have_at_most_80_columns(moving: Path) -> None:
+    git(moving, "rm", "-q", "placements/monitoring.yaml", "resources/web/web.yaml")
+    git(moving, "commit", "-q", "-m", "Remove most")
+    assert run(["run", "--once", str(moving)]) == 0
+    for what in ("crp", "mc", "holds", "bindings"):
+        lines = on_a_terminal("get", what, "-C", moving).split("\r\n")
+        assert len(lines) > 2 and max(map(len, lines)) <= 80, lines
 
 
 def test_a_plan_folds_its_sentences(fleet: Path) -> None:

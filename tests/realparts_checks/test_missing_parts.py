@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +11,22 @@ import pytest
 
 from tests.realparts import assets, fixtures
 from tests.realparts.assets import MissingRealPart
+
+SKIPPING = "import pytest\n\n\n@pytest.mark.skipif(True, reason='{reason}')\ndef test_part(): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "required", "code"),
+    [("no kubectl", "1", 1), ("no kubectl", "", 0), ("this git has no reftable", "1", 0)],
+)
+def test_a_skipped_test_has_failed_where_real_parts_are_required(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, reason: str, required: str, code: int
+) -> None:
+    monkeypatch.setenv(fixtures.REQUIRE, required)
+    (tmp_path / "test_it.py").write_text(SKIPPING.format(reason=reason))
+    command = ["-m", "pytest", "-q", "-p", "tests.realparts.fixtures", "-p", "no:cacheprovider", "--rootdir"]
+    done = subprocess.run([sys.executable, *command, str(tmp_path), str(tmp_path)], check=False, capture_output=True)
+    assert done.returncode == code, done.stdout.decode()
 
 
 class TestMissingParts:
