@@ -92,7 +92,10 @@ def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
     risk = document["risk"]
     if word == "errors":
         number = sum(fault["severity"] == "error" for fault in document["faults"])
-        return number, 0, f"the commit has {_number(number, 'error')}"
+        blocked = len({row["placement"] for row in document["blocked"]})
+        parts = [f"the commit has {_number(number, 'error')}"] if number else []
+        parts += [f"{_number(blocked, 'placement')} cannot be rolled out"] if blocked else []
+        return number + blocked, 0, " and ".join(parts)
     if word == "unreachable":
         number = len(document["unreachable"])
         return number, 0, f"{_number(number, 'cluster')} {'does' if number == 1 else 'do'} not answer"

@@ -67,6 +67,15 @@ def risk_line(document: Mapping[str, Any]) -> str:
     return f"Risk: {' and '.join(parts)}, on {risk['touched']} of {count(risk['clusters'], 'cluster')}."
 
 
+def blocked_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The placements whose rollout stops, on which clusters and why."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in document["blocked"]:
+        found.setdefault((row["placement"], row["message"]), []).append(row["clusterName"])
+    for (placement, message), clusters in found.items():
+        yield f"blocked: {placement} changes nothing on {names(tuple(clusters))}: {message}"
+
+
 def count(number: int, word: str) -> str:
     """`1 cluster`, `2 clusters`."""
     return f"{number} {word}{'' if number == 1 else 's'}"

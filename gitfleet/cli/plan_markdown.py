@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
-from gitfleet.cli.plan_headlines import APPROVE_LATER, headlines, later_line, risk_line, work_tree_line
+from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_line, work_tree_line
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.views import code_span, hold_sentence, how_to_approve, moves_sentence, reason_sentence, table_lines
 
@@ -34,7 +34,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     if later or risk:
         yield ""
         yield " ".join(filter(None, (later, risk, document["risk"]["assumes"] if later else "")))
-    lines = list(headlines(document))
+    lines = [*((line, False) for line in blocked_lines(document)), *headlines(document)]
     if lines:
         yield ""
     for line, below in lines:

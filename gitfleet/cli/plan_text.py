@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_name, unpicked_of
-from gitfleet.cli.plan_headlines import APPROVE_LATER, count, headlines, later_line, risk_line, work_tree_line
+from gitfleet.cli.plan_headlines import (
+    APPROVE_LATER,
+    blocked_lines,
+    count,
+    headlines,
+    later_line,
+    risk_line,
+    work_tree_line,
+)
 from gitfleet.views import answering_file, hold_sentence, how_to_approve, moves_sentence, reason_sentence
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
@@ -97,7 +105,7 @@ def _where(placement: Mapping[str, Any], still: bool) -> str:
 
 
 def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """The counts: of this reconcile, of later steps and what they take for granted, and the risk."""
+    """The counts: of this reconcile, of later steps and what they take for granted, the risk, and what is blocked."""
     yield summary_line(document)
     later, risk = later_line(document), risk_line(document)
     if later:
@@ -106,6 +114,7 @@ def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield risk
     if later:
         yield document["risk"]["assumes"]
+    yield from blocked_lines(document)
 
 
 def summary_line(document: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Operation
 from gitfleet.model.state import FleetState, Inventory
+from gitfleet.model.works import Work
 from gitfleet.reconcile import later_steps
 
 Keys = Mapping[str, Collection[ObjectKey]]
@@ -49,10 +50,14 @@ class Planning:
         missing = self._observed(decision, decision.unseen())
         return self.driver.plan_operations(decision, {**missing, **recorded})
 
-    def remaining(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
-        """The operations of all later steps."""
+    def remaining(
+        self, decision: Decision, operations: tuple[Operation, ...]
+    ) -> tuple[tuple[Operation, ...], tuple[Work, ...]]:
+        """The operations of all later steps; and the works that cannot be made, where the rollout stops."""
         done = self._rolled_out(decision)
-        return later_steps.remaining_operations(done, operations, self._observed(done, done.unseen()), self.driver.memo)
+        seen = self._observed(done, done.unseen())
+        blocked = tuple(work for found in done.works.values() for work in found if work.error is not None)
+        return later_steps.remaining_operations(done, operations, seen, self.driver.memo), blocked
 
     def as_rolled_out(self, wanted: Desired, before: FleetState) -> FleetState:
         """The state as if `wanted` had been rolled out; where no cluster is asked, everything of it is there."""

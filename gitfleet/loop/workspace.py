@@ -102,13 +102,15 @@ class Workspace:
             before = planning.as_rolled_out(self.desired_at(self.driver.reader.resolve(base)), before)
         wanted = what_if.applied_to(self.desired_at(commit))
         decision, operations = planning.decide(wanted, before)
+        remain, blocked = planning.remaining(decision, operations)
         planned = PlannedReconcile(
             commit=commit,
             state_commit=head,
             decision=decision,
             faults=wanted.faults,
             operations=operations,
-            remain=planning.remaining(decision, operations),
+            remain=remain,
+            blocked=blocked,
             watched=base is None and what_if == NOTHING and commit == self._fetched().get(self.driver.branches.watch),
         )
         return plan_document(planned)

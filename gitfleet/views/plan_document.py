@@ -30,6 +30,7 @@ from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
+from gitfleet.model.works import Work
 from gitfleet.status import object_reference
 from gitfleet.views.holds import hold_document
 from gitfleet.views.plan_moves import moves_document
@@ -42,7 +43,8 @@ _MAX_DIFF_LINES = 400
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedReconcile:
     """What a plan shows: the decision on `commit` over the state at `state_commit`, the `operations` of this reconcile
-    and those that `remain` after it, and whether `commit` is the one that is watched."""
+    and those that `remain` after it, the works that are `blocked` since they cannot be made, and whether `commit` is
+    the one that is watched."""
 
     commit: str
     state_commit: str | None
@@ -50,6 +52,7 @@ class PlannedReconcile:
     faults: Sequence[Fault]
     operations: Sequence[Operation]
     remain: Sequence[Operation] = ()
+    blocked: Sequence[Work] = ()
     watched: bool = False
 
 
@@ -85,6 +88,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "faults": [fault_document(fault) for fault in planned.faults],
         "holds": _holds(planned),
         "unreachable": [{"clusterName": name, "message": unreachable[name]} for name in sorted(unreachable)],
+        "blocked": [_blocked(work) for work in planned.blocked],
         "risk": risk_document(decision, planned.operations, planned.remain),
         "placements": placements,
         "runs": [],
@@ -92,6 +96,11 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "rollouts": [],
         "summary": {action: counted[action] for action in _ACTIONS},
     }
+
+
+def _blocked(work: Work) -> dict[str, Any]:
+    message = (work.error or "").removesuffix(f" (cluster {work.cluster})")
+    return {"placement": str(work.placement), "clusterName": work.cluster, "message": message}
 
 
 def _holds(planned: PlannedReconcile) -> list[dict[str, Any]]:

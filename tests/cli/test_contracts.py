@@ -12,7 +12,9 @@ import pytest
 from gitfleet.cli.commands import COMMANDS
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.events import EventType
+from tests.builders import to_yaml
 from tests.cli.conftest import Shell, commit, git
+from tests.scenarios.test_overrides_that_fail import failing_override
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "contracts.md").read_text(encoding="utf-8")
@@ -56,6 +58,7 @@ def fields_of(value: Any, at: str = "$") -> set[str]:
 
 def test_the_plan_has_the_fields_of_the_page(gitfleet: Shell, moving: Path) -> None:
     change(moving)
+    commit(moving, {"overrides/blocking.yaml": to_yaml(failing_override(namespace="monitoring"))})
     (moving / "gitfleet.yaml").write_text((moving / "gitfleet.yaml").read_text() + "# a remark\n")
     (shown,) = re.findall(r"```json\n(.*?)```", SECTIONS["4"], re.DOTALL)
     page = json.loads(shown)

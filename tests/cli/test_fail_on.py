@@ -68,6 +68,7 @@ def counts(number: int, percent: float) -> dict[str, Any]:
 
 DOCUMENT: dict[str, Any] = {
     "faults": [{"severity": "error"}, {"severity": "warning"}],
+    "blocked": [{"placement": "web"}, {"placement": "web"}],
     "unreachable": [{}, {}],
     "holds": [{}],
     "risk": {
@@ -77,7 +78,7 @@ DOCUMENT: dict[str, Any] = {
 }  # fmt: skip
 DELETED = "18 objects of 60 placed (30%) would be deleted"
 MET = {
-    "errors": "the commit has 1 error",
+    "errors": "the commit has 1 error and 1 placement cannot be rolled out",
     "unreachable": "2 clusters do not answer",
     "held": "1 removal is held",
     "create": "4 objects would be created",

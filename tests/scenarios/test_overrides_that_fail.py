@@ -13,14 +13,14 @@ from tests.scenarios.test_crashes import NAMES, begin
 from tests.scenarios.world import World
 
 
-def failing_override(zone: str | None = None) -> JsonObject:
-    """A ClusterResourceOverride whose patch names a field that the namespace `web` has not."""
+def failing_override(zone: str | None = None, namespace: str = "web") -> JsonObject:
+    """A ClusterResourceOverride whose patch names a field that the namespace has not."""
     term: dict[str, Any] = {"labelSelector": {"matchLabels": {"zone": zone}}} if zone else {}
     rule = {
         "clusterSelector": {"clusterSelectorTerms": [term] if zone else []},
         "jsonPatchOverrides": [{"op": "remove", "path": "/metadata/annotations/not-there"}],
     }
-    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "web"}
+    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": namespace}
     spec = {"clusterResourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
     return builders.an_object(builders.PLACEMENT_API, "ClusterResourceOverride", "broken", spec=spec)
 
@@ -39,13 +39,13 @@ def test_on_a_settled_fleet_it_deletes_nothing(zone: str | None, restarts: bool)
             world.settle()
     assert {name: world.fleet.cluster(name).objects() for name in NAMES} == objects
     assert all(world.state().inventory[name] for name in NAMES)
-    failed = [b for b in world.bindings("web").values() if _is_false(b.conditions, "Overridden")]
+    failed = [b for b in world.bindings("web").values() if is_false(b.conditions, "Overridden")]
     assert [b.cluster for b in failed] == ["c1" if zone is None else zone], "one cluster was tried, the others wait"
 
     with world.nothing_deleted():
         world.commit(remove=[failing_override()])
         world.settle()
-    assert not [b for b in world.bindings("web").values() if _is_false(b.conditions, "Overridden")]
+    assert not [b for b in world.bindings("web").values() if is_false(b.conditions, "Overridden")]
 
 
 def test_a_cluster_that_leaves_by_abandon_meanwhile_keeps_what_it_has() -> None:
@@ -60,6 +60,6 @@ def test_a_cluster_that_leaves_by_abandon_meanwhile_keeps_what_it_has() -> None:
     assert "c2" not in world.state().inventory
 
 
-def _is_false(conditions: Any, type_: str) -> bool:
+def is_false(conditions: Any, type_: str) -> bool:
     found = find_condition(conditions, type_)
     return found is not None and found.status.value == "False"

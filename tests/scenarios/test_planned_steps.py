@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from gitfleet.cli.fail_on import Condition
 from gitfleet.cli.plan_text import lines_of
 from tests import builders
 from tests.scenarios.explaining import open_workspace
+from tests.scenarios.test_overrides_that_fail import failing_override, is_false
 from tests.scenarios.world import World
 
 CLUSTERS = tuple(f"c{number}" for number in range(1, 7))
@@ -229,6 +231,19 @@ def test_a_placement_that_is_on_no_cluster_says_why() -> None:
     lines = list(lines_of(plan_of(world)))
     at = lines.index("data/etl (PickAll): 0 clusters, 1 object, snapshot 0")
     assert lines[at + 1] == "  not    c1, c2, c3, c4 and 2 more: target namespace does not exist on cluster"
+
+
+@pytest.mark.parametrize("clusters", ["simulated", "none"])
+def test_an_override_that_cannot_be_applied_blocks(clusters: str) -> None:
+    world = settled()
+    world.commit(failing_override())
+    document = plan_of(world, clusters)
+    assert [(row["placement"], row["clusterName"]) for row in document["blocked"]] == [("web", c) for c in CLUSTERS]
+    (line,) = (line for line in lines_of(document) if line.startswith("blocked: "))
+    assert line.startswith("blocked: web changes nothing on c1, c2, c3, c4 and 2 more: ")
+    assert Condition("errors").met(document) == "1 placement cannot be rolled out"
+    world.settle()
+    assert [b.cluster for b in world.bindings("web").values() if is_false(b.conditions, "Overridden")] == ["c1"]
 
 
 def test_what_a_silent_cluster_has_is_counted_too() -> None:
