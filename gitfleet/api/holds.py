@@ -120,10 +120,12 @@ class HoldReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterCount:
-    """How many placed objects would go from a cluster."""
+    """How many placed objects would go from a cluster, and how many would stay there unmanaged as
+    the cluster leaves the fleet (Abandon)."""
 
     cluster: str
     objects: int
+    unmanaged: int = 0
 
 
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "Hold"))

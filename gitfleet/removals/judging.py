@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from gitfleet.api.holds import ClusterCount, HoldReason, Removal
+from gitfleet.api.holds import ClusterCount, HoldReason, Removal, RemovalKind
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.removals.causes import Causes
-from gitfleet.removals.placed import Cell, Losses
+from gitfleet.removals.placed import Cell, Losses, Placed
 from gitfleet.removals.shares import Asked, Finding, shares_exceeded
 from gitfleet.removals.suspicions import Suspicions
 
@@ -59,7 +59,7 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     ]
     suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses.placed)
     found = [*shares, *suspicions.found()]
-    return tuple(_held_back(reasons, removals, asked) for reasons, removals in _joined(found))
+    return tuple(_held_back(reasons, removals, asked, losses.placed) for reasons, removals in _joined(found))
 
 
 def _joined(findings: Iterable[Finding]) -> list[tuple[tuple[HoldReason, ...], tuple[Removal, ...]]]:
@@ -78,8 +78,14 @@ def _joined(findings: Iterable[Finding]) -> list[tuple[tuple[HoldReason, ...], t
     return sorted(ordered, key=lambda group: group[1][0].id)
 
 
-def _held_back(reasons: tuple[HoldReason, ...], removals: tuple[Removal, ...], asked: Asked) -> HeldBack:
+def _held_back(
+    reasons: tuple[HoldReason, ...], removals: tuple[Removal, ...], asked: Asked, placed: Placed
+) -> HeldBack:
     cells: set[Cell] = set().union(*(asked.new.get(removal, frozenset()) for removal in removals))
-    names = sorted({cluster for cluster, _ in cells})
-    counts = (ClusterCount(cluster=name, objects=sum(1 for cell in cells if cell[0] == name)) for name in names)
+    leaving = {removal.cluster for removal in removals if removal.kind is RemovalKind.CLUSTER}
+    counts = []
+    for name in sorted(leaving | {cluster for cluster, _ in cells}):
+        gone = sum(1 for cell in cells if cell[0] == name)
+        stay = len(placed.by_cluster.get(name, ())) - gone if name in leaving else 0
+        counts.append(ClusterCount(cluster=name, objects=gone, unmanaged=stay))
     return HeldBack(reasons=reasons, removals=removals, clusters=tuple(counts))

@@ -83,6 +83,7 @@ def hold_document(hold: Hold) -> dict[str, Any]:
         "name": hold.name,
         "commit": hold.commit,
         "objects": hold.objects,
+        "unmanaged": sum(count.unmanaged for count in hold.clusters),
         "clusters": [{"clusterName": count.cluster, "objects": count.objects} for count in hold.clusters],
         "removals": [str(removal) for removal in hold.removals],
         "reasons": [
@@ -130,7 +131,9 @@ def hold_sentence(document: Mapping[str, Any]) -> str:
     where = f" on {named_briefly(names, _MOST_NAMED)}" if names else ""
     count = document["objects"]
     what = named_briefly(document["removals"], _MOST_NAMED)
-    return one_line(f"{what}: {count} placed object{'' if count == 1 else 's'}{where}", _MOST_CHARACTERS)
+    stay = document["unmanaged"]
+    left = f"; {stay} stay on clusters that leave the fleet, unmanaged" if stay else ""
+    return one_line(f"{what}: {count} placed object{'' if count == 1 else 's'}{where}{left}", _MOST_CHARACTERS)
 
 
 def reason_sentence(reason: Mapping[str, Any]) -> str:

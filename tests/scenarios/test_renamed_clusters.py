@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.holds import HoldRule
+from gitfleet.api.holds import ClusterCount, HoldRule
+from gitfleet.views.holds import hold_document, hold_sentence
 from tests import builders
 from tests.builders import to_yaml
 from tests.scenarios.test_holds import answer, only_hold
@@ -51,6 +52,11 @@ def test_a_renamed_cluster_leaves_only_after_an_approval(name: str, policy: str)
         world.settle()
     hold = only_hold(world)
     (reason,) = hold.reasons
+    counted = {"objects": 2, "unmanaged": 0} if policy == "Delete" else {"objects": 0, "unmanaged": 2}
+    assert hold.clusters == (ClusterCount(cluster="c1", **counted),)
+    assert ("; 2 stay on clusters that leave the fleet, unmanaged" in hold_sentence(hold_document(hold))) is (
+        policy == "Abandon"
+    )
     assert (reason.rule, reason.path, reason.line) == (HoldRule.LIKELY_TYPO, "clusters/c1.yaml", 1)
     assert reason.message == (
         "the commit takes cluster c1 out of the fleet and has another one in its file: clusters/c1.yaml has "
