@@ -42,8 +42,8 @@ def absent_warnings(objects: Iterable[ReadObject]) -> Refusals:
 def _absent_clusters(placement: Placement, clusters: Collection[str]) -> Iterator[Break]:
     for index, name in enumerate(placement.effective_policy.cluster_names):
         if name not in clusters:
-            sentence = f"names a cluster that is not in the repo, so nothing is placed there; {_meant(name, clusters)}"
-            yield ("spec", "policy", "clusterNames", index), sentence
+            sentence = "names a cluster that is not in the repo, so nothing is placed there; "
+            yield ("spec", "policy", "clusterNames", index), sentence + _meant(name, clusters, 0.8)
 
 
 def _absent_placement(override: Override, placements: Collection[PlacementKey]) -> Iterator[Break]:
@@ -65,6 +65,8 @@ def _misspelt_variables(override: Override) -> Iterator[Break]:
                 yield here, _NO_VARIABLE
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, sorted(known), n=1)
+def _meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """What to do about a name that is not there. Names of clusters differ by little (`lon-1`, `sfo-1`), so that those
+    have to be more alike: whoever takes a wrong hint places on another cluster."""
+    near = get_close_matches(name, sorted(known), n=1, cutoff=likeness)
     return f"did you mean {near[0]}?" if near else "correct it, or add it"
