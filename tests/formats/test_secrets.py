@@ -77,6 +77,7 @@ def test_secrets_inside_of_objects_and_texts(body: dict[str, object]) -> None:
     "body",
     [
         {"kind": "ConfigMap", "data": {"a": "kind of Secret", "b": "hunter2", "c": "kind: [", "d": "kind: Deployment"}},
+        {"kind": "ConfigMap", "data": {"a": "kind of blue", "b": "kind", "c": "'kind of blue'"}},
         {"kind": "Deployment", "spec": {"volumes": [{"secret": {"secretName": "s"}}]}},
         {"kind": "ExternalSecret", "spec": {"secretStoreRef": {"kind": "SecretStore", "name": "vault"}}},
     ],
@@ -216,6 +217,17 @@ def test_no_text_is_left_that_has_the_value(value: str, quoted: str, around: str
         return  # the quoting does not know such letters
     shown = without_values(text, (value,))
     assert value not in shown.replace(MASK, "\0") or value in MASK or value in WITHHELD
+
+
+@given(st.binary(max_size=5), st.text("abcdefgh0123+/?~", min_size=16, max_size=40), st.binary(max_size=5))
+def test_a_value_inside_of_a_longer_text_in_base64_is_masked(before: bytes, value: str, after: bytes) -> None:
+    raw = before + value.encode() + after
+    first, last = -(-len(before) // 3) * 4, (len(before) + len(value)) // 3 * 4
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        encoded = encode(raw).decode()
+        shown = without_values(f"invalid: {encoded} is wrong", (value,))
+        assert shown.startswith("invalid: ") and shown.endswith(" is wrong") and MASK in shown
+        assert not any(encoded[at : at + 8] in shown for at in range(first, last - 7))
 
 
 @pytest.mark.parametrize("values", [None, 7, True, ["a", None], {}])

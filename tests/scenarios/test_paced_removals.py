@@ -4,6 +4,7 @@ for go together."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -97,3 +98,29 @@ def test_a_cluster_that_leaves_the_fleet_goes_at_once_as_its_own_options_say() -
     world.settle()
     world.commit(remove=leaving)
     assert cleared(world) == [{"c1", "c2"}]
+
+
+@pytest.mark.parametrize(("most", "passes"), [(1, [1] * 6), (2, [2, 2, 2]), ("50%", [3, 2, 1]), (4, [4, 2])])
+def test_a_removed_placement_gives_up_no_more_clusters_at_once_than_may_be_unavailable(
+    most: int | str, passes: list[int]
+) -> None:
+    world = settled(builders.pick_fixed(*FIRST_SIX))
+    world.commit(placed(builders.pick_fixed(*FIRST_SIX), maxUnavailable=most))
+    world.settle()
+    world.commit(remove=["placements/web.yaml"])
+    assert [len(gone) for gone in cleared(world)] == passes
+    assert not world.bindings("web")
+
+
+def test_a_silent_cluster_uses_up_nothing_of_what_a_removed_placement_may_give_up() -> None:
+    world = settled(builders.pick_fixed(*FIRST_SIX))
+    world.commit(placed(builders.pick_fixed(*FIRST_SIX), maxUnavailable=2))
+    world.settle()
+    world.fleet.switch("c2", reachable=False)
+    world.settle(limit=timedelta(minutes=10))
+    world.commit(remove=["placements/web.yaml"])
+    assert [sorted(gone) for gone in cleared(world)] == [["c1", "c3"], ["c4", "c5"], ["c6"]]
+    assert set(world.bindings("web")) == {"c2"}, "what it has is not known to be gone"
+    world.fleet.switch("c2", reachable=True)
+    assert cleared(world) == [{"c2"}]
+    assert not world.bindings("web")

@@ -151,3 +151,15 @@ def test_a_reader_that_warns_shows_what_can_be_read(path: str, content: bytes) -
     assert CART in {file.placement.key for file in shown[0]}
     assert "eu-2" in {cluster.name for cluster in shown[1]}
     assert CART in {record.placement.key for record in shown[2]}
+
+
+def test_a_file_over_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, content = "clusters/eu-1.yaml", b"#" * 5000
+    monkeypatch.setattr("gitfleet.state.reader._LARGEST_BYTES", 4096)
+    files = {path: StateFile(blob_of(content), content), "clusters/eu-2.yaml": opened()[1].files["clusters/eu-2.yaml"]}
+    with pytest.raises(BadInput, match=r"clusters/eu-1\.yaml is larger than"):
+        StateReader(TreeSource(files), COMMIT).clusters()
+    said: list[str] = []
+    shown = StateReader(TreeSource(files), COMMIT, said.append).clusters()
+    assert [cluster.name for cluster in shown] == ["eu-2"]
+    assert len(said) == 1 and path in said[0]

@@ -135,6 +135,9 @@ def test_a_secret_is_read_with_the_pods_own_account(tmp_path: Path, monkeypatch:
             read_secret_key(wire, "ns", "s", "other")
         with pytest.raises(BadInput):
             read_secret_key(wire, "ns", "../pods", "x")
+        stub.replies = [(200, json.dumps({"data": None}), {})]
+        with pytest.raises(MissingPart, match='no key "value"'):
+            read_secret_key(wire, "ns", "s", "value")
         stub.replies = [(404, "", {})]
         with pytest.raises(MissingPart, match="is not there"):
             read_secret_key(wire, "ns", "s", "value")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import stat
 from datetime import timedelta
@@ -14,7 +15,7 @@ from gitfleet.adapters.kube import ConnectionRules, KubeDirectory
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
 from gitfleet.api.clusters import SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
-from tests.adapters.kube.test_directory import T0, access, kubeconfig, member
+from tests.adapters.kube.test_directory import PEM, T0, access, kubeconfig, member
 
 
 def plugin(folder: Path, script: str) -> Path:
@@ -139,3 +140,28 @@ def test_what_a_plugin_complains_of_does_not_repeat_its_variables(tmp_path: Path
     with pytest.raises(Forbidden) as raised:
         login.current()
     assert str(raised.value).endswith("cannot log in with ***")
+
+
+def test_a_bare_name_allows_no_program_beside_the_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin(tmp_path, f"echo '{credential(token='fresh')}'")
+    monkeypatch.chdir(tmp_path)
+    for command in ("./plugin", str(tmp_path / "plugin"), f"../{tmp_path.name}/plugin"):
+        with pytest.raises(BadInput, match="not allowed"):
+            access(kubeconfig(user={"exec": {"command": command}}), Rules(allowed_exec=("plugin",)), tmp_path)
+
+
+def test_a_plugin_may_give_a_client_certificate_instead_of_the_kubeconfigs(tmp_path: Path) -> None:
+    pair = {"clientCertificateData": "its certificate", "clientKeyData": "its key"}
+    path = plugin(tmp_path, f"echo '{credential(**pair)}'")
+    own = {"client-certificate-data": PEM, "client-key-data": PEM}
+    for more in ({}, own):
+        body = asks(path)
+        body["users"][0]["user"] |= more
+        _, login = access(body, Rules(allowed_exec=(str(path),)), tmp_path)
+        found = login.current()
+        assert (found.certificate, found.key) == ("its certificate", "its key")
+        assert "Authorization" not in found.headers
+    path = plugin(tmp_path, f"echo '{credential(token='fresh')}'")
+    _, login = access(body, Rules(allowed_exec=(str(path),)), tmp_path)
+    kept = base64.b64decode(PEM).decode()
+    assert (login.current().certificate, login.current().key) == (kept, kept)
