@@ -74,6 +74,7 @@ def plan_fleet(
             live=observation.live,
             unreadable=observation.unreadable,
             known_namespaces=observation.namespaces,
+            leaving=state.clusters[name].deleting is not None,
             compared=_compared_before(known, observation),
         )
         mine = Failures()

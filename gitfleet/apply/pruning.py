@@ -29,7 +29,8 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     request = claims.request
     removal = request.removing.get(entry.placement)
     if removal is not None and removal.keeps_objects:
-        return _release(entry, claims, f"{entry.key} stays on the cluster: the deleteStrategy is Abandon")
+        setting = "MemberCluster's deleteOptions.propagationPolicy" if request.leaving else "deleteStrategy"
+        return _release(entry, claims, f"{entry.key} stays on the cluster: the {setting} is Abandon")
     unreadable = request.unreadable.get(entry.key)
     if unreadable is not None:
         return keep_entry(entry, claims, KeepCode.UNREADABLE, f"{entry.key} could not be read: {unreadable}")

@@ -22,7 +22,8 @@ class ApplyRequest:
     its deleteStrategy: "Delete" prunes what the inventory names for it, "Abandon" releases it untouched. The objects
     of a placement that stands in neither are left alone. `live` and `unreadable` come from one observation of the keys
     of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
-    cluster was seen to have, None when they were not read.
+    cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
+    its deleteOptions.
     """
 
     cluster: str
@@ -32,4 +33,5 @@ class ApplyRequest:
     live: LiveObjects = field(default_factory=dict)
     unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
     known_namespaces: Collection[str] | None = None
+    leaving: bool = False
     compared: Comparisons = field(default_factory=Comparisons, compare=False)

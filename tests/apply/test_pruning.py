@@ -81,6 +81,12 @@ FINALIZERS = "is being deleted and waits for its finalizers"
             ENTRY,
             released("stays on the cluster: the deleteStrategy is Abandon"),
         ),
+        (
+            (),
+            {"removing": {WEB: ABANDON}, "leaving": True},
+            ENTRY,
+            released("stays on the cluster: the MemberCluster's deleteOptions.propagationPolicy is Abandon"),
+        ),
         ((), {"removing": {WEB: ABANDON}}, ENTRY, released("stays on the cluster: the deleteStrategy is Abandon")),
         (
             (),
