@@ -10,7 +10,6 @@ from gitfleet.cli import options
 from gitfleet.cli.fail_on import DEFAULT, Condition, read_conditions
 from gitfleet.cli.messages import say
 from gitfleet.cli.output import print_json, show, show_wrapped
-from gitfleet.errors import BadInput
 from gitfleet.settings import Settings, WhatIfOptions
 
 EXIT_FAILED = 1
@@ -77,17 +76,10 @@ def plan(request: PlanOptions, what_if: WhatIfOptions, settings: Settings, outpu
     Nothing is written, neither to git nor to a cluster.
     """
     from gitfleet import wiring
-    from gitfleet.cli import plan_markdown, plan_text
+    from gitfleet.cli import plan_markdown, plan_text, work_trees
     from gitfleet.views import has_changes
 
-    if request.work_tree and request.rev is not None:
-        raise click.UsageError("--rev and --work-tree exclude each other")
-    files = wiring.work_tree_of(settings) if request.rev is None else None
-    if request.work_tree and files is None:
-        raise BadInput(
-            f"{settings.repo} has no work tree that can be read here",
-            hint="--work-tree needs the top folder of a clone on this machine, with a commit checked out",
-        )
+    files = work_trees.files_of(settings, request.rev, request.work_tree)
     planned = files if request.work_tree else None
     with wiring.open_workspace(settings, clusters=request.clusters, work_tree=planned) as workspace:
         rev = wiring.commit_id_of(planned) if planned else request.rev

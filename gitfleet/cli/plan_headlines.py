@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import names, operations_of, placement_name
+from gitfleet.cli.work_trees import uncommitted
 from gitfleet.formats.sentences import named_briefly
 
 _MOST_NAMED: Final = 4
@@ -36,7 +37,7 @@ def work_tree_line(document: Mapping[str, Any]) -> str:
     tree = document["workTree"]
     if tree is None or not tree["changed"]:
         return ""
-    changes = f"{count(len(tree['changed']), 'file')} ({named_briefly(tree['changed'], _MOST_NAMED)})"
+    changes = uncommitted(tree["changed"])
     if tree["planned"]:
         return f"Planned with the uncommitted changes of {changes}."
     return f"Not planned: the work tree has uncommitted changes in {changes}; --work-tree plans them."

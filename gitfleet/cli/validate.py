@@ -18,18 +18,22 @@ if TYPE_CHECKING:
 
 @click.command(epilog=options.example("gitfleet validate", "gitfleet validate . --rev my-change -o github"))
 @options.rev
+@click.option("--work-tree", is_flag=True, help="Read the files of the work tree as they are, not a commit.")
 @options.settings(options.repo, options.branch, options.cache_dir)
 @options.output("text", "json", "github", "sarif")
-def validate(rev: str | None, settings: Settings, output: str) -> int:
+def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) -> int:
     """Show every error of a commit as path:line: Kind/name: field: message.
 
-    The committed tree is read, never the files as they are in your folder. Exit code 1 when there is an error;
-    warnings alone give 0.
+    The committed tree is read, not the files as they are in your folder, but with --work-tree. Exit code 1 when there
+    is an error; warnings alone give 0.
     """
     from gitfleet import wiring
+    from gitfleet.cli.work_trees import files_of, uncommitted
 
-    with wiring.open_workspace(settings, clusters="none") as workspace:
-        commit = workspace.commit_of(rev)
+    files = files_of(settings, rev, work_tree)
+    read = files if work_tree else None
+    with wiring.open_workspace(settings, clusters="none", work_tree=read) as workspace:
+        commit = wiring.commit_id_of(read) if read else workspace.commit_of(rev)
         faults = workspace.faults_at(commit)
     errors = sum(fault.severity == "error" for fault in faults)
     match output:
@@ -43,7 +47,10 @@ def validate(rev: str | None, settings: Settings, output: str) -> int:
         case _:
             for fault in faults:
                 show(str(fault) if fault.severity == "error" else f"{fault} (warning)")
-    say(f"commit {commit[:12]} has {counted(errors, 'error')} and {counted(len(faults) - errors, 'warning')}")
+    what = "the work tree" if read else f"commit {commit[:12]}"
+    say(f"{what} has {counted(errors, 'error')} and {counted(len(faults) - errors, 'warning')}")
+    if files is not None and files.changed and not read:
+        say(f"not read: the work tree has uncommitted changes in {uncommitted(files.changed)}; --work-tree reads them")
     return 1 if errors else 0
 
 

@@ -154,3 +154,16 @@ def test_hostile_names_stay_on_their_line(gitfleet: Shell, fleet: Path) -> None:
         properties = line.removeprefix("::error ").split("::")[0]
         assert line.startswith("::error file=") and properties.count(",") == 1 and properties.count("=") <= 3
     assert json.loads(gitfleet("validate", fleet, "-o", "sarif").out)["runs"]
+
+
+def test_uncommitted_changes_are_named_or_read(gitfleet: Shell, fleet: Path) -> None:
+    (fleet / "resources/web/web.yaml").write_text("bogus: [")
+    committed = gitfleet("validate", fleet)
+    assert (committed.code, committed.err.splitlines()[-1]) == (
+        0,
+        "not read: the work tree has uncommitted changes in 1 file (resources/web/web.yaml); --work-tree reads them",
+    )
+    read = gitfleet("validate", fleet, "--work-tree")
+    assert read.code == 1 and "resources/web/web.yaml:1" in read.out
+    assert read.err.startswith("the work tree has ") and "not read" not in read.err
+    assert gitfleet("validate", fleet, "--work-tree", "--rev", "main").code == 64

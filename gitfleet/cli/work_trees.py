@@ -1,0 +1,38 @@
+"""The uncommitted changes of the work tree that a command stands in: left out and said, or read with `--work-tree`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from gitfleet.errors import BadInput
+from gitfleet.formats.sentences import named_briefly
+from gitfleet.settings import Settings
+
+if TYPE_CHECKING:
+    from gitfleet.ports.repos import WorkTreeFiles
+
+_MOST_NAMED: Final = 4
+
+
+def files_of(settings: Settings, rev: str | None, wanted: bool) -> WorkTreeFiles | None:
+    """The files of the work tree, None where a revision is named or there is none. UsageError and BadInput when they
+    are `wanted` and cannot be."""
+    from gitfleet import wiring
+
+    if wanted and rev is not None:
+        raise click.UsageError("--rev and --work-tree exclude each other")
+    files = wiring.work_tree_of(settings) if rev is None else None
+    if wanted and files is None:
+        raise BadInput(
+            f"{settings.repo} has no work tree that can be read here",
+            hint="--work-tree needs the top folder of a clone on this machine, with a commit checked out",
+        )
+    return files
+
+
+def uncommitted(changed: Sequence[str]) -> str:
+    """How many files have uncommitted changes, the first of them by name."""
+    return f"{len(changed)} file{'' if len(changed) == 1 else 's'} ({named_briefly(changed, _MOST_NAMED)})"
