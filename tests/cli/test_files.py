@@ -133,7 +133,7 @@ metadata: {name: "system:..:x", namespace: web}
 """
     commit(fleet, {"resources/web/hostile.yaml": hostile})
     out = tmp_path / "a" / "b" / "c" / "out"
-    gitfleet("render", fleet, "--out", out)
+    assert gitfleet("render", fleet, "--out", out).code == 0
 
     assert not list(tmp_path.rglob("*escaped*"))
     assert all(out in path.parents for path in tmp_path.rglob("*-*.yaml") if fleet not in path.parents)

@@ -109,7 +109,7 @@ def test_a_silent_cluster_keeps_its_properties() -> None:
     assert after.status.properties == cluster.status.properties
 
 
-@given(st.lists(st.tuples(st.integers(1, 100), st.integers(0, 3), st.integers(0, 3)), max_size=30))
+@given(st.lists(st.tuples(st.integers(1, 100), st.integers(0, 3), st.integers(0, 3)), min_size=3, max_size=30))
 def test_never_more_than_one_commit_in_a_period_for_each_value(observations_of: list[tuple[int, int, int]]) -> None:
     """However often one looks and whatever one sees: two values, so at most two writes in any period."""
     cluster, at, writes = first(cost="0"), 0, []

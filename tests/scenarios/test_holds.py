@@ -427,3 +427,31 @@ def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
         world.commit(*members)
         world.settle()
         assert not world.state().holds and len(world.bindings("small")) == 7
+
+
+def test_a_hold_of_clusters_stays_while_the_selectors_of_a_later_commit_cannot_be_used() -> None:
+    world = settled()
+    before, strict = objects(world), builders.rolling_update(maxUnavailable=1)
+    nowhere = {"placementType": "PickAll", "affinity": builders.pick_n(1, match_labels={"region": "ue"})["affinity"]}
+    unpicked = builders.placement("web", policy=nowhere, strategy=strict)
+    reserved = {"group": "", "version": "v1", "kind": "Namespace", "name": "kube-system"}
+    with world.nothing_deleted():
+        world.commit(unpicked)
+        world.settle()
+        hold = only_hold(world)
+        assert {removal.cluster for removal in hold.removals} == set(CLUSTERS)
+        world.commit(builders.placement("web", policy=nowhere, strategy=strict, selectors=[reserved]))
+        world.settle()
+        assert "InvalidResourceSelectors" in {
+            condition.reason for condition in world.state().placements[PlacementKey("", "web")].conditions
+        }
+        assert only_hold(world) == hold
+        assert set(world.bindings("web")) == set(CLUSTERS)
+        world.restart()
+        world.commit(unpicked)
+        world.settle()
+        assert only_hold(world) == hold
+    assert objects(world) == before
+    world.write(answer(hold))
+    world.settle()
+    assert not world.state().holds and not world.bindings("web")

@@ -17,7 +17,6 @@ from gitfleet.errors import BadInput
 from gitfleet.model.observations import Availability
 from gitfleet.observe import availability_of
 from gitfleet.ports.clusters import ClusterClient
-from gitfleet.ports.transport import Transport
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.cluster import ClusterEvent, SimulatedCluster, SimulatedCrash
 from gitfleet.simulation.rules import matches
@@ -69,11 +68,6 @@ def bench() -> ClusterBench:
 
 class TestContract(ClusterContract):
     """The same promises as the real adapter's."""
-
-
-def test_it_is_a_transport() -> None:
-    transport: Transport = SimulatedCluster("c1", ManualClock())
-    transport.close()
 
 
 TRACKED: dict[str, Callable[[str], dict[str, Any]]] = {
