@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import jsonschema
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gitfleet.api import Break, Location, dotted, read
@@ -145,8 +145,15 @@ def test_both_accept_the_same_whatever_stands_in_one_place(name: str) -> None:
     assert not found, "\n".join(found[:10])
 
 
+def has_null(value: Any) -> bool:
+    """Whether null stands anywhere in a value."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value is None or any(map(has_null, inner))
+
+
 @given(st.sampled_from(sorted(WRITTEN)), st.data(), json_values)
 def test_both_accept_the_same_whatever_stands_anywhere(name: str, data: st.DataObject, value: Any) -> None:
+    assume(not has_null(value))  # the reader takes null as a field that is not there, as an API server does
     body = FULL[name]
     for _ in range(2):
         place = data.draw(st.sampled_from([place for place in places_of(body) if place]))

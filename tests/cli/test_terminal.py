@@ -55,7 +55,7 @@ def test_tables_have_at_most_80_columns(moving: Path) -> None:
     git(moving, "rm", "-q", "placements/monitoring.yaml", "resources/web/web.yaml")
     git(moving, "commit", "-q", "-m", "Remove most")
     assert run(["run", "--once", str(moving)]) == 0
-    for what in ("crp", "mc", "holds", "bindings"):
+    for what in ("crp", "mc", "holds"):
         lines = on_a_terminal("get", what, "-C", moving).split("\r\n")
         assert len(lines) > 2 and max(map(len, lines)) <= 80, lines
 
