@@ -155,7 +155,7 @@ def test_a_reader_that_warns_shows_what_can_be_read(path: str, content: bytes) -
 
 def test_a_file_over_the_limit_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     path, content = "clusters/eu-1.yaml", b"#" * 5000
-    monkeypatch.setattr("gitfleet.state.reader._LARGEST_BYTES", 4096)
+    monkeypatch.setattr("gitfleet.state.reader.MAX_STATE_BYTES", 4096)
     files = {path: StateFile(blob_of(content), content), "clusters/eu-2.yaml": opened()[1].files["clusters/eu-2.yaml"]}
     with pytest.raises(BadInput, match=r"clusters/eu-1\.yaml is larger than"):
         StateReader(TreeSource(files), COMMIT).clusters()
