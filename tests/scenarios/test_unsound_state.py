@@ -231,10 +231,10 @@ def test_who_was_faster_wins(tmp_path: Path) -> None:
 
     def late(change: BranchChange) -> str:
         moved(hub, good)
-        hub.commit = first  # type: ignore[method-assign]
+        hub.commit = first  # type: ignore[method-assign]  # from then on as it was
         return first(change)
 
-    hub.commit = late  # type: ignore[method-assign]
+    hub.commit = late  # type: ignore[method-assign]  # the moment between reading and publishing
     result = world.driver.reconcile()
     assert result.lost_race and git(hub.path, "rev-parse", REF) == good
     assert world.image("c1") == "web:1"
