@@ -14,6 +14,7 @@ from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.yaml_writer import yaml_text
 
 _NARROWEST = 20
+_USUAL_WIDTH = 80
 
 
 def print_json(document: Any) -> None:
@@ -64,20 +65,23 @@ def terminal_width() -> int | None:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Columns as wide as they need, three spaces apart, no lines: what `kubectl get` prints.
 
-    On a terminal that is too narrow the last column is folded.
+    Two spaces apart where only that keeps it within the usual 80 columns. On a terminal that is too narrow the last
+    column is folded.
     """
     shown = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(c), *(len(row[i]) for row in shown)) if shown else len(c) for i, c in enumerate(columns)]
-    before_last = sum(widths[:-1]) + 3 * (len(columns) - 1)
+    gaps = len(columns) - 1
+    gap = " " * (2 if 2 * gaps <= _USUAL_WIDTH - sum(widths) < 3 * gaps else 3)
+    before_last = sum(widths[:-1]) + len(gap) * gaps
     terminal = terminal_width()
     last_width = None if terminal is None else terminal - before_last
     lines: list[str] = []
     for line in [list(columns), *shown]:
-        first = "   ".join(cell.ljust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
+        first = gap.join(cell.ljust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
         last = [line[-1]]
         if last_width is not None and last_width >= _NARROWEST and len(line[-1]) > last_width:
             last = textwrap.wrap(line[-1], last_width, break_on_hyphens=False)
-        head = f"{first}   " if len(columns) > 1 else ""
+        head = f"{first}{gap}" if len(columns) > 1 else ""
         lines.append(f"{head}{last[0]}".rstrip())
         lines += [" " * before_last + part for part in last[1:]]
     click.echo("\n".join(lines))

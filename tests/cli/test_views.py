@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import yaml
 
+from gitfleet.adapters.clock import SystemClock
 from gitfleet.cli import explain
 from tests.cli.conftest import Shell, commit, git
 
 AGE = re.compile(r"\b\d+[smhdy]\d*[smhd]?\b")
+LONG_AGES = [
+    timedelta(seconds=109),
+    timedelta(minutes=9, seconds=59),
+    timedelta(days=7, hours=23),
+    timedelta(days=2900),
+]
 
 
-def without_ages(text: str) -> str:
-    """Ages vary; their column does not."""
-    return "\n".join(AGE.sub("0s", line).rstrip() for line in text.splitlines()) + "\n"
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
+    """The clock of the process goes on by so much: tables are made as they look then."""
+    real = SystemClock.now
+    return lambda passed: monkeypatch.setattr(SystemClock, "now", lambda self: real(self) + passed)
+
+
+def cells(text: str) -> list[list[str]]:
+    """A table's cells, with every age as 0s: ages vary, and with them the width of their column."""
+    return [re.split(r" {2,}", AGE.sub("0s", line).rstrip()) for line in text.splitlines()]
 
 
 @pytest.mark.parametrize("word", ["crp", "placements", "ClusterResourcePlacement"])
@@ -25,32 +41,36 @@ def test_placements(gitfleet: Shell, settled: Path, word: str) -> None:
     ended = gitfleet("get", word, "-C", settled)
 
     assert (ended.code, ended.err) == (0, "")
-    assert without_ages(ended.out) == (
-        "NAME         GEN   SCHEDULED   AVAILABLE   CLUSTERS   SNAPSHOT   AGE\n"
-        "monitoring   1     True        True        4/4        0          0s\n"
-        "web          1     True        True        2/2        0          0s\n"
-    )
+    assert [AGE.sub("0s", line) for line in ended.out.splitlines()] == [
+        "NAME         GEN   SCHEDULED   AVAILABLE   CLUSTERS   SNAPSHOT   AGE",
+        "monitoring   1     True        True        4/4        0          0s",
+        "web          1     True        True        2/2        0          0s",
+    ]
 
 
 def test_clusters(gitfleet: Shell, settled: Path) -> None:
-    assert without_ages(gitfleet("get", "mc", "-C", settled).out).splitlines()[:2] == [
-        "NAME         JOINED   STATE     AGE   NODE-COUNT   AVAILABLE-CPU",
-        "eu-north-1   True     healthy   0s",
+    assert cells(gitfleet("get", "mc", "-C", settled).out)[:2] == [
+        ["NAME", "JOINED", "STATE", "AGE", "NODE-COUNT", "AVAILABLE-CPU"],
+        ["eu-north-1", "True", "healthy", "0s"],
     ]
 
 
 def test_bindings(gitfleet: Shell, settled: Path) -> None:
-    lines = without_ages(gitfleet("get", "bindings", "-C", settled).out).splitlines()
+    lines = cells(gitfleet("get", "bindings", "-C", settled).out)
 
-    assert lines[0] == "NAME                             CLUSTER      STATE   SNAPSHOT   AVAILABLE   AGE"
-    assert [line.split()[1:5] for line in lines[5:]] == [
-        ["eu-west-1", "Bound", "0", "True"],
-        ["us-east-1", "Bound", "0", "True"],
+    assert lines[0] == ["NAME", "CLUSTER", "STATE", "SNAPSHOT", "AVAILABLE", "AGE"]
+    assert [line[1:] for line in lines[5:]] == [
+        ["eu-west-1", "Bound", "0", "True", "0s"],
+        ["us-east-1", "Bound", "0", "True", "0s"],
     ]
 
 
+@pytest.mark.parametrize("passed", LONG_AGES, ids=str)
 @pytest.mark.parametrize("kind", ["crp", "mc", "bindings", "snapshots", "policies", "overrides"])
-def test_every_table_fits_80_columns_and_wide_has_at_least_as_much(gitfleet: Shell, settled: Path, kind: str) -> None:
+def test_every_table_fits_80_columns_and_wide_has_at_least_as_much(
+    gitfleet: Shell, settled: Path, kind: str, passed: timedelta, later: Callable[[timedelta], None]
+) -> None:
+    later(passed)
     table, wide = gitfleet("get", kind, "-C", settled).out, gitfleet("get", kind, "-C", settled, "-o", "wide").out
 
     assert max(map(len, table.splitlines())) <= 80
