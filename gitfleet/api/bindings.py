@@ -214,3 +214,10 @@ def raised(binding: Binding) -> Binding:
         for c in binding.conditions
     )
     return replace(binding, generation=generation, conditions=known)
+
+
+def unscheduled(binding: Binding) -> Binding:
+    """The binding given up, with the state that it had; one that is given up already stays as it is."""
+    if binding.state is BindingState.UNSCHEDULED:
+        return binding
+    return replace(raised(binding), state=BindingState.UNSCHEDULED, previous_state=binding.state)

@@ -45,6 +45,13 @@ class MemberConditionType(StrEnum):
     HEALTHY = "Healthy"
 
 
+class EvictionConditionType(StrEnum):
+    """The conditions of an eviction: Valid False, or any Executed, is its end."""
+
+    VALID = "Valid"
+    EXECUTED = "Executed"
+
+
 class Reason(StrEnum):
     """Every reason that gitfleet gives in a condition: KubeFleet's own (kubefleet.md §9) and, for what KubeFleet does
     not have, `SCHEDULING_FAILED`, `APPROVAL_PENDING`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is
@@ -97,6 +104,10 @@ class Reason(StrEnum):
     CLUSTER_UNREACHABLE = "ClusterUnreachable"
     APPROVAL_PENDING = "ApprovalPending"
     INTERNAL_ERROR = "InternalError"
+    EVICTION_VALID = "ClusterResourcePlacementEvictionValid"
+    EVICTION_INVALID = "ClusterResourcePlacementEvictionInvalid"
+    EVICTION_EXECUTED = "ClusterResourcePlacementEvictionExecuted"
+    EVICTION_NOT_EXECUTED = "ClusterResourcePlacementEvictionNotExecuted"
 
 
 @document(tolerated={"lastUpdateTime": Time}, shared=True)

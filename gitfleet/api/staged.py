@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from annotated_types import Len
 
 from gitfleet.api.annotations import At, Break, Check, Default, Form, Inline, OneOf, Only
-from gitfleet.api.conditions import Conditions
+from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
@@ -176,13 +176,32 @@ class Approval:
 @document("spec", identify=lambda _: (_API_VERSION, "ClusterResourcePlacementEviction"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eviction:
-    """ClusterResourcePlacementEviction: takes a placement off a cluster, once."""
+    """ClusterResourcePlacementEviction: takes a placement off a cluster, once.
+
+    `conditions` say what became of it; only the state branch has them.
+    """
 
     name: Annotated[ObjectName, At("metadata", "name")]
     placement_name: NonEmpty
     cluster_name: NonEmpty
+    conditions: Annotated[Conditions, At("status", "conditions"), Only.SERVER] = ()
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    @property
+    def valid(self) -> Condition | None:
+        """Whether it names something that can be evicted; None while it is undecided."""
+        return find_condition(self.conditions, EvictionConditionType.VALID)
+
+    @property
+    def executed(self) -> Condition | None:
+        """Whether it was executed, and why; None for one that is invalid or undecided."""
+        return find_condition(self.conditions, EvictionConditionType.EXECUTED)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was decided: it is never decided again (KubeFleet IsEvictionInTerminalState)."""
+        return self.executed is not None or (self.valid is not None and self.valid.status is Status.FALSE)
 
 
 @document("spec", identify=lambda _: (_API_VERSION, "ClusterResourcePlacementDisruptionBudget"))

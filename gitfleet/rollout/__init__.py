@@ -6,20 +6,25 @@
     has_failed          whether what a binding has cannot be counted on any more
     is_diff_reported    whether a binding reports differences and applies nothing
     budget              the arithmetic of maxUnavailable and maxSurge
+    evict               what becomes of evictions, and of the bindings that they name
+    evict_nothing       evictions of a placement that does not exist
+    undecided           the evictions that are still to be decided, by placement
+    disruptions         what a disruption budget allows
     waiting_for         what a placement is still waiting for, in a sentence
     silent_since        the clusters that do not answer, and since when
     give_up, take_back, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
                         placements and clusters that go as a whole
 
-Staged runs and evictions will use `moves` (what a move makes of a binding), `budgets` (how many may move) and `waits`
-(when to plan again); none of these knows the order of the rolling update.
+Staged runs will use `moves` (what a move makes of a binding), `budgets` (how many may move) and `waits` (when to plan
+again); none of these knows the order of the rolling update.
 
 Forbidden here: choosing clusters, reading manifests, talking to clusters. Same request, same plan.
 
-Source: kubefleet.md §3; decisions D1, D6, D13, D18.
+Source: kubefleet.md §3 and §8; decisions D1, D6, D13, D18.
 """
 
 from gitfleet.rollout.budgets import Budget, Counts, budget
+from gitfleet.rollout.evictions import Disruptions, disruptions, evict, evict_nothing, undecided
 from gitfleet.rollout.leaving import (
     Owners,
     give_up,
@@ -43,9 +48,13 @@ __all__ = [
     "STUCK_AFTER",
     "Budget",
     "Counts",
+    "Disruptions",
     "Owners",
     "Readiness",
     "budget",
+    "disruptions",
+    "evict",
+    "evict_nothing",
     "give_up",
     "has_failed",
     "is_diff_reported",
@@ -59,6 +68,7 @@ __all__ = [
     "retire_bindings",
     "silent_since",
     "take_back",
+    "undecided",
     "waiting_for",
     "without_left",
 ]

@@ -11,7 +11,7 @@ from itertools import compress, repeat
 from operator import attrgetter, lt, not_
 from typing import cast
 
-from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, raised
+from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, raised, unscheduled
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule.bits import set_of
 from gitfleet.schedule.eligibility import Eligibility
@@ -81,7 +81,7 @@ class ClassifiedBindings:
                 if group.get(binding.cluster) is binding:
                     del group[binding.cluster]
             self.before[binding.cluster] = binding
-            self.add(self.unscheduled, _given_up(binding))
+            self.add(self.unscheduled, unscheduled(binding))
             self.changed = True
 
     def bind(self, names: Sequence[str], decisions: Sequence[ClusterDecision]) -> Bound:
@@ -231,10 +231,6 @@ def _new_binding(request: SchedulingRequest, name: str, decision: ClusterDecisio
         policy_snapshot=request.policy_snapshot,
         decision=decision,
     )
-
-
-def _given_up(binding: Binding) -> Binding:
-    return replace(raised(binding), state=BindingState.UNSCHEDULED, previous_state=binding.state)
 
 
 def _ascending(bindings: Sequence[Binding]) -> bool:

@@ -1,0 +1,155 @@
+"""Evictions: a placement is taken off a cluster once, as far as its disruption budget allows.
+
+Source: KubeFleet pkg/controllers/clusterresourceplacementeviction (checks, their order, reasons and messages); seed 003
+on evictions and budgets. Decision record 0013 has what git makes different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from gitfleet.api.bindings import Binding, BindingState, is_available, unscheduled
+from gitfleet.api.conditions import EvictionConditionType, Reason, Status, condition_of
+from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
+from gitfleet.api.staged import DisruptionBudget, Eviction
+from gitfleet.formats.int_or_percent import scaled
+from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout.readiness import has_failed, is_diff_reported
+
+_GENERATION: Final = 1
+"""Of every eviction: its spec never changes."""
+_NO_PLACEMENT: Final = "Failed to find ClusterResourcePlacement targeted by eviction"
+_DELETING: Final = "Found deleting ClusterResourcePlacement targeted by eviction"
+_PICK_FIXED: Final = "Found ClusterResourcePlacement with PickFixed placement type targeted by eviction"
+_NO_BINDING: Final = "Failed to find scheduler decision for placement in cluster targeted by eviction"
+_MANY_BINDINGS: Final = "Found more than one scheduler decision for placement in cluster targeted by eviction"
+_NOT_PLACED: Final = "Eviction is blocked, placement has not propagated resources to target cluster yet"
+_BEING_REMOVED: Final = (
+    "Eviction is allowed, resources propagated by placement is currently being removed from cluster targeted by "
+    "eviction"
+)
+_FAILED: Final = "Eviction is allowed, placement has failed"
+_NO_BUDGET: Final = "Eviction is allowed, no ClusterResourcePlacementDisruptionBudget specified"
+_NO_SUCH_BUDGET: Final = (
+    "Eviction is blocked by misconfigured ClusterResourcePlacementDisruptionBudget, either MaxUnavailable is specified "
+    "or MinAvailable is specified as a percentage for PickAll ClusterResourcePlacement"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Disruptions:
+    """How many clusters may be evicted now, with `available` of the `total` bindings available."""
+
+    allowed: int
+    available: int
+    total: int
+
+
+def disruptions(policy: PlacementPolicy, budget: DisruptionBudget, bindings: Sequence[Binding]) -> Disruptions:
+    """What a budget allows: percentages are of numberOfClusters, rounded up, and of nothing for PickAll.
+
+    A binding counts as available by its Available condition at its current generation, and no more once it is being
+    removed: a second eviction in the same pass sees the first one. Bindings that are missing are not unavailable
+    (KubeFleet isEvictionAllowed).
+    """
+    picks_all = policy.placement_type is PlacementType.PICK_ALL
+    desired = 0 if picks_all else policy.number_of_clusters or 0
+    available = sum(binding.deleting is None and is_available(binding) for binding in bindings)
+    if budget.max_unavailable is not None:
+        allowed = scaled(budget.max_unavailable, desired) - (len(bindings) - available)
+    else:
+        allowed = available - scaled(budget.min_available or 0, desired)
+    return Disruptions(max(0, allowed), available, len(bindings))
+
+
+def evict(
+    record: PlacementRecord, asked: Iterable[Eviction], budget: DisruptionBudget | None, now: datetime
+) -> tuple[PlacementRecord, tuple[Eviction, ...]]:
+    """The record without the clusters that are evicted from it, and the evictions with what became of them.
+
+    `asked` are undecided evictions of this placement; they are decided by name, each seeing what those before it took.
+    """
+    decided: list[Eviction] = []
+    for eviction in sorted(asked, key=lambda one: one.name):
+        found = [b for b in record.bindings if b.cluster == eviction.cluster_name]
+        if invalid := _invalid(record, found):
+            decided.append(_refused(eviction, invalid, now))
+            continue
+        binding = found[0]
+        executed, message = _decide(record, binding, budget, now)
+        decided.append(_valid(eviction, executed, message, now))
+        if executed and binding.deleting is None:
+            gone = replace(unscheduled(binding), deleting=now)
+            record = replace(record, bindings=tuple(gone if b is binding else b for b in record.bindings))
+    return record, tuple(decided)
+
+
+def evict_nothing(asked: Iterable[Eviction], now: datetime) -> tuple[Eviction, ...]:
+    """Evictions of a placement that does not exist."""
+    return tuple(_refused(eviction, _NO_PLACEMENT, now) for eviction in asked)
+
+
+def _invalid(record: PlacementRecord, found: Sequence[Binding]) -> str:
+    if record.placement.deleting is not None:
+        return _DELETING
+    if record.placement.effective_policy.placement_type is PlacementType.PICK_FIXED:
+        return _PICK_FIXED
+    if len(found) > 1:
+        return _MANY_BINDINGS
+    return "" if found else _NO_BINDING
+
+
+def _decide(
+    record: PlacementRecord, binding: Binding, budget: DisruptionBudget | None, now: datetime
+) -> tuple[bool, str]:
+    """Whether a valid eviction is executed, and why."""
+    if binding.deleting is not None:
+        return True, _BEING_REMOVED
+    state = binding.previous_state if binding.state is BindingState.UNSCHEDULED else binding.state
+    if state is not BindingState.BOUND:
+        return False, _NOT_PLACED
+    if has_failed(binding, now) or is_diff_reported(binding):
+        return True, _FAILED
+    if budget is None:
+        return True, _NO_BUDGET
+    policy = record.placement.effective_policy
+    if any(True for _ in budget.breaks_beside(policy.placement_type)):
+        return False, _NO_SUCH_BUDGET
+    found = disruptions(policy, budget, record.bindings)
+    verb = "allowed" if found.allowed else "blocked"
+    counts = f"availablePlacements: {found.available}, totalPlacements: {found.total}"
+    sentence = f"Eviction is {verb} by specified ClusterResourcePlacementDisruptionBudget, {counts}"
+    return found.allowed > 0, sentence
+
+
+def _refused(eviction: Eviction, message: str, now: datetime) -> Eviction:
+    reason = Reason.EVICTION_INVALID.value
+    valid = condition_of(EvictionConditionType.VALID.value, Status.FALSE, reason, message, now, _GENERATION)
+    return replace(eviction, conditions=(valid,))
+
+
+def _valid(eviction: Eviction, executed: bool, message: str, now: datetime) -> Eviction:
+    status = Status.TRUE if executed else Status.FALSE
+    reason = Reason.EVICTION_EXECUTED if executed else Reason.EVICTION_NOT_EXECUTED
+    conditions = (
+        condition_of(
+            EvictionConditionType.VALID.value, Status.TRUE, Reason.EVICTION_VALID.value, "Eviction is valid",
+            now, _GENERATION,
+        ),
+        condition_of(EvictionConditionType.EXECUTED.value, status, reason.value, message, now, _GENERATION),
+    )  # fmt: skip
+    return replace(eviction, conditions=conditions)
+
+
+def undecided(
+    wanted: Mapping[str, Eviction], known: Mapping[str, Eviction]
+) -> dict[PlacementKey, tuple[Eviction, ...]]:
+    """The evictions about which nothing was decided yet, by the placement that they name."""
+    found: dict[PlacementKey, list[Eviction]] = {}
+    for name, eviction in sorted(wanted.items()):
+        if name not in known or not known[name].ended:
+            found.setdefault(PlacementKey("", eviction.placement_name), []).append(eviction)
+    return {key: tuple(evictions) for key, evictions in found.items()}

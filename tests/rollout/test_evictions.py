@@ -1,0 +1,155 @@
+"""Evictions: what is decided about each, in which order, and what a budget allows (vectors have KubeFleet's cases)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfleet.api.bindings import Binding, BindingState, is_available
+from gitfleet.api.conditions import Status
+from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
+from gitfleet.api.staged import DisruptionBudget, Eviction
+from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout import disruptions, evict, evict_nothing, undecided
+from tests.rollout.builders import NOW, available, bound, scheduled, unavailable
+
+PICK_ALL, PICK_FIXED = PlacementPolicy(), PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("a",))
+
+
+def pick(number: int) -> PlacementPolicy:
+    return PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=number)
+
+
+def record(*bindings: Binding, policy: PlacementPolicy = PICK_ALL, **more: Any) -> PlacementRecord:
+    placement = Placement(key=PlacementKey("", "web"), selectors=(), policy=policy, **more)
+    return PlacementRecord(placement=placement, bindings=bindings)
+
+
+def of(cluster: str, name: str = "e") -> Eviction:
+    return Eviction(name=name, placement_name="web", cluster_name=cluster)
+
+
+def told(eviction: Eviction) -> tuple[Status | None, Status | None, str]:
+    """Valid, Executed and the message that decides."""
+    last = eviction.executed or eviction.valid
+    assert last is not None and eviction.ended
+    assert {c.last_transition_time for c in eviction.conditions} == {NOW}
+    valid, executed = (one.status if one is not None else None for one in (eviction.valid, eviction.executed))
+    return valid, executed, last.message
+
+
+SECOND = replace(bound("a", available()), deleting=NOW)
+OLD = NOW - timedelta(hours=1)
+LONG = unavailable(age=301)
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (record(bound("a"), deleting=NOW), (Status.FALSE, None, "Found deleting ClusterResourcePlacement targeted")),
+        (record(bound("a"), policy=PICK_FIXED), (Status.FALSE, None, "Found ClusterResourcePlacement with PickFixed")),
+        (record(bound("b")), (Status.FALSE, None, "Failed to find scheduler decision")),
+        (record(SECOND, bound("a")), (Status.FALSE, None, "Found more than one scheduler decision")),
+        (record(scheduled("a")), (Status.TRUE, Status.FALSE, "Eviction is blocked, placement has not propagated")),
+        (record(SECOND), (Status.TRUE, Status.TRUE, "Eviction is allowed, resources propagated by placement is curr")),
+        (record(bound("a", LONG)), (Status.TRUE, Status.TRUE, "Eviction is allowed, placement has failed")),
+    ],
+)
+def test_what_is_decided_before_any_budget(
+    before: PlacementRecord, expected: tuple[Status, Status | None, str]
+) -> None:
+    after, (decided,) = evict(before, [of("a")], DisruptionBudget(name="web", min_available=9), NOW)
+    valid, executed, message = told(decided)
+    assert (valid, executed) == expected[:2]
+    assert message.startswith(expected[2])
+    taken = executed is Status.TRUE and before.bindings[0].deleting is None
+    assert (after.bindings != before.bindings) is taken
+
+
+def test_a_cluster_that_is_in_progress_is_no_failed_one() -> None:
+    """KubeFleet evicts it without a budget; for five minutes it is progress here (decision D6)."""
+    before = record(bound("a", unavailable(age=299)), bound("b", available()))
+    after, (decided,) = evict(before, [of("a")], DisruptionBudget(name="web", min_available=1), NOW)
+    assert told(decided)[1] is Status.FALSE
+    assert after is before
+
+
+def test_a_placement_that_does_not_exist() -> None:
+    (decided,) = evict_nothing([of("a")], NOW)
+    assert told(decided) == (Status.FALSE, None, "Failed to find ClusterResourcePlacement targeted by eviction")
+
+
+def test_an_evicted_binding_is_given_up_and_on_its_way_out() -> None:
+    after, _ = evict(record(bound("a", available()), bound("b", available())), [of("a")], None, NOW)
+    a, b = after.bindings
+    assert (a.state, a.previous_state, a.deleting) == (BindingState.UNSCHEDULED, BindingState.BOUND, NOW)
+    assert (b.state, b.deleting) == (BindingState.BOUND, None)
+    given_up = replace(bound("a"), state=BindingState.UNSCHEDULED, previous_state=BindingState.BOUND)
+    (gone,) = evict(record(given_up), [of("a")], None, NOW)[0].bindings
+    assert gone == replace(given_up, deleting=NOW)
+
+
+def test_evictions_of_one_pass_are_decided_by_name_each_seeing_those_before() -> None:
+    before = record(*(bound(name, available()) for name in "abc"), policy=pick(3))
+    asked = [of("a", "z"), of("b", "y"), of("c", "x"), of("c", "y2")]
+    after, decided = evict(before, asked, DisruptionBudget(name="web", min_available=2), NOW)
+    assert [(one.name, told(one)[1]) for one in decided] == [
+        ("x", Status.TRUE),
+        ("y", Status.FALSE),
+        ("y2", Status.TRUE),
+        ("z", Status.FALSE),
+    ]
+    assert told(decided[1])[2].endswith("availablePlacements: 2, totalPlacements: 3")
+    assert told(decided[2])[2].startswith("Eviction is allowed, resources propagated by placement is currently")
+    assert [b.cluster for b in after.bindings if b.deleting is not None] == ["c"]
+
+
+def test_only_what_is_not_ended_is_decided_and_by_its_placement() -> None:
+    (ended,) = evict_nothing([of("a", "old")], OLD)
+    fresh = replace(of("b", "new"), placement_name="shop")
+    wanted = {"old": of("b", "old"), "new": fresh, "seen": of("c", "seen")}
+    known = {"old": ended, "seen": of("c", "seen")}
+    assert undecided(wanted, known) == {
+        PlacementKey("", "shop"): (fresh,),
+        PlacementKey("", "web"): (of("c", "seen"),),
+    }
+
+
+BINDINGS = st.sampled_from([available(), available(generation=0), unavailable(age=10)])
+LIMITS = st.one_of(st.integers(0, 6), st.integers(0, 100).map("{}%".format))
+
+
+@given(
+    conditions=st.lists(BINDINGS, min_size=1, max_size=6),
+    asked=st.lists(st.integers(0, 5), max_size=8),
+    number=st.integers(0, 6),
+    limit=LIMITS,
+    minimum=st.booleans(),
+)
+def test_no_set_of_evictions_overruns_a_budget(
+    conditions: list[Any], asked: list[int], number: int, limit: int | str, minimum: bool
+) -> None:
+    """However many are asked for at once: what stays available, or is unavailable, is as the budget says."""
+    bindings = tuple(bound(f"c{n}", condition) for n, condition in enumerate(conditions))
+    before = record(*bindings, policy=pick(number))
+    budget = DisruptionBudget(
+        name="web", min_available=limit if minimum else None, max_unavailable=None if minimum else limit
+    )
+    evictions = [of(f"c{at}", f"e{n}") for n, at in enumerate(asked)]
+    after, decided = evict(before, evictions, budget, NOW)
+    assert all(one.ended for one in decided)
+    gone = {b.cluster for b in after.bindings if b.deleting is not None}
+    assert gone <= {one.cluster_name for one in evictions}
+    start = disruptions(before.placement.effective_policy, budget, before.bindings)
+    assert sum(is_available(b) for b in before.bindings if b.cluster in gone) <= start.allowed
+    end = disruptions(after.placement.effective_policy, budget, after.bindings)
+    floor = number * int(str(limit).removesuffix("%")) / 100 if isinstance(limit, str) else limit
+    if gone and minimum:
+        assert end.available >= floor
+    elif gone:
+        assert end.total - end.available <= -(-floor // 1)
