@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from inspect import isfunction
+
+from gitfleet.formats.near_names import did_you_mean
 
 
 def misspelt_hook(plugin: object, base: type) -> str | None:
@@ -20,8 +21,7 @@ def misspelt_hook(plugin: object, base: type) -> str | None:
             continue
         for name in _public_methods(cls):
             if name not in hooks:
-                near = get_close_matches(name, hooks, n=1)
-                meant = f"did you mean {near[0]}?" if near else f"its hooks are {', '.join(hooks)};"
+                meant = did_you_mean(name, hooks, f"its hooks are {', '.join(hooks)};")
                 return f"{cls.__name__} has no hook {name}: {meant} Helpers start with an underscore"
     return None
 

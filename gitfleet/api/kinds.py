@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 from operator import attrgetter
 from typing import Any, Final
@@ -20,6 +19,7 @@ from gitfleet.api.schemas import json_schema
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 from gitfleet.errors import BadInput
+from gitfleet.formats.near_names import nearest
 
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
 ROLLOUTS: Final = "rollouts"
@@ -119,8 +119,8 @@ def kind_named(word: str) -> Kind:
         if plain in (kind.listed_as, *kind.words):
             return kind
     known = [other for kind in KINDS.values() for other in (kind.listed_as, *kind.words)]
-    near = get_close_matches(plain, known, n=1)
-    meant = f"did you mean {_same_spelling(near[0])}? " if near else ""
+    near = nearest(plain, known)
+    meant = f"did you mean {_same_spelling(near)}? " if near else ""
     raise BadInput(f'there is no kind "{word}"', hint=f"{meant}`gitfleet schema` lists the kinds")
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from pydantic_core import ValidationError
 
 from gitfleet.api.annotations import Break, Location
 from gitfleet.api.layout import class_in, layout_of
+from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.yaml_scalars import shown
 
 
@@ -114,19 +114,14 @@ def _sentence(kind: str, context: Mapping[str, Any]) -> str:
 
 def _not_a_choice(expected: str, value: Any) -> str:
     """The choices, and the one that a value is nearest to, whatever its case."""
-    folded = {choice.lower(): choice for choice in re.findall("'([^']*)'", expected)}
-    near = get_close_matches(value.lower(), folded, n=1, cutoff=0.8) if isinstance(value, str) else []
-    end = f'did you mean "{folded[near[0]]}"?' if near else "correct it"
+    choices = re.findall("'([^']*)'", expected)
+    end = did_you_mean(value, choices, "correct it") if isinstance(value, str) else "correct it"
     return f"must be one of {expected.replace(' or ', ', ')}; {end}"
 
 
 def _unknown_field(cls: type, location: Location) -> str:
     known = fields_at(cls, location[:-1])
-    near = get_close_matches(str(location[-1]), known, n=1, cutoff=0.6)
-    if not near:
-        folded = {name.lower(): name for name in known}
-        near = [folded[str(location[-1]).lower()]] if str(location[-1]).lower() in folded else []
-    return f'is not a known field; did you mean "{near[0]}"?' if near else "is not a known field; remove it"
+    return f"is not a known field; {did_you_mean(str(location[-1]), known, 'remove it')}"
 
 
 def fields_at(cls: type, location: Location) -> list[str]:

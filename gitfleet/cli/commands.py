@@ -6,11 +6,12 @@ A command's module is imported when it runs or shows its own help, so that `gitf
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Final, NamedTuple
 
 import click
+
+from gitfleet.formats.near_names import did_you_mean
 
 
 class Listed(NamedTuple):
@@ -58,9 +59,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the arguments begin with; UsageError names the nearest one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            meant = f'; did you mean "{near[0]}"?' if near else ""
-            raise click.UsageError(f'there is no command "{args[0]}"{meant}', ctx=ctx)
+            meant = did_you_mean(args[0], COMMANDS, "`gitfleet --help` lists the commands")
+            raise click.UsageError(f'there is no command "{args[0]}"; {meant}', ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from gitfleet.cli import options
 from gitfleet.cli.messages import left_out, say
 from gitfleet.cli.output import print_json, print_table, show_wrapped
 from gitfleet.errors import BadInput
+from gitfleet.formats.near_names import did_you_mean
 from gitfleet.settings import Settings
 
 
@@ -49,8 +49,7 @@ def explain(
         names = [row["clusterName"] for row in rows]
         rows = [row for row in rows if row["clusterName"] == cluster]
         if not rows:
-            near = get_close_matches(cluster, names, n=1)
-            hint = f"did you mean {near[0]}?" if near else "`gitfleet get clusters` lists what there is"
+            hint = did_you_mean(cluster, names, "`gitfleet get clusters` lists what there is")
             raise BadInput(f'there is no cluster "{cluster}"', hint=hint)
     if output == "json":
         print_json(

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Final
+
+from gitfleet.formats.near_names import did_you_mean
 
 DEFAULT: Final = "errors"
 _PLAIN: Final = ("errors", "unreachable", "held")
@@ -80,10 +81,9 @@ def _condition(text: str) -> Condition:
 
 
 def _unknown(word: str) -> str:
-    near = get_close_matches(word.lower(), _WORDS, n=1)
     if not word:
         return "there is an empty condition between the commas"
-    meant = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(_WORDS)}"
+    meant = did_you_mean(word, _WORDS, f"there are {', '.join(_WORDS)}")
     return f'"{word}" is no condition; {meant}'
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from difflib import get_close_matches
 from typing import Final
 
 from gitfleet.api import Break
@@ -14,8 +13,10 @@ from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.readings import ReadObject
 from gitfleet.formats.canonical_json import canonical_json
+from gitfleet.formats.near_names import did_you_mean
 
 _VARIABLE: Final = re.compile(r"\$\{?\s*MEMBER[-_ ]?CLUSTER[^}\"]*\}?", re.IGNORECASE)
+_CORRECT: Final = "correct it, or add it"
 _SOUND: Final = re.compile(r"\$\{MEMBER-CLUSTER-(NAME|LABEL-KEY-[A-Za-z0-9][-A-Za-z0-9_./]*)\}")
 
 _NO_VARIABLE: Final = (
@@ -43,7 +44,7 @@ def _absent_clusters(placement: Placement, clusters: Collection[str]) -> Iterato
     for index, name in enumerate(placement.effective_policy.cluster_names):
         if name not in clusters:
             sentence = "names a cluster that is not in the repo, so nothing is placed there; "
-            yield ("spec", "policy", "clusterNames", index), sentence + _meant(name, clusters, 0.8)
+            yield ("spec", "policy", "clusterNames", index), sentence + did_you_mean(name, clusters, _CORRECT)
 
 
 def _absent_placement(override: Override, placements: Collection[PlacementKey]) -> Iterator[Break]:
@@ -53,7 +54,7 @@ def _absent_placement(override: Override, placements: Collection[PlacementKey]) 
     if PlacementKey(namespace, override.placement.name) not in placements:
         names = [key.name for key in placements if key.namespace == namespace]
         sentence = "names a placement that is not in the repo, so nothing is overridden; "
-        yield ("spec", "placement", "name"), sentence + _meant(override.placement.name, names)
+        yield ("spec", "placement", "name"), sentence + did_you_mean(override.placement.name, names, _CORRECT)
 
 
 def _misspelt_variables(override: Override) -> Iterator[Break]:
@@ -63,10 +64,3 @@ def _misspelt_variables(override: Override) -> Iterator[Break]:
             if any(_SOUND.fullmatch(found[0]) is None for found in _VARIABLE.finditer(text)):
                 here = ("spec", "policy", "overrideRules", index, "jsonPatchOverrides", number, "value")
                 yield here, _NO_VARIABLE
-
-
-def _meant(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """What to do about a name that is not there. Names of clusters differ by little (`lon-1`, `sfo-1`), so that those
-    have to be more alike: whoever takes a wrong hint places on another cluster."""
-    near = get_close_matches(name, sorted(known), n=1, cutoff=likeness)
-    return f"did you mean {near[0]}?" if near else "correct it, or add it"

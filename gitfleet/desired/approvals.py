@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from gitfleet.api import Break
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.holds import APPROVED, HOLD_PREFIX
 from gitfleet.api.staged import Approval
+from gitfleet.formats.near_names import is_near
 
 _CONDITION = f'{{type: {APPROVED}, status: "True"}}'
 
@@ -26,7 +26,7 @@ def approval_warnings(approval: Approval) -> Iterator[Break]:
         return
     misspelt = False
     for index, condition in enumerate(approval.conditions):
-        if get_close_matches(condition.type.lower(), [APPROVED.lower()], n=1, cutoff=0.75):
+        if is_near(condition.type, APPROVED):
             misspelt = True
             sentence = f"is no condition that gitfleet reads, so this answers nothing; did you mean {APPROVED}?"
             yield ("status", "conditions", index, "type"), sentence

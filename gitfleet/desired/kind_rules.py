@@ -17,9 +17,10 @@ from gitfleet.api.overrides import Override
 from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.api.values import is_reserved_namespace
 from gitfleet.desired.crosschecks import Refusals
-from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, NEAR, KnownKinds, kinds_with, likeness
+from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, KnownKinds, kinds_with
 from gitfleet.desired.readings import Contents, ReadObject, faults_at
 from gitfleet.formats.kinds import is_envelope_kind, is_selectable
+from gitfleet.formats.near_names import is_near
 from gitfleet.model.state import FleetState
 
 NAMESPACE: Final = GroupKind("", "Namespace")
@@ -143,7 +144,7 @@ def _misspelling(new: GroupKind, old: GroupKind) -> str | None:
     """Which of the two parts is misspelt, if one kind is a misspelling of another."""
     if new.kind == old.kind:
         return "group"
-    return "kind" if likeness(new.kind, old.kind) >= NEAR and likeness(new.group, old.group) >= NEAR else None
+    return "kind" if is_near(new.kind, old.kind) and is_near(new.group, old.group) else None
 
 
 def missing_namespaces(objects: Iterable[ReadObject], faulty: Collection[Identity]) -> dict[str, list[ReadObject]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher, get_close_matches
 from typing import Final
 
 from gitfleet.api import Location
@@ -17,10 +16,9 @@ from gitfleet.api.definitions import definition_of
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
+from gitfleet.formats.near_names import is_near, likeness, nearest
 from gitfleet.formats.yaml_scalars import shown
 
-NEAR: Final = 0.75
-"""From which likeness on a name is taken for a misspelling of another one."""
 API_FIELDS: Final[Mapping[str, Location]] = {
     "group": ("apiVersion",),
     "version": ("apiVersion",),
@@ -74,7 +72,7 @@ class KnownKinds:
             GroupKind(other, near)
             for other, kinds in groups.items()
             if (near := _nearest_kind(kind, kinds)) is not None
-            and (likeness(near, kind) == 1 or likeness(other, group) >= NEAR)
+            and (near.lower() == kind.lower() or is_near(other, group))
         ]
         return max(found, key=lambda known: (_near(known.group, group), _is_served(known), known), default=None)
 
@@ -130,18 +128,12 @@ BUILT_IN: Final = _built_in()
 def _nearest_kind(kind: str, known: Iterable[str]) -> str | None:
     """The kind that a word means, in whatever case and number (`deployments`)."""
     by_word = {word: name for name in sorted(known) for word in (f"{name.lower()}s", name.lower())}
-    near = get_close_matches(kind.lower(), by_word, n=1, cutoff=NEAR)
-    return by_word[near[0]] if near else None
-
-
-def likeness(one: str, other: str) -> float:
-    """How much two names are alike, from 0 to 1, whatever their case."""
-    return SequenceMatcher(None, one.lower(), other.lower()).ratio()
+    near = nearest(kind.lower(), by_word)
+    return by_word[near] if near is not None else None
 
 
 def _near(one: str, other: str) -> float:
-    found = likeness(one, other)
-    return found if found >= NEAR else 0.0
+    return likeness(one, other) if is_near(one, other) else 0.0
 
 
 def _is_served(kind: GroupKind) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
@@ -22,6 +21,7 @@ from gitfleet.desired.kinds import ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_gr
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
 from gitfleet.formats.kinds import is_envelope_kind
+from gitfleet.formats.near_names import did_you_mean, is_near
 from gitfleet.formats.yaml_reader import Document, ParsedFile, lines_of
 from gitfleet.formats.yaml_scalars import shown
 
@@ -166,16 +166,11 @@ def _read_document(path: str, value: JsonValue, origin: Origin) -> _Found:
     if (group, str(name)) in ROLLOUT_KINDS:
         warnings: list[Break] = [(("kind",), NOT_ACTED_ON)]
         return _Found(label=label, identity=_identity_of(value), value=Rollout(value, origin), warnings=warnings)
-    misplaced = next((kind for kind in watched_kinds() if kind.name == name and near_group(group, kind.group)), None)
+    misplaced = next((kind for kind in watched_kinds() if kind.name == name and is_near(group, kind.group)), None)
     if misplaced is not None:
         sentence = f"is not the group of {name}; did you mean {misplaced.group}/{misplaced.versions[0]}?"
         return _Found(label=label, breaks=[(("apiVersion",), sentence)])
     return _read_payload(value, origin, label)
-
-
-def near_group(group: str, known: str) -> bool:
-    """Whether a group is so near to a known one that it must be misspelt."""
-    return bool(get_close_matches(group, [known], n=1, cutoff=0.8))
 
 
 def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) -> _Found:
@@ -216,8 +211,8 @@ def _not_read(group: str, name: str, label: str, place: Place | None) -> _Found:
     if place is Place.STATE_BRANCH or name in WRITTEN_BY_GITFLEET:
         sentence = "gitfleet writes objects of this kind itself, on its state branch; remove the document"
         return _Found(label=label, warnings=[(("kind",), sentence)])
-    near = get_close_matches(name, [kind.name for kind in watched_kinds() if kind.group == group], n=1)
-    hint = f'did you mean "{near[0]}"?' if near else "remove the document, or move it to resources/ to have it placed"
+    known = [kind.name for kind in watched_kinds() if kind.group == group]
+    hint = did_you_mean(name, known, "remove the document, or move it to resources/ to have it placed")
     return _Found(label=label, breaks=[(("kind",), f"is not a kind of {group} that gitfleet reads; {hint}")])
 
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Identity, Origin
-from gitfleet.desired.near_names import is_near_kind, is_typing_error
 from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_hidden, read_paths
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.request import SYMLINK, DesiredRequest
+from gitfleet.formats.near_names import is_near, is_typing_error
 from gitfleet.model.desired import Vanished
 
 
@@ -93,4 +93,4 @@ def _is_renamed(old: Identity, new: Identity) -> bool:
     if len(differing) != 1:
         return False
     place = differing[0]
-    return is_near_kind(old[place], new[place]) if place < 2 else is_typing_error(old[place], new[place])
+    return is_near(old[place], new[place]) if place < 2 else is_typing_error(old[place], new[place])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.holds import APPROVED, HOLD_PREFIX, Hold, Removal
 from gitfleet.api.staged import Approval, NamespacedName
+from gitfleet.formats.near_names import is_near
 from gitfleet.removals.kept import Kept
 
 Holds = Mapping[str, Hold]
@@ -75,5 +75,4 @@ def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:
 def _may_be_meant(written: str, waiting: str) -> bool:
     subject, _, digest = waiting.rpartition("-")
     begins, _, ends = written.rpartition("-")
-    misspelt = bool(get_close_matches(ends, [digest], n=1, cutoff=0.75))
-    return misspelt or written == subject or (begins == subject and written.startswith(HOLD_PREFIX))
+    return is_near(ends, digest) or written == subject or (begins == subject and written.startswith(HOLD_PREFIX))

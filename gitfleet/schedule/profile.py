@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import takewhile
 
 from gitfleet.api.faults import Fault
@@ -17,6 +16,7 @@ from gitfleet.api.fleet import FleetConfig, ListedPlugin
 from gitfleet.api.objects import Origin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.near_names import did_you_mean
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.schedule.builtin import BUILT_IN, DEFAULT_PLUGINS
 from gitfleet.schedule.fleet import Fact
@@ -120,9 +120,8 @@ def _make(listed: ListedPlugin, available: Mapping[str, PluginFactory]) -> Entry
         if not listed.enabled:
             return Entry(SchedulerPlugin())
         known = sorted({*available, *BUILT_IN})
-        near = get_close_matches(listed.name, known, n=1)
-        hint = f"did you mean {near[0]}? " if near else ""
-        return f"there is no scheduler plug-in {listed.name}; {hint}installed are {', '.join(known)}"
+        hints = (did_you_mean(listed.name, known, ""), f"installed are {', '.join(known)}")
+        return f"there is no scheduler plug-in {listed.name}; {' '.join(filter(None, hints))}"
     plugin = attempt(Subject("SchedulerPlugin", listed.name), lambda: usable(factory(listed.args)))
     if isinstance(plugin, Failure):
         wrong = "cannot be used" if isinstance(plugin.cause, UnusablePlugin) else "refuses its args"

@@ -101,7 +101,7 @@ def test_every_error_is_said_at_once_each_with_its_line() -> None:
     assert sorted(zip(lines, [f"{dotted(where)}: {sentence}" for where, sentence in breaks], strict=True)) == [
         (4, "metadata.name: must be lower-case letters, digits, dashes and dots, at most 253; rename it"),
         (7, "spec.windows[0].day: must be one of 'Mon', 'Sat'; correct it"),
-        (9, 'spec.windows[1].lenght: is not a known field; did you mean "length"?'),
+        (9, "spec.windows[1].lenght: is not a known field; did you mean length?"),
         (11, "spec.limits.mostClusters: must be a whole number, without quotes"),
         (12, "spec.contact: must not be empty; fill it in"),
     ]

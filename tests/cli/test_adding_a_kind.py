@@ -44,7 +44,7 @@ def test_a_wrong_version_a_namespace_and_a_misspelt_name_are_errors_too() -> Non
     for right, wrong, sentence in (
         (b"com/v1", b"com/v7", "is not a version of MaintenancePlan that gitfleet reads; use example.com/v1"),
         (b"{name:", b"{namespace: shop, name:", "does not go with MaintenancePlan, which is a cluster-scoped kind"),
-        (b"MaintenancePlan", b"MaintenancPlan", 'did you mean "MaintenancePlan"?'),
+        (b"MaintenancePlan", b"MaintenancPlan", "did you mean MaintenancePlan?"),
     ):
         (fault,) = read({"any/where.yaml": SOUND.replace(right, wrong)}).faults
         assert sentence in fault.message

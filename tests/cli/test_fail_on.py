@@ -23,17 +23,18 @@ GOOD = {
     "create>100,refuse,leave>1": (Condition("create", 100), Condition("refuse"), Condition("leave", 1)),
     "leave>10%": (Condition("leave", 10, True),),
 }
+THERE_ARE = "there are errors, unreachable, held, create, update, delete, refuse, leave, none"
 BAD_SPELLINGS = {
     "": "there is an empty condition between the commas",
     "errors,": "there is an empty condition between the commas",
-    "error": '"error" is no condition; did you mean "errors"?',
-    "Errors": '"Errors" is no condition; did you mean "errors"?',
-    "deletes": '"deletes" is no condition; did you mean "delete"?',
-    "deletions>30%": '"deletions" is no condition; did you mean "delete"?',
-    "unreachble": '"unreachble" is no condition; did you mean "unreachable"?',
-    "hold": '"hold" is no condition; did you mean "held"?',
-    "xyz": '"xyz" is no condition; there are errors, unreachable, held, create, update, delete, refuse, leave, none',
-    "errors delete": '"errors delete" is no condition; did you mean "errors"?',
+    "error": '"error" is no condition; did you mean errors?',
+    "Errors": '"Errors" is no condition; did you mean errors?',
+    "deletes": '"deletes" is no condition; did you mean delete?',
+    "deletions>30%": f'"deletions" is no condition; {THERE_ARE}',
+    "unreachble": '"unreachble" is no condition; did you mean unreachable?',
+    "hold": '"hold" is no condition; did you mean held?',
+    "xyz": f'"xyz" is no condition; {THERE_ARE}',
+    "errors delete": f'"errors delete" is no condition; {THERE_ARE}',
     "errors>3": '"errors" takes no number: write it alone',
     "held>1": '"held" takes no number: write it alone',
     "delete>=30%": '"delete>=30%": only ">" is known, as in delete>30%',
@@ -136,5 +137,5 @@ def test_a_misspelt_condition_is_wrong_usage(gitfleet: Shell, fleet: Path) -> No
     ended = gitfleet("plan", fleet, "--fail-on", "deletes>30%")
     assert (ended.code, ended.out) == (64, "")
     assert ended.err.splitlines()[0] == (
-        'error: invalid value for \'--fail-on\': "deletes" is no condition; did you mean "delete"?'
+        "error: invalid value for '--fail-on': \"deletes\" is no condition; did you mean delete?"
     )

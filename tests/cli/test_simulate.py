@@ -106,7 +106,7 @@ def test_scenarios_that_cannot_be_played(gitfleet: Shell, fleet: Path, tmp_path:
     )
 
     assert faulty.code == absent.code == 1
-    assert f'{scenario}:3: Scenario: spec.maxTme: is not a known field; did you mean "maxTime"?' in faulty.err
+    assert f"{scenario}:3: Scenario: spec.maxTme: is not a known field; did you mean maxTime?" in faulty.err
     assert "nope cannot be read: No such file or directory" in absent.err
 
 

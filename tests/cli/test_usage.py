@@ -18,7 +18,7 @@ from tests.cli.conftest import Shell, git, make_repo
 @pytest.mark.parametrize(
     ("words", "talk"),
     [
-        (("pln",), 'error: there is no command "pln"; did you mean "plan"?'),
+        (("pln",), 'error: there is no command "pln"; did you mean plan?'),
         (("plan", "--bogus"), "error: no such option"),
         (("plan", "--clusters", "wat"), "error: invalid value for '--clusters'"),
         (("get",), "error: missing argument"),

@@ -53,7 +53,7 @@ def test_every_fault_with_path_line_object_and_field(gitfleet: Shell, fleet: Pat
     assert ended.code == 1
     assert ended.out == (
         "placements/bad.yaml:7: ClusterResourcePlacement/bad: spec.resourceSelectors[0].nmae: "
-        'is not a known field; did you mean "name"?\n'
+        "is not a known field; did you mean name?\n"
         "placements/bad.yaml:10: ClusterResourcePlacement/bad: spec.policy.numberOfClusters: "
         "must be at least 0; raise it\n"
     )
@@ -110,7 +110,7 @@ def test_json_is_one_document(gitfleet: Shell, fleet: Path) -> None:
                 "line": 7,
                 "object": "ClusterResourcePlacement/bad",
                 "field": "spec.resourceSelectors[0].nmae",
-                "message": 'is not a known field; did you mean "name"?',
+                "message": "is not a known field; did you mean name?",
                 "severity": "error",
             },
             {

@@ -37,7 +37,7 @@ def test_every_fault_of_a_file(name: str) -> None:
             [
                 (
                     "placements/a.yaml:2: ClusterResourcePlacemnt/a: kind: is not a kind of "
-                    'placement.kubernetes-fleet.io that gitfleet reads; did you mean "ClusterResourcePlacement"?'
+                    "placement.kubernetes-fleet.io that gitfleet reads; did you mean ClusterResourcePlacement?"
                 )
             ],
         ),

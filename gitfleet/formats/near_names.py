@@ -1,0 +1,61 @@
+"""Which known name a name was probably meant to be: the one place where gitfleet decides that two names are alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from typing import Final
+
+_NEAR: Final = 0.75
+_SHORTEST: Final = 3
+"""Shorter names are alike by chance."""
+_NUMBERS: Final = re.compile("[0-9]+")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a name was probably meant to be, None where none is near; of several equally near ones the
+    first by alphabet."""
+    near = [other for other in sorted(set(known)) if is_near(other, name)]
+    return max(near, key=lambda other: likeness(other, name), default=None)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The end of a sentence about a name that does not exist: the nearest known one, or what else to do."""
+    near = nearest(name, known)
+    return otherwise if near is None else f"did you mean {near}?"
+
+
+def is_near(one: str, other: str) -> bool:
+    """Whether one name may be a misspelling of the other, whatever their case.
+
+    They differ by one typing error, or begin with the same letter and are alike. Names that differ from the first
+    letter on (`eu-1`, `us-1`), or in their numbers alone (`eu-1`, `eu-2`), are taken for different ones.
+    """
+    one, other = one.lower(), other.lower()
+    if one == other:
+        return True
+    if min(len(one), len(other)) < _SHORTEST or _NUMBERS.sub("0", one) == _NUMBERS.sub("0", other):
+        return False
+    return is_typing_error(one, other) or (one[0] == other[0] and likeness(one, other) >= _NEAR)
+
+
+def likeness(one: str, other: str) -> float:
+    """How much two names are alike, from 0 to 1, whatever their case."""
+    return SequenceMatcher(None, one.lower(), other.lower()).ratio()
+
+
+def is_typing_error(old: str, new: str) -> bool:
+    """Whether one letter was added, left out, exchanged, or swapped with its neighbour.
+
+    Digits do not count: names that differ by a number are versions (`migrate-1`, `migrate-2`).
+    """
+    if abs(len(old) - len(new)) > 1:
+        return False
+    start = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    a, b = old[start:], new[start:]
+    while a and b and a[-1] == b[-1]:
+        a, b = a[:-1], b[:-1]
+    if old == new or any(sign.isdigit() for sign in a + b):
+        return False
+    return (len(a) <= 1 and len(b) <= 1) or (len(a) == 2 and a == b[::-1])
