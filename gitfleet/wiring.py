@@ -16,6 +16,7 @@ from gitfleet import __version__, rollout, schedule
 from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.git.signing import person_of
 from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository, work_tree_of
 from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
@@ -55,6 +56,7 @@ __all__ = [
     "commit_id_of",
     "make_repository",
     "open_workspace",
+    "person_of",
     "property_providers",
     "scheduler_plugins",
     "simulate",

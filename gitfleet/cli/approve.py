@@ -1,108 +1,87 @@
-"""`gitfleet approve` and `gitfleet reject`: the file by which a person answers a hold, to be committed and merged."""
+"""`gitfleet approve` and `gitfleet reject`: a person's answer to a hold, committed to the config repo."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from gitfleet.cli import options
-from gitfleet.cli.messages import left_out, say
+from gitfleet.cli import commits, options
+from gitfleet.cli.messages import say
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.api.holds import Hold
+    from gitfleet.loop.workspace import Workspace
 
-_INTO = options.combined(
-    click.argument("name", metavar="HOLD"),
-    click.option(
-        "--dir",
-        "directory",
-        type=click.Path(path_type=Path),
-        metavar="DIR",
-        help="The work tree to write it into (default: REPO; without a work tree it is printed).",
-    ),
-    options.settings(options.in_repo, options.branch, options.cache_dir),
-)
+_ANSWER = options.combined(click.argument("name", metavar="HOLD"), commits.target, commits.settings)
 
 
 @click.command(
     epilog=options.example(
-        "gitfleet approve hold-web-40ee3deb44",
-        "gitfleet approve hold-web-40ee3deb44 -C ssh://git.example.com/fleet --dir .",
+        "gitfleet approve hold-web-40ee3deb44 -C ssh://git.example.com/fleet",
+        "gitfleet approve hold-web-40ee3deb44 --branch remove-web",
     )
 )
-@_INTO
-def approve(name: str, directory: Path | None, settings: Settings) -> None:
-    """Write the file that approves a held removal into a work tree of the config repo.
+@_ANSWER
+def approve(name: str, target: str | None, settings: Settings) -> None:
+    """Approve a held removal: commit approvals/HOLD.yaml to the watched branch, as who git says you are.
 
-    Nothing is committed or pushed: commit approvals/HOLD.yaml and merge it. `gitfleet get holds` lists what is held.
+    A protected branch takes it by a pull request: commit it to a branch with --branch. `gitfleet get holds` lists
+    what is held.
     """
-    _answer(name, directory, settings, approved=True)
+    _answer(name, target, settings, approved=True)
 
 
 @click.command(epilog=options.example("gitfleet reject hold-web-40ee3deb44"))
-@_INTO
-def reject(name: str, directory: Path | None, settings: Settings) -> None:
-    """Write the file that rejects a held removal: it stays held until the file says otherwise.
+@_ANSWER
+def reject(name: str, target: str | None, settings: Settings) -> None:
+    """Reject a held removal: it stays held until the file that this commits says otherwise.
 
     As `gitfleet approve` does it.
     """
-    _answer(name, directory, settings, approved=False)
+    _answer(name, target, settings, approved=False)
 
 
-def _answer(name: str, directory: Path | None, settings: Settings, *, approved: bool) -> None:
+def _answer(name: str, target: str | None, settings: Settings, *, approved: bool) -> None:
     from gitfleet.api.conditions import Status
+    from gitfleet.loop.person_commits import FilesChange
     from gitfleet.views import approval_path, approval_text, hold_document, hold_sentence
+    from gitfleet.wiring import open_workspace
 
-    hold = _hold(name.removeprefix("hold/"), settings)
-    status, path = Status.TRUE if approved else Status.FALSE, approval_path(hold.name)
-    verb = "approves" if approved else "rejects"
-    if hold.answer is status:
-        say(f"a file of the watched branch {verb} {hold.name} already")
-        return
-    sentence, text = hold_sentence(hold_document(hold)), approval_text(hold.name, status)
-    folder = _work_tree(directory, settings.repo)
-    if folder is None:
-        say(f"{path} with this content {verb}: {sentence}")
-        click.echo(text, nl=False)
-        return
-    if hold.answer is not None and not (folder / path).exists():
-        raise BadInput(
-            f"a file that is not in this work tree as {path} has answered {hold.name}",
-            hint=f'pull, or set the status in the ClusterApprovalRequest/{hold.name} to "{status.value}" where it is',
+    with open_workspace(settings, clusters="none") as workspace:
+        hold = _hold(name.removeprefix("hold/"), workspace)
+        status, verb = (Status.TRUE, "approve") if approved else (Status.FALSE, "reject")
+        if hold.answer is status:
+            say(f"a file of the watched branch {verb}s {hold.name} already")
+            return
+        path = _path(hold, workspace) or approval_path(hold.name)
+        change = FilesChange(
+            subject=f"{verb.capitalize()} {hold.name}", write={path: approval_text(hold.name, status).encode()}
         )
-    _write(folder, path, text)
-    say(f"{folder / path} {verb}: {sentence}")
-    say("commit it, and merge it into the watched branch")
+        say(f"{path} {verb}s: {hold_sentence(hold_document(hold))}")
+        commits.commit_files(workspace, settings, lambda _: change, target)
 
 
-def _hold(name: str, settings: Settings) -> Hold:
-    from gitfleet.wiring_state import open_state
-
-    for hold in open_state(settings, None, left_out).reader.holds(name):
-        return hold
-    raise BadInput(f'there is no hold "{name}"', hint="`gitfleet get holds` lists what there is")
-
-
-def _work_tree(directory: Path | None, repo: str) -> Path | None:
-    """Where to write; None to print it. BadInput for a folder that is no work tree."""
-    folder = directory or Path(repo)
-    if (folder / ".git").exists():
-        return folder
-    if directory is not None:
-        raise BadInput(f"{directory} is not the top of a git work tree", hint="name one of the config repo with --dir")
-    return None
+def _hold(name: str, workspace: Workspace) -> Hold:
+    found = workspace.driver.load_state(workspace.state_head()).holds.get(name)
+    if found is None:
+        raise BadInput(f'there is no hold "{name}"', hint="`gitfleet get holds` lists what there is")
+    return found
 
 
-def _write(folder: Path, path: str, text: str) -> None:
-    target = folder / path
-    if target.is_symlink() or target.parent.is_symlink():
-        raise BadInput(f"{path} is a link, and gitfleet follows none", hint="write the file yourself")
-    try:
-        target.parent.mkdir(exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{target} cannot be written: {error.strerror}") from error
+def _path(hold: Hold, workspace: Workspace) -> str | None:
+    """Where the approval stands that answers the hold now. BadInput for one that a file shares with others."""
+    from gitfleet.api.staged import NamespacedName
+
+    approval = workspace.desired_at(workspace.commit_of(None)).approvals.get(NamespacedName("", hold.name))
+    origin = approval.origin if approval is not None else None
+    if origin is None:
+        return None
+    if origin.path != f"approvals/{hold.name}.yaml":
+        raise BadInput(
+            f"{origin.path}:{origin.line} answers {hold.name} already, and its file is not gitfleet's to write",
+            hint="change the status of Approved there, and commit it",
+        )
+    return origin.path

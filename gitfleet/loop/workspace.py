@@ -1,6 +1,6 @@
 """One repository opened for questions: what is wrong, what would happen, why, and what each cluster is to have.
 
-Everything here reads; only the runner that it hands out writes.
+Everything here reads; only the runner and the commits of a person that it hands out write.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.yaml_reader import lines_of
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
+from gitfleet.loop.person_commits import PersonCommits
 from gitfleet.loop.planning import Planning
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.whatif import WhatIf
@@ -23,6 +24,7 @@ from gitfleet.model.decisions import Decision
 from gitfleet.model.desired import Desired
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
+from gitfleet.ports.repos import Person
 from gitfleet.views import PlannedReconcile, explanation, held_clusters, held_line, no_placement, plan_document
 
 NOTHING = WhatIf()
@@ -154,6 +156,14 @@ class Workspace:
         self._heads = None
         return Runner(
             driver=self.driver, clock=self.clock, wake=self.wake, interval=self.driver.interval, watch=self.watch
+        )
+
+    def commits(self, person: Person) -> PersonCommits:
+        """What commits files to the repository in a person's name."""
+        self.commit_of(None)  # the FleetConfig says what the watched branch is called
+        driver, self._heads = self.driver, None
+        return PersonCommits(
+            reader=driver.reader, writer=driver.writer, watched=driver.branches.watch, person=person, now=self.clock.now
         )
 
     @property

@@ -22,6 +22,16 @@ class TreeEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Who commits by a command: `signing` are the git settings by which their commits are signed (user.signingKey,
+    gpg.format), None where they sign none."""
+
+    name: str
+    email: str
+    signing: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BranchChange:
     """One commit to be put on a branch.
 
@@ -29,6 +39,8 @@ class BranchChange:
     made); `remove` names paths or whole folders to drop (a removal is done before writes and links).
     `expected` is the head that the branch must still have, None when the branch must not exist yet; `base` is the
     commit whose tree the change starts from (the same as `expected` when None and there is one).
+    A `person` is author and committer, and signs as their settings say; where the branch is checked out in a local
+    repository, its clean work tree follows.
     """
 
     branch: str
@@ -42,6 +54,7 @@ class BranchChange:
     remove: Collection[str] = ()
     base: str | None = None
     author: tuple[str, str] | None = None  # (name, email); gitfleet's own when None
+    person: Person | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

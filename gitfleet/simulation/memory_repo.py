@@ -171,7 +171,9 @@ class MemoryRepo:
             oid = self._keep(data)
             before = self._commits[expected].tree if expected else EMPTY
             tree = before.with_entries({path: TreeEntry(mode, oid, len(data))})
-            made = _sealed(parent=expected, tree=tree, message=f"Put {path}\n", author=IDENTITY, when=when)
+            made = _sealed(
+                expected, tree, BranchChange(branch=branch, expected=expected, subject=f"Put {path}", when=when)
+            )
             self._commits[made.id] = made
             self._branches[branch] = made.id
         return made.id
@@ -229,9 +231,7 @@ class MemoryRepo:
         tree = tree.with_entries(entries) if entries else tree
         if tree.oid == before.oid:
             return None
-        return _sealed(
-            parent=parent, tree=tree, message=_message(change), author=change.author or IDENTITY, when=change.when
-        )
+        return _sealed(parent, tree, change)
 
     def _linked(self, path: str, entry: TreeEntry) -> bytes:
         if entry.oid not in self._blobs:
@@ -250,11 +250,13 @@ class MemoryRepo:
         return None
 
 
-def _sealed(*, parent: str | None, tree: Folder, message: str, author: tuple[str, str], when: datetime) -> MemoryCommit:
+def _sealed(parent: str | None, tree: Folder, change: BranchChange) -> MemoryCommit:
+    committer = (change.person.name, change.person.email) if change.person else IDENTITY
+    author, message, when = change.author or committer, _message(change), change.when
     seconds = int(when.timestamp())
     lines = [f"tree {tree.oid}", *([f"parent {parent}"] if parent else [])]
     lines += [f"author {author[0]} <{author[1]}> {seconds} +0000"]
-    lines += [f"committer {IDENTITY[0]} <{IDENTITY[1]}> {seconds} +0000", "", message]
+    lines += [f"committer {committer[0]} <{committer[1]}> {seconds} +0000", "", message]
     body = "\n".join(lines).encode(errors="replace")
     oid = hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
     return MemoryCommit(id=oid, parent=parent, tree=tree, message=message, author=author, when=when)

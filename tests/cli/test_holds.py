@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -140,9 +141,13 @@ def test_a_hold_is_rejected_and_approved_by_commands(gitfleet: Shell, held: Path
 
     said = gitfleet("reject", name, "-C", held)
     assert (said.code, said.out) == (0, ""), said.err
-    assert f"{path} rejects: placement monitoring on cluster eu-north-1, " in said.err
-    assert git(held, "status", "--porcelain", "--untracked-files=all") == f"?? {path}\n", "nothing is committed"
-    commit(held, {})
+    first, second = said.err.splitlines()
+    assert first.startswith(f"{path} rejects: placement monitoring on cluster eu-north-1, ")
+    made = git(held, "rev-parse", "main").strip()
+    assert second == f"committed to main as {made[:10]} by person@example.com"
+    assert git(held, "log", "-1", "--format=%an %ae %cn %s") == f"A person person@example.com A person Reject {name}\n"
+    assert git(held, "status", "--porcelain", "--untracked-files=all") == "", "the work tree follows"
+    assert (held / path).exists()
     ran = gitfleet("run", "--until-settled", held)
     assert f"held: {path} rejects: placement monitoring on" in ran.err
     assert "Rejected" in gitfleet("get", "holds", "-C", held).out
@@ -150,53 +155,77 @@ def test_a_hold_is_rejected_and_approved_by_commands(gitfleet: Shell, held: Path
     assert told in gitfleet("plan", held).out.splitlines()
     assert gitfleet("reject", name, "-C", held).err == f"a file of the watched branch rejects {name} already\n"
 
-    assert gitfleet("approve", f"hold/{name}", "-C", held / ".git", "--dir", held).code == 0
-    commit(held, {})
+    assert gitfleet("approve", f"hold/{name}", "-C", f"file://{held}").code == 0
     assert gitfleet("run", "--until-settled", held).code == 0
     assert not gitfleet("get", "holds", "-C", held).out
     assert "monitoring" not in gitfleet("get", "bindings", "-C", held).out
 
 
-def test_an_approval_goes_to_stdout_where_there_is_no_work_tree(gitfleet: Shell, held: Path) -> None:
+def test_an_approval_on_a_branch_waits_for_its_merge(gitfleet: Shell, held: Path) -> None:
     name = held_name(gitfleet, held)
-    printed = gitfleet("approve", name, "-C", f"file://{held}")
-    assert printed.code == 0 and f"approvals/{name}.yaml with this content approves: " in printed.err
-    gitfleet("approve", name, "-C", held)
-    assert (held / "approvals" / f"{name}.yaml").read_text() == printed.out
+    before = git(held, "rev-parse", "main")
+    said = gitfleet("approve", name, "-C", held, "--branch", "remove-it")
+    made = git(held, "rev-parse", "remove-it").strip()
+    assert said.err.splitlines()[1:] == [
+        f"committed to remove-it as {made[:10]} by person@example.com; merge it into main"
+    ]
+    again = gitfleet("approve", name, "-C", held, "--branch", "remove-it")
+    assert again.err.splitlines()[1:] == ["remove-it has it already; nothing is committed"]
+    assert (git(held, "rev-parse", "main"), git(held, "rev-parse", "remove-it").strip()) == (before, made)
+    gitfleet("run", "--until-settled", held)
+    assert name in gitfleet("get", "holds", "-C", held).out
+    git(held, "merge", "--quiet", "--no-ff", "remove-it")
+    gitfleet("run", "--until-settled", held)
+    assert not gitfleet("get", "holds", "-C", held).out
+
+
+def edit_a_file(repo: Path) -> None:
+    (repo / "clusters" / "eu-north-1.yaml").write_text("# being edited\n")
+
+
+def have_no_name(repo: Path) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"):
+        os.environ.pop(name)
+
+
+def have_a_key_that_is_not_there(repo: Path) -> None:
+    for key, value in {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": "/nowhere/key"}.items():
+        git(repo, "config", key, value)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "prepare", "said"),
     [
-        (("hold-web-0123456789", "-C", "REPO"), 'error: there is no hold "hold-web-0123456789"'),
-        (("../../x", "-C", "REPO"), 'error: there is no hold "../../x"'),
-        (("NAME", "-C", "REPO", "--dir", "REPO/clusters"), "clusters is not the top of a git work tree"),
-        (("NAME", "-C", "LINKED"), "is a link, and gitfleet follows none"),
-        (("NAME", "-C", "SEALED"), "yaml cannot be written: File exists"),
+        (("hold-web-0123456789",), None, 'error: there is no hold "hold-web-0123456789"'),
+        (("../../x",), None, 'error: there is no hold "../../x"'),
+        (("NAME",), edit_a_file, "has changes of its own, so main stays as it is"),
+        (("NAME",), have_no_name, "error: git does not know who commits here"),
+        (("NAME",), have_a_key_that_is_not_there, "error: git could not sign the commit: "),
+        (("NAME", "--branch", "a..b"), None, "'a..b' is not a branch name that git accepts"),
     ],
 )
-def test_an_approval_that_cannot_be_written_says_why(
-    gitfleet: Shell, held: Path, tmp_path: Path, words: tuple[str, ...], said: str
+def test_an_approval_that_cannot_be_committed_says_why(
+    gitfleet: Shell, held: Path, words: tuple[str, ...], prepare: Callable[[Path], None] | None, said: str
 ) -> None:
-    known = {"NAME": held_name(gitfleet, held), "LINKED": str(held), "SEALED": str(held)}
-    if "LINKED" in words:
-        (held / "approvals").symlink_to(tmp_path)
-    if "SEALED" in words:
-        (held / "approvals").write_text("no folder\n")
-    before = sorted(path.name for path in tmp_path.iterdir())
-    ended = gitfleet("approve", *(known.get(word, word.replace("REPO", str(held))) for word in words))
+    name, before = held_name(gitfleet, held), git(held, "for-each-ref")
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"):
+            patch.setenv(variable, os.environ[variable])
+        if prepare is not None:
+            prepare(held)
+        ended = gitfleet("approve", *(word.replace("NAME", name) for word in words), "-C", held)
     assert (ended.code, said in ended.err) == (1, True), ended.err
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert git(held, "for-each-ref") == before
 
 
-def test_a_rejection_in_another_file_is_not_written_a_second_time(gitfleet: Shell, held: Path) -> None:
+def test_an_answer_in_another_file_is_not_written_a_second_time(gitfleet: Shell, held: Path) -> None:
     name = held_name(gitfleet, held)
     gitfleet("reject", name, "-C", held)
     (held / "approvals" / f"{name}.yaml").rename(held / "approvals" / "a.yaml")
     commit(held, {})
     gitfleet("run", "--until-settled", held)
     ended = gitfleet("approve", name, "-C", held)
-    assert (ended.code, "set the status in the ClusterApprovalRequest/" in ended.err) == (1, True), ended.err
+    assert (ended.code, f"approvals/a.yaml:1 answers {name} already" in ended.err) == (1, True), ended.err
 
 
 def test_markdown_names_the_hold_before_all_else(gitfleet: Shell, held: Path) -> None:

@@ -91,8 +91,7 @@ class Connection:
     ) -> GitResult:
         """Run git on the mirror alone, which is made first when it is not there."""
         self._check_mirror()
-        if self._seen is None:
-            self._seen = self.mirror.identity()
+        self._seen = self._seen or self.mirror.identity()
         return self._git.run(*arguments, stdin=stdin, output_bytes=output_bytes, hold=hold)
 
     def remote_heads(self) -> Mapping[str, str]:
@@ -168,12 +167,13 @@ class Connection:
             raise self._fetch_error(result)
         return True
 
-    def push(self, commit: str, *, branch: str, expected: str | None, hold: int) -> GitResult:
-        """Push a commit to a branch if the remote's branch still is `expected` (None: is not there)."""
+    def push(self, commit: str, *, branch: str, expected: str | None, hold: int, follow: bool = False) -> GitResult:
+        """Push a commit to a branch if the remote's branch still is `expected` (None: is not there); `follow` as
+        LocalRepository.service has it."""
         ref = _HEADS + branch
         return self._git.run(
             "push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", "--no-follow-tags",
-            f"--force-with-lease={ref}:{expected or ''}", *self._service("receive-pack"),
+            f"--force-with-lease={ref}:{expected or ''}", *self._service("receive-pack", follow),
             "--", self.address.url, f"{commit}:{ref}",
             seconds=self._settings.bounds.network_seconds, hold=hold,
         )  # fmt: skip
@@ -343,8 +343,8 @@ class Connection:
         with self.mirror.hold():
             self.mirror.remove_leftovers()
 
-    def _service(self, name: str) -> list[str]:
-        return [f"--{name}={self.address.local.service(name)}"] if self.address.local else []
+    def _service(self, name: str, follow: bool = False) -> list[str]:
+        return [f"--{name}={self.address.local.service(name, follow)}"] if self.address.local else []
 
     def _repair(self, result: GitResult, names: Iterable[str] | None = None) -> bool:
         """Repair the mirror if a failure was its own fault; whether to try again. Without `names` it is left empty."""

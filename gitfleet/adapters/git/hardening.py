@@ -55,9 +55,11 @@ def git_environment(
     origin: str = "",
     credentials: GitCredentials | None = None,
     use_git_config: bool = False,
+    more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Variables for one git process; `use_git_config` lets the user's own settings and credential helpers count."""
-    settings = dict(_SETTINGS)
+    """Variables for one git process; `use_git_config` lets the user's own settings and credential helpers count, `more`
+    are settings beside the usual ones."""
+    settings = {**_SETTINGS, **(more or {})}
     if credentials:
         settings |= credentials.config(origin)
     environment = {

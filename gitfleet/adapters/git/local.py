@@ -31,8 +31,9 @@ class LocalRepository:
         texts = (_first_line(head) for head in heads)
         return {text.removeprefix(_HEAD_OF_BRANCH) for text in texts if text.startswith(_HEAD_OF_BRANCH)}
 
-    def service(self, name: str) -> str:
-        """The command that serves this repository to a fetch or push: none of its hooks or helpers run.
+    def service(self, name: str, follow: bool = False) -> str:
+        """The command that serves this repository to a fetch or push: none of its hooks or helpers run. With `follow` a
+        clean work tree follows its branch.
 
         git clears our settings from the environment when it crosses to a local repository, hence the options.
         """
@@ -40,7 +41,7 @@ class LocalRepository:
             "core.hooksPath": os.devnull,
             "core.fsmonitor": "false",
             "core.alternateRefsCommand": "true",
-            "receive.denyCurrentBranch": "refuse",
+            "receive.denyCurrentBranch": "updateInstead" if follow else "refuse",
             "receive.fsckObjects": "true",
         }
         if self.trusted_by_user:

@@ -12,6 +12,7 @@ from gitfleet.errors import BadInput, Forbidden, GitfleetError, LostRace
 _RESULT = re.compile(r"^(?P<flag>[ +*=!-])\t\S*\t(?P<summary>.*)$", re.MULTILINE)
 _NAME_CONFLICT = re.compile(r"exists; cannot create|directory file conflict|is a non-empty directory")
 _POLICY = re.compile(r"hook|protected|prohibited|denied|not allowed|not permitted|read-only|disallowed", re.I)
+_WORK_TREE = re.compile(r"[Ww]orking (?:directory|tree)|[Uu]nstaged|[Uu]ntracked")
 _BAD_OBJECTS = re.compile(r"unpacker error|fsck error|index-pack abnormal exit|unpack-objects abnormal exit")
 
 
@@ -28,6 +29,9 @@ def classify_push(result: GitResult, *, branch: str, shown: str, mask: Callable[
         return None
     output = f"{summary}\n{mask(result.errors)}"
     reported = quote_of(mask(result.errors)) if "remote:" in result.errors else f"{summary}."
+    if _WORK_TREE.search(summary):
+        hint = "Commit or discard them, or put the commit on a branch of its own with --branch."
+        return BadInput(f"The work tree of {shown} has changes of its own, so {branch} stays as it is.", hint=hint)
     if "checked out" in output:
         return checked_out(branch, shown)
     if _NAME_CONFLICT.search(output):

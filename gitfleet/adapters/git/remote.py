@@ -12,6 +12,7 @@ from gitfleet.adapters.git.credentials import GitCredentials
 from gitfleet.adapters.git.mirror import PENDING, branch_ref
 from gitfleet.adapters.git.pushes import checked_out, classify_push
 from gitfleet.adapters.git.reader import GitReader
+from gitfleet.adapters.git.signing import commit_signed
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import BranchChange
@@ -81,13 +82,14 @@ class GitRemote(GitReader):
         The parent is `base` (`expected` when None; an orphan when both are None, or when `base` is ""). The same
         change always gives the same id. A change that leaves the tree as it was gives `expected` back and pushes
         nothing. LostRace when the branch has moved, even to the very same commit: it was not this call that moved it.
-        BadInput also for a branch that a local work tree has checked out. When the connection broke off,
-        RemoteUnreachable or LostRace may hide that this very push went through: read the branch again.
+        BadInput also for a branch that a local work tree has checked out (for a person's change, one that is not
+        clean), or a commit that git cannot sign. When the connection broke off, RemoteUnreachable or LostRace may hide
+        that this very push went through: read the branch again.
         """
         imports.check_change(change)
         if change.expected is not None:
             names.check_object_id(change.expected)
-        if self._connection.checked_out(change.branch):
+        if change.person is None and self._connection.checked_out(change.branch):
             raise checked_out(change.branch, self.shown)
         with self._connection.mirror.hold() as hold:
             pushed = None
@@ -116,13 +118,19 @@ class GitRemote(GitReader):
 
     def _import(self, change: BranchChange, hold: int) -> tuple[str | None, str, str]:
         base = change.expected if change.base is None else change.base or None
-        stream = imports.compose_import(change, ref=PENDING, base=base, committer=IDENTITY)
+        person = change.person
+        committer = (person.name, person.email) if person else IDENTITY
+        stream = imports.compose_import(change, ref=PENDING, base=base, committer=committer)
         arguments = ("fast-import", "--quiet", "--force", "--date-format=raw")
         result = self._connection.local(*arguments, stdin=stream, hold=hold)
         if not result.ok:
             # Somebody else's newer commit may not be here yet, or a killed process left a lock.
             self._connection.repair_after(result, change.branch, base)
             result = self._connection.local(*arguments, stdin=stream, hold=hold)
+        if result.ok and person is not None and person.signing is not None:
+            before, after, _ = imports.parse_import(result.output)
+            parents = [base] if base else []
+            return before, after, commit_signed(self._connection.mirror.git_dir, person, change, after, parents)
         if result.ok:
             return imports.parse_import(result.output)
         self._connection.mirror.remove_leftovers()
@@ -144,7 +152,10 @@ class GitRemote(GitReader):
             before, after, commit = self._import(change, hold)
             if after == before or (before is None and after in _EMPTY_TREES):
                 return None
-            result = self._connection.push(commit, branch=change.branch, expected=change.expected, hold=hold)
+            follow = change.person is not None
+            result = self._connection.push(
+                commit, branch=change.branch, expected=change.expected, hold=hold, follow=follow
+            )
             # Only an empty remote reports so late that its ids are SHA-256.
             if first and not result.ok and self._connection.repaired_push(result):
                 first = False

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.formats.git_names import blob_id
-from gitfleet.ports.repos import BranchChange, TreeEntry
+from gitfleet.ports.repos import BranchChange, Person, TreeEntry
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests.adapters.git.hubs import STATE, WHEN, Hub, change
 
@@ -85,7 +85,10 @@ def test_the_same_change_gives_the_same_id_everywhere(hub: Hub) -> None:
     two = hub.repo.commit(second)
     assert two == model.commit(second)
     third = change(STATE, two, {"e": b"5"}, when=east)
-    assert hub.repo.commit(third) == model.commit(third)
+    three = hub.repo.commit(third)
+    assert three == model.commit(third)
+    fourth = change(STATE, three, {"f": b"6"}, person=Person(name="Ann Other", email="ann@example.org"))
+    assert hub.repo.commit(fourth) == model.commit(fourth)
 
 
 def test_no_change_makes_no_commit(hub: Hub) -> None:

@@ -1,0 +1,44 @@
+"""What commands commit to the config repo in a person's name: their options, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+import click
+
+from gitfleet.cli import options
+from gitfleet.cli.messages import say
+from gitfleet.settings import Settings
+
+if TYPE_CHECKING:
+    from gitfleet.loop.person_commits import Committed, FilesChange
+    from gitfleet.loop.workspace import Workspace
+
+_ID_DIGITS = 10
+
+target = click.option(
+    "--branch",
+    "target",
+    metavar="NAME",
+    help="Commit to this branch instead of the watched one, on top of which it is made.",
+)
+_watch = click.option("--watch", "branch", metavar="NAME", help="The watched branch, where `run --branch` names it.")
+settings = options.settings(options.in_repo, _watch, options.cache_dir)
+
+
+def commit_files(
+    workspace: Workspace, settings: Settings, change: Callable[[Collection[str]], FilesChange], branch: str | None
+) -> Committed:
+    """Commit what `change` gives for the paths that are there, to the watched branch or to `branch`, and say so. As
+    PersonCommits.commit, with the identity that git knows here."""
+    from gitfleet.wiring import person_of
+
+    commits = workspace.commits(person_of(settings.repo))
+    made = commits.commit(change, branch)
+    if not made.changed:
+        say(f"{made.branch} has it already; nothing is committed")
+        return made
+    merge = "" if made.branch == commits.watched else f"; merge it into {commits.watched}"
+    say(f"committed to {made.branch} as {made.commit[:_ID_DIGITS]} by {commits.person.email}{merge}")
+    return made

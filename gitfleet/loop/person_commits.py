@@ -1,0 +1,80 @@
+"""Files that a command commits in a person's name, by compare-and-swap on top of what the branch has then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from gitfleet.errors import LostRace
+from gitfleet.loop.watched_branch import no_such_branch
+from gitfleet.ports.repos import BranchChange, Person, RepoReader, RepoWriter
+
+_MOST_TRIES: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesChange:
+    """What a person changes: `write` maps a path to its new bytes, `remove` names paths that go."""
+
+    subject: str
+    body: str = ""
+    write: Mapping[str, bytes]
+    remove: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """What came of it: `commit` is on `branch`. `changed` is False where the branch had it all before."""
+
+    branch: str
+    commit: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonCommits:
+    """Commits of one person in one repository."""
+
+    reader: RepoReader
+    writer: RepoWriter
+    watched: str
+    person: Person
+    now: Callable[[], datetime]
+
+    def commit(self, change: Callable[[Collection[str]], FilesChange], branch: str | None = None) -> Committed:
+        """Commit what `change` gives for the paths that are there, to the watched branch or to `branch`, which is made
+        on top of it where there is none. It is asked again when somebody else was faster.
+
+        LostRace when that happens again and again; what RepoWriter.commit raises.
+        """
+        target = branch or self.watched
+        for _ in range(_MOST_TRIES - 1):
+            try:
+                return self._try(change, target)
+            except LostRace:
+                continue
+        return self._try(change, target)
+
+    def _try(self, change: Callable[[Collection[str]], FilesChange], target: str) -> Committed:
+        heads = self.reader.fetch((self.watched, target))
+        start = heads.get(target) or heads.get(self.watched)
+        if start is None:
+            raise no_such_branch(self.watched, heads)
+        there = self.reader.list_tree(start)
+        files = change(there.keys())
+        made = self.writer.commit(
+            BranchChange(
+                branch=target,
+                expected=heads.get(target),
+                base=start,
+                subject=files.subject,
+                body=files.body,
+                when=self.now(),
+                write=files.write,
+                remove=[path for path in files.remove if path in there],
+                person=self.person,
+            )
+        )
+        return Committed(branch=target, commit=made, changed=made != heads.get(target))
