@@ -13,15 +13,14 @@ Nothing here decides anything or reads a clock. Conditions and sentences are mad
 
 from gitfleet.state.assemble import StateFile, Unusable, assemble_state, lost_faults, read_state
 from gitfleet.state.compose import StateChange, compose_state
+from gitfleet.state.file_kinds import ParsedStateFile
 from gitfleet.state.paths import FAULTS as FAULTS_FILE
 from gitfleet.state.paths import FLEET as FLEET_FILE
 from gitfleet.state.paths import README as README_FILE
-from gitfleet.state.paths import document_paths, owner_of, snapshot_path
+from gitfleet.state.paths import document_paths, snapshot_path
+from gitfleet.state.placement_records import PlacementFile, PolicyFile
 from gitfleet.state.read import (
     CACHED_FORM,
-    ParsedStateFile,
-    PlacementFile,
-    PolicyFile,
     cached_form,
     holds_state,
     is_state_file,
@@ -36,6 +35,7 @@ from gitfleet.state.shapes.overrides import override_object
 from gitfleet.state.shapes.placements import placement_object
 from gitfleet.state.shapes.snapshots import policy_snapshot_object, resource_snapshot_object
 from gitfleet.state.shapes.summaries import PlacementSummary, summary_of
+from gitfleet.state.table import owner_of
 
 __all__ = [
     "CACHED_FORM",

@@ -20,9 +20,10 @@ LARGEST_WRITTEN_BYTES: Final = 32 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
     """Paths to write (path: bytes), to link (path: id of a blob) and to remove; `misplaced` folders are written
-    again in any case."""
+    again in any case. `unwritten` are references of override snapshots that the branch will not have."""
 
     misplaced: frozenset[str] = frozenset()
+    unwritten: frozenset[str] = frozenset()
     write: dict[str, bytes] = field(default_factory=dict)
     link: dict[str, str] = field(default_factory=dict)
     remove: list[str] = field(default_factory=list)

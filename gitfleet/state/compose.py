@@ -3,29 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gitfleet import __version__
 from gitfleet.api import write
-from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.holds import Hold
-from gitfleet.api.overrides import OverrideKey
-from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.errors import GiveUp
 from gitfleet.formats.git_names import is_path
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.model.failures import Failures, Subject
-from gitfleet.model.state import FleetState, Inventory, changed
+from gitfleet.model.state import FleetState, changed
 from gitfleet.state import paths
-from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
-from gitfleet.state.placement_files import write_placement
-from gitfleet.state.shapes.ledgers import FleetHead, faults_object, inventory_bytes, inventory_line
-from gitfleet.state.shapes.overrides import override_object
-from gitfleet.state.shards import inventory_address
+from gitfleet.state.changed_files import ChangedFiles
+from gitfleet.state.file_kinds import StateField
+from gitfleet.state.shapes.ledgers import FleetHead, faults_object
+from gitfleet.state.table import owner_of, state_fields
 
 P = ParamSpec("P")
 K = TypeVar("K", bound=object)
@@ -69,7 +63,7 @@ def compose_state(
         return StateChange(state=after)
     files, noted = ChangedFiles(misplaced=before.misplaced | _damaged_folders(before)), Failures()
     _set_aside(files, before, after)
-    written = _Change(files, before, after, noted).write_all()
+    written = _Change(files, before, after, noted, after).write_all()
     if failures is None and noted.found:
         raise noted.found[0].cause or GiveUp(noted.found[0].sentence)
     if failures is not None:
@@ -98,77 +92,60 @@ def _head_facts(state: FleetState) -> tuple[object, ...]:
     return state.observed_commit, state.scheduler_plugins, state.mass_delete
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Change:
-    """What is to be written, each placement, override and cluster by itself."""
+    """What is to be written, each placement, override, cluster and so on by itself. `written` is `after`, but for what
+    could not be written."""
 
     files: ChangedFiles
     before: FleetState
     after: FleetState
     failures: Failures
+    written: FleetState
+
+    @property
+    def unwritten(self) -> frozenset[str]:
+        """The references of override snapshots that the branch will not have."""
+        if self.written.overrides is self.after.overrides:
+            return frozenset()
+        after, written = (
+            {snapshot.reference for found in state.overrides.values() for snapshot in found}
+            for state in (self.after, self.written)
+        )
+        return frozenset(after - written)
 
     def write_all(self) -> FleetState:
-        """Write what changed; the state that the branch holds then: `after`, but for what could not be written."""
-        before, after, misplaced = self.before, self.after, self.files.misplaced
-        clusters, holds = changed(before.clusters, after.clusters), changed(before.holds, after.holds)
-        written = replace(
-            after,
-            clusters=self._written(
-                before.clusters, after.clusters, _of_cluster, clusters, partial(_alone, paths.cluster_path)
-            ),
-            holds=self._written(before.holds, after.holds, _of_hold, holds, partial(_alone, paths.hold_path)),
-            overrides=self._written(
-                before.overrides, after.overrides, _of_override, changed(before.overrides, after.overrides), _overrides
-            ),
-        )
-        inventory = _changed(before.inventory, after.inventory, misplaced, paths.inventory_folder)
-        placements = _changed(before.placements, after.placements, misplaced, paths.bindings_folder)
-        unwritten = _references(after) - _references(written)
-        written = replace(
-            written,
-            inventory=self._written(before.inventory, after.inventory, _of_cluster, inventory, _inventory),
-            placements=self._written(
-                before.placements,
-                after.placements,
-                Subject.of_placement,
-                placements,
-                partial(write_placement, unwritten=unwritten),
-            ),
-        )
-        if not self._contained(Subject("Faults", "fleet"), _faults, before, after):
-            written = replace(written, faults=before.faults, last_good=before.last_good)
-        return written if self.failures.found else after
+        """Write what changed; the state that the branch holds then."""
+        for name, stored in state_fields():
+            if failed := self._unwritten(name, stored):
+                before, after = getattr(self.before, name), getattr(self.after, name)
+                kept = {key: value for key, value in before.items() if key in failed}
+                others = {key: value for key, value in after.items() if key not in failed}
+                fields: dict[str, Any] = {name: {**others, **kept}}
+                self.written = replace(self.written, **fields)
+        if not self._contained(Subject("Faults", "fleet"), _faults, self.before, self.after):
+            self.written = replace(self.written, faults=self.before.faults, last_good=self.before.last_good)
+        return self.written
 
-    def _written(
-        self,
-        before: Mapping[K, V],
-        after: Mapping[K, V],
-        subject_of: Callable[[K], Subject],
-        changes: Iterable[tuple[K, V | None, V | None]],
-        write: Callable[[ChangedFiles, K, V | None, V | None], None],
-    ) -> Mapping[K, V]:
-        """Write what changed; `after`, in which what could not be written is as `before`."""
-        damage = self.before.damage
-        damaged = {*damage.rebuilt, *(owner for path in damage.files if (owner := paths.owner_of(path)) is not None)}
+    def _unwritten(self, name: str, stored: StateField[Any, Any]) -> set[Any]:
+        """Write what changed in a field; the keys of what could not be written."""
+        before, after = getattr(self.before, name), getattr(self.after, name)
+        damaged = {*self.before.damage.rebuilt, *map(owner_of, self.before.damage.files)}
 
-        def write_whole(files: ChangedFiles, key: K, old: V | None, new: V | None) -> None:
-            write(files, key, old, new)
+        def write_whole(files: ChangedFiles, key: Any, old: Any, new: Any) -> None:
+            stored.write(files, key, old, new)
             if key in damaged and old is not None:
-                write(files, key, None, new)
+                stored.write(files, key, None, new)
 
-        same = [(key, old, after[key]) for key, old in before.items() if key in damaged and after.get(key) is old]
-        every = (*changes, *same)
-        failed = {key for key, old, new in every if not self._contained(subject_of(key), write_whole, key, old, new)}
-        if not failed:
-            return after
-        kept = {key: value for key, value in before.items() if key in failed}
-        return {**{key: value for key, value in after.items() if key not in failed}, **kept}
+        same = [(key, old, old) for key, old in before.items() if key in damaged and after.get(key) is old]
+        every = (*_changed(before, after, self.files.misplaced, stored.folder), *same)
+        return {key for key, old, new in every if not self._contained(stored.subject(key), write_whole, key, old, new)}
 
     def _contained(
         self, subject: Subject, write: Callable[Concatenate[ChangedFiles, P], None], *args: P.args, **named: P.kwargs
     ) -> bool:
         """Whether it could be written; nothing of it is written where it could not."""
-        part = ChangedFiles(misplaced=self.files.misplaced)
+        part = ChangedFiles(self.files.misplaced, self.unwritten)
         if self.failures.contain(subject, "failed", write, part, *args, **named) is not None:
             return False
         self.files.add(part)
@@ -192,75 +169,16 @@ def _set_aside(files: ChangedFiles, before: FleetState, after: FleetState) -> No
             files.remove.extend((paths.resources_folder(key), paths.policies_folder(key), paths.bindings_folder(key)))
 
 
-def _of_cluster(name: str) -> Subject:
-    return Subject("MemberCluster", name)
-
-
-def _of_hold(name: str) -> Subject:
-    return Subject("Hold", name)
-
-
-def _of_override(key: OverrideKey) -> Subject:
-    return Subject(key.kind, str(key))
-
-
-def _references(state: FleetState) -> frozenset[str]:
-    return frozenset(snapshot.reference for found in state.overrides.values() for snapshot in found)
-
-
 def _changed(
-    before: Mapping[K, V], after: Mapping[K, V], misplaced: frozenset[str], folder_of: Callable[[K], str]
+    before: Mapping[K, V], after: Mapping[K, V], misplaced: frozenset[str], folder: Callable[[K], str] | None
 ) -> Iterator[tuple[K, V | None, V | None]]:
     """What changed, and what stays and yet has to be rewritten because its files are elsewhere."""
-    if not misplaced:
+    if not misplaced or folder is None:
         yield from changed(before, after)
         return
     for key in sorted({*before, *after}):  # type: ignore[type-var]  # every key of the state has an order
-        if before.get(key) is not after.get(key) or folder_of(key) in misplaced:
+        if before.get(key) is not after.get(key) or folder(key) in misplaced:
             yield key, before.get(key), after.get(key)
-
-
-def _alone(
-    path_of: Callable[[str], str],
-    files: ChangedFiles,
-    name: str,
-    old: MemberCluster | Hold | None,
-    new: MemberCluster | Hold | None,
-) -> None:
-    """What has a file of its own."""
-    if new is None:
-        files.remove.append(path_of(name))
-    elif new != old:
-        files.put(path_of(name), write(old) if old else None, write(new))
-
-
-def _overrides(
-    files: ChangedFiles,
-    key: OverrideKey,
-    olds: tuple[OverrideSnapshot, ...] | None,
-    news: tuple[OverrideSnapshot, ...] | None,
-) -> None:
-    before, after = (
-        {
-            paths.override_path(key, snapshot.index): override_object(snapshot, latest=snapshot is every[-1])
-            for snapshot in every
-        }
-        for every in (olds or (), news or ())
-    )
-    files.remove.extend(path for path in before if path not in after)
-    for path, wanted in after.items():
-        if before.get(path) != wanted:
-            files.put_bytes(path, write_documents([wanted]))
-
-
-def _inventory(files: ChangedFiles, cluster: str, old: Inventory | None, new: Inventory | None) -> None:
-    kind = EntryFolder(
-        folder=paths.inventory_folder(cluster),
-        address=inventory_address,
-        order=lambda entry: (entry.placement.namespace, entry.placement.name, entry.key.order),
-        render=lambda entries: inventory_bytes(cluster, map(inventory_line, entries)),
-    )
-    rewrite_entries(files, kind, (old or {}).values(), (new or {}).values())
 
 
 def _faults(files: ChangedFiles, before: FleetState, after: FleetState) -> None:

@@ -8,7 +8,8 @@ so that no namespaced object can lie where a cluster-scoped one does.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
@@ -16,6 +17,7 @@ from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
 from gitfleet.errors import BadInput
 from gitfleet.formats.git_names import is_path
 
+K = TypeVar("K")
 README: Final = "README.md"
 FLEET: Final = "fleet.yaml"
 FAULTS: Final = "faults.yaml"
@@ -61,20 +63,34 @@ def folder_of(key: PlacementKey | OverrideKey) -> str:
     return f"{safe_namespace(key.namespace)}_{safe_name(key.name)}" if key.namespace else safe_name(key.name)
 
 
+def own_path(folder: str, namespace: str, name: str) -> str:
+    """<folder>/<name>.yaml or <folder>/<namespace>/<name>.yaml"""
+    return f"{folder}/{f'{safe_namespace(namespace)}/' if namespace else ''}{safe_name(name)}.yaml"
+
+
+def own_key(key: Callable[[str, str], K]) -> Callable[[str], K]:
+    """The way back: from a path of `own_path` to the key of namespace and name."""
+
+    def key_of(path: str) -> K:
+        namespace, _, name = path.removesuffix(".yaml").partition("/")[2].rpartition("/")
+        return key(namespace, name)
+
+    return key_of
+
+
 def placement_path(key: PlacementKey) -> str:
     """placements/<name>.yaml or placements/<namespace>/<name>.yaml"""
-    place = f"{safe_namespace(key.namespace)}/" if key.namespace else ""
-    return f"placements/{place}{safe_name(key.name)}.yaml"
+    return own_path("placements", key.namespace, key.name)
 
 
 def cluster_path(name: str) -> str:
     """clusters/<name>.yaml"""
-    return f"clusters/{safe_name(name)}.yaml"
+    return own_path("clusters", "", name)
 
 
 def hold_path(name: str) -> str:
     """holds/<name>.yaml"""
-    return f"holds/{safe_name(name)}.yaml"
+    return own_path("holds", "", name)
 
 
 def resources_folder(key: PlacementKey) -> str:
@@ -120,25 +136,6 @@ def inventory_folder(cluster: str) -> str:
 def last_good_path(blob: str) -> str:
     """lastgood/<blob id>.yaml: kept alive by its id alone, so that no file's name can stand in the way."""
     return f"{LAST_GOOD}{blob}.yaml"
-
-
-_OWNERS: Final = re.compile(r"(placements|snapshots/(?:resources|policies|overrides)|clusters|holds)/(.+)")
-
-
-def owner_of(path: str) -> PlacementKey | OverrideKey | str | None:
-    """The placement, override, cluster or hold (the last two by name) whose own file or snapshot lies at a path; None
-    for the other files, those of bindings and inventory among them."""
-    match = _OWNERS.fullmatch(path)
-    if match is None:
-        return None
-    kind, rest = match[1], match[2]
-    if kind in ("clusters", "holds"):
-        return rest.removesuffix(".yaml")
-    if kind == "placements":
-        namespace, _, name = rest.removesuffix(".yaml").rpartition("/")
-        return PlacementKey(namespace, name)
-    namespace, _, name = rest.split("/")[0].rpartition("_")
-    return OverrideKey(namespace, name) if kind == "snapshots/overrides" else PlacementKey(namespace, name)
 
 
 def bound_placement(path: str) -> PlacementKey:

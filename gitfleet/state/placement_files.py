@@ -18,37 +18,36 @@ from gitfleet.state.shards import cluster_address
 
 
 def write_placement(
-    files: ChangedFiles,
-    key: PlacementKey,
-    old: PlacementRecord | None,
-    new: PlacementRecord | None,
-    *,
-    unwritten: frozenset[str],
+    files: ChangedFiles, key: PlacementKey, old: PlacementRecord | None, new: PlacementRecord | None
 ) -> None:
-    """What changed of a placement. `unwritten` are references of override snapshots that the branch will not have."""
+    """Note the files that lead from one record of a placement to another."""
     if new is None:
         if old is not None:
             _drop_placement(files, key, old)
         return
     if len({binding.cluster for binding in new.bindings}) != len(new.bindings):
         raise ValueError(f"{key} was given two bindings to one cluster")
-    if unwritten:
+    if files.unwritten:
         named = {r for b in new.bindings for r in (*b.cluster_resource_overrides, *b.resource_overrides)}
-        if missing := sorted(named & unwritten):
+        if missing := sorted(named & files.unwritten):
             raise GiveUp(f"the override snapshot {missing[0]}, which it names, could not be written")
     files.put(paths.placement_path(key), placement_file_object(old) if old else None, placement_file_object(new))
     _resource_snapshots(files, key, old.resource_snapshots if old else (), new.resource_snapshots)
     _policy_snapshots(files, key, old, new)
     was, now = (record.bindings if record else () for record in (old, new))
-    folder = paths.bindings_folder(key)
-    if was is not now or folder in files.misplaced:
-        kind: EntryFolder[Binding] = EntryFolder(
-            folder=folder,
-            address=lambda binding: cluster_address(binding.cluster),
-            order=lambda binding: binding.cluster,
-            render=lambda bindings: bindings_bytes(key, map(binding_line, bindings)),
-        )
-        rewrite_entries(files, kind, was, now)
+    folder = bindings_folder(key)
+    if was is not now or folder.folder in files.misplaced:
+        rewrite_entries(files, folder, was, now)
+
+
+def bindings_folder(key: PlacementKey) -> EntryFolder[Binding]:
+    """How a placement's bindings are spread over files."""
+    return EntryFolder(
+        folder=paths.bindings_folder(key),
+        address=lambda binding: cluster_address(binding.cluster),
+        order=lambda binding: binding.cluster,
+        render=lambda bindings: bindings_bytes(key, map(binding_line, bindings)),
+    )
 
 
 def _drop_placement(files: ChangedFiles, key: PlacementKey, old: PlacementRecord) -> None:

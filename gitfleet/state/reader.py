@@ -19,18 +19,13 @@ from gitfleet.formats.yaml_reader import MAX_STATE_BYTES
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.assemble import assemble_state, refuse_damage
-from gitfleet.state.read import (
-    HINT,
-    ParsedStateFile,
-    PlacementFile,
-    PolicyFile,
-    is_state_file,
-    parse_state_file,
-    too_large,
-)
+from gitfleet.state.file_kinds import ParsedStateFile
+from gitfleet.state.placement_records import PlacementFile, PolicyFile
+from gitfleet.state.read import HINT, is_state_file, parse_state_file, too_large
 from gitfleet.state.shapes.ledgers import FleetHead
 from gitfleet.state.shapes.summaries import summary_of
 from gitfleet.state.shards import cluster_address, may_hold
+from gitfleet.state.table import kind_that_says
 
 _PLACEMENTS_AT_ONCE: Final = 50
 """The bindings of so many placements are read at once: a bound on memory, not on work."""
@@ -70,12 +65,11 @@ class StateReader:
 
     def head(self) -> FleetHead:
         """Which desired commit the state was made from, with which scheduler plug-ins, and when."""
-        return next((file for file in self._files(paths.FLEET).values() if isinstance(file, FleetHead)), FleetHead())
+        return next(self.each(FleetHead), FleetHead())
 
     def placements(self, name: str | None = None) -> tuple[PlacementFile, ...]:
         """Every placement's spec, conditions and summary, or those of a name (`name` or `namespace/name`), by key."""
-        found = [file for file in self._files("placements/", _named(name)).values() if isinstance(file, PlacementFile)]
-        whole = {file.placement.key: file for file in found}
+        whole = {file.placement.key: file for file in self.each(PlacementFile, name)}
         for key, file in whole.items():
             if file.summary is None:  # an earlier version wrote it
                 whole[key] = replace(file, summary=summary_of(self._record(key)))
@@ -120,13 +114,18 @@ class StateReader:
 
     def clusters(self, name: str | None = None) -> tuple[MemberCluster, ...]:
         """Every member cluster with its status, or the one of a name, by name."""
-        found = self._files("clusters/", _named(name)).values()
-        return tuple(sorted((file for file in found if isinstance(file, MemberCluster)), key=lambda file: file.name))
+        return tuple(sorted(self.each(MemberCluster, name), key=lambda cluster: cluster.name))
 
     def holds(self, name: str | None = None) -> tuple[Hold, ...]:
         """Every hold, or the one of a name, by name."""
-        found = self._files("holds/", _named(name)).values()
-        return tuple(sorted((file for file in found if isinstance(file, Hold)), key=lambda file: file.name))
+        return tuple(sorted(self.each(Hold, name), key=lambda hold: hold.name))
+
+    def each(self, type_: type[T], name: str | None = None) -> Iterator[T]:
+        """What the files of one kind (its `type`) say, or those of a name (`name` or `namespace/name`), by path."""
+        kind = kind_that_says(type_)
+        listing = self._state_files(f"{kind.name}.yaml" if kind.place is None else f"{kind.name}/")
+        wanted = {path: oid for path, oid in listing.items() if name is None or path.endswith(f"/{name}.yaml")}
+        return (file for file in self._read(wanted).values() if isinstance(file, type_))
 
     def whole(self) -> FleetState:
         """Everything. Manifests of snapshots are not loaded."""
@@ -175,10 +174,6 @@ class StateReader:
             if isinstance(snapshot, type_):
                 yield snapshot, is_latest
 
-    def _files(self, part: str, wanted: tuple[str, ...] = ()) -> dict[str, ParsedStateFile]:
-        listing = self._state_files(part)
-        return self._read({path: oid for path, oid in listing.items() if not wanted or path.endswith(wanted)})
-
     def _state_files(self, part: str) -> dict[str, str]:
         return {path: oid for path, oid in self._listing(part).items() if is_state_file(path)}
 
@@ -203,10 +198,6 @@ class StateReader:
 
     def _contents(self, listing: Mapping[str, str]) -> Mapping[str, bytes]:
         return self.source.read_blobs(set(listing.values()), limit=MAX_STATE_BYTES) if listing else {}
-
-
-def _named(name: str | None) -> tuple[str, ...]:
-    return () if name is None else (f"/{name}.yaml",)
 
 
 def _likely_files(key: PlacementKey, files: Mapping[str, str], name: str) -> Iterator[Mapping[str, str]]:

@@ -139,14 +139,19 @@ def is_cluster(*args: Any) -> bool:
 
 
 def is_override(*args: Any) -> bool:
-    """The first argument is an override or its snapshots."""
-    found = args[0][-1].override if isinstance(args[0], tuple) else args[0]
-    return bool(found.key.name == "few")
+    """The first argument is an override, a snapshot of it, or all of them."""
+    found: Any = args[0][-1] if isinstance(args[0], tuple) else args[0]
+    return bool(getattr(found, "override", found).key.name == "few")
 
 
 def is_written(*args: Any) -> bool:
     """The second or third argument is the placement `bad`, the cluster `c1` or the override."""
     return any(arg in (PlacementKey("", BAD), "c1") or getattr(arg, "name", None) == "few" for arg in args[1:3])
+
+
+def is_inventory(*args: Any) -> bool:
+    """The second argument is the inventory of the cluster `c1`."""
+    return bool(args[1].folder == "inventory/c1")
 
 
 def always(*_: Any) -> bool:
@@ -180,8 +185,8 @@ PLACEMENTS: Final = [
     ("gitfleet.apply.ledgers", "_settle_one", is_object),
     ("gitfleet.observe.results", "availability_of", is_object),
     ("gitfleet.apply.claims", "definition_of", is_widget),
-    ("gitfleet.state.compose", "write_placement", is_written),
-    ("gitfleet.state.compose", "_overrides", is_written),
+    ("gitfleet.state.placement_files", "_resource_snapshots", is_written),
+    ("gitfleet.state.override_files", "override_object", is_override),
     ("gitfleet.status.events", "_placement_events", is_placement),
     ("gitfleet.status.commit_messages", "sentence", is_event),
     ("gitfleet.status.failures", "_unsettled", is_placement),
@@ -196,8 +201,8 @@ ON_A_CLUSTER: Final = [
     ("gitfleet.apply.fleet", "settle_inventory", operations_on_c1),
     ("gitfleet.schedule.fleet", "eligibility_of", is_cluster),
     ("gitfleet.status.failures", "_marked_cluster", is_cluster),
-    ("gitfleet.state.compose", "_alone", is_written),
-    ("gitfleet.state.compose", "_inventory", is_written),
+    ("gitfleet.state.file_kinds", "write", is_cluster),
+    ("gitfleet.state.inventory_files", "rewrite_entries", is_inventory),
 ]
 """Steps that raise for the cluster `c1`."""
 

@@ -19,6 +19,7 @@ from gitfleet.state import (
     read_state,
     wanted_files,
 )
+from gitfleet.state.placement_records import BindingsFile
 from tests.state.builders import COMMIT, T0, blob_of, put, small_fleet
 
 
@@ -171,7 +172,9 @@ def test_parsed_files_put_together_are_the_state() -> None:
     state = assemble_state({path: file.blob for path, file in files.items()}, parsed)
 
     assert state == small_fleet()
-    assert state.placements[PlacementKey("", "web")].bindings[0] is parsed["bindings/web/all.yaml"].bindings[0]  # type: ignore[union-attr]
+    bindings = parsed["bindings/web/all.yaml"]
+    assert isinstance(bindings, BindingsFile)
+    assert state.placements[PlacementKey("", "web")].bindings[0] is bindings.bindings[0]
     assert assemble_state({}, {}) == FleetState()
 
 

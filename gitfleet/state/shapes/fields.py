@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from gitfleet.api import InvalidContent
+from gitfleet.api.objects import JsonObject
+from gitfleet.formats.yaml_reader import Profile, read_documents
+
 LATEST_LABEL: Final = "kubernetes-fleet.io/is-latest-snapshot"
 OURS: Final = "gitfleet"
 """The part of `status` that holds what KubeFleet has no field for."""
@@ -12,3 +16,18 @@ OURS: Final = "gitfleet"
 def present(**fields: Any) -> dict[str, Any]:
     """The fields that are not None and not empty."""
     return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {})}
+
+
+def document(content: bytes) -> JsonObject:
+    """The one mapping that a file holds. UnreadableText or InvalidContent."""
+    documents = read_documents(content, Profile.STATE)
+    if len(documents) != 1:
+        raise InvalidContent(f"it must hold one document and holds {len(documents)}")
+    return mapping(documents[0])
+
+
+def mapping(found: Any) -> JsonObject:
+    """The very value; InvalidContent where it is no mapping."""
+    if not isinstance(found, dict):
+        raise InvalidContent("it must hold a mapping")
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 from gitfleet.api import InvalidContent, read_state, write
@@ -72,14 +72,22 @@ def faults_object(faults: Iterable[Fault], last_good: Mapping[str, tuple[LastGoo
     return write(FaultList(faults=tuple(faults), held=held))
 
 
-def read_faults(source: Mapping[str, Any]) -> tuple[tuple[Fault, ...], dict[str, tuple[LastGood, ...]]]:
+@dataclass(frozen=True, slots=True)
+class FaultsFile:
+    """The faults, and the last good versions by path."""
+
+    faults: tuple[Fault, ...] = ()
+    last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
+
+
+def read_faults(source: Mapping[str, Any]) -> FaultsFile:
     """The faults and the last good versions back."""
     check_kind(FaultList(), source)
     found = read_state(FaultList, source)
     last_good: dict[str, tuple[LastGood, ...]] = {}
     for item in found.held:
         last_good[item.path] = (*last_good.get(item.path, ()), item.good)
-    return found.faults, last_good
+    return FaultsFile(found.faults, last_good)
 
 
 def inventory_bytes(cluster: str, lines: Iterable[bytes]) -> bytes:

@@ -15,7 +15,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.state.paths import is_rendered
-from gitfleet.state.shapes.fields import LATEST_LABEL
+from gitfleet.state.shapes.fields import LATEST_LABEL, document
 from gitfleet.state.shapes.lines import entry_line, lines_bytes, read_lines
 
 _DECISIONS = "targetClusters"
@@ -72,11 +72,11 @@ def policy_snapshot_bytes(body: JsonObject) -> bytes:
     return lines_bytes(head, _DECISIONS, map(entry_line, decisions), indent="  ")
 
 
-def read_policy_file(content: bytes) -> JsonObject | None:
-    """The object back; None for a file that this version did not write or that has no decisions."""
+def policy_document(content: bytes) -> JsonObject:
+    """The object back."""
     found = read_lines(content, _DECISIONS, indent="  ")
-    if found is None:
-        return None
+    if found is None:  # this version did not write it, or it has no decisions
+        return document(content)
     head, decisions = found
     status = head.get("status")
     if not isinstance(status, dict):

@@ -1,0 +1,141 @@
+"""Every kind of file of the state branch, one declaration each (contracts.md §2).
+
+A kind whose values have a file each is one row here (`own_file`), its declaration in `api` or `state/shapes`, and the
+field of its name in FleetState. Rows are written in their order: a placement after the overrides that it names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.holds import Hold
+from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.model.failures import Subject
+from gitfleet.state import paths
+from gitfleet.state.file_kinds import FileKind, StateField, own_file
+from gitfleet.state.inventory_files import InventoryFile, gather_inventory, read_inventory_file, write_inventory
+from gitfleet.state.override_files import gather_overrides, write_overrides
+from gitfleet.state.placement_files import write_placement
+from gitfleet.state.placement_records import (
+    BindingsFile,
+    PlacementFile,
+    PolicyFile,
+    gather_placements,
+    read_bindings_file,
+    read_placement_file,
+    read_policy_file,
+)
+from gitfleet.state.shapes.fields import document
+from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead, read_faults, read_head
+from gitfleet.state.shapes.overrides import read_override
+from gitfleet.state.shapes.snapshots import policy_document, read_resource_snapshot
+
+F = TypeVar("F")
+
+
+def _owner(key: Callable[[str, str], Any]) -> Callable[[str], Any]:
+    """Whose snapshot lies at a path below snapshots/."""
+    return lambda path: key(*paths.numbered(path)[:2])
+
+
+KINDS: Final[tuple[FileKind[Any], ...]] = (
+    FileKind(name="fleet", pattern=re.compile(r"fleet\.yaml"), type=FleetHead, open=document, read=read_head),
+    FileKind(name="faults", pattern=re.compile(r"faults\.yaml"), type=FaultsFile, open=document, read=read_faults),
+    own_file("clusters", MemberCluster, "MemberCluster", watched=True),
+    own_file("holds", Hold, "Hold"),
+    FileKind(
+        name="overrides",
+        pattern=re.compile(r"snapshots/overrides/[^/]+/[0-9]+\.yaml"),
+        type=OverrideSnapshot,
+        open=document,
+        read=read_override,
+        place=lambda snapshot: paths.override_path(snapshot.override.key, snapshot.index),
+        owner=_owner(OverrideKey),
+        fills=StateField(
+            subject=lambda key: Subject(key.kind, str(key)), gather=gather_overrides, write=write_overrides
+        ),
+    ),
+    FileKind(
+        name="inventory",
+        pattern=re.compile(r"inventory/[^/]+/(?:all|[0-9a-f]+)\.yaml"),
+        type=InventoryFile,
+        open=bytes,
+        read=read_inventory_file,
+        place=lambda file: paths.inventory_folder(file.cluster),
+        sharded=True,
+        fills=StateField(
+            subject=lambda name: Subject("MemberCluster", name),
+            gather=gather_inventory,
+            write=write_inventory,
+            folder=paths.inventory_folder,
+        ),
+    ),
+    FileKind(
+        name="placements",
+        pattern=re.compile(r"placements/(?:[^/]+/)?[^/]+\.yaml"),
+        type=PlacementFile,
+        open=document,
+        read=read_placement_file,
+        place=lambda file: paths.placement_path(file.placement.key),
+        owner=paths.own_key(PlacementKey),
+        watched=True,
+        fills=StateField(
+            subject=Subject.of_placement, gather=gather_placements, write=write_placement, folder=paths.bindings_folder
+        ),
+    ),
+    FileKind(
+        name="resources",
+        pattern=re.compile(r"snapshots/resources/[^/]+/[0-9]+/snapshot\.yaml"),
+        type=ResourceSnapshot,
+        open=document,
+        read=read_resource_snapshot,
+        place=paths.snapshot_path,
+        owner=_owner(PlacementKey),
+    ),
+    FileKind(
+        name="policies",
+        pattern=re.compile(r"snapshots/policies/[^/]+/[0-9]+\.yaml"),
+        type=PolicyFile,
+        open=policy_document,
+        read=read_policy_file,
+        place=lambda file: paths.policy_path(file.snapshot.placement, file.snapshot.index),
+        owner=_owner(PlacementKey),
+    ),
+    FileKind(
+        name="bindings",
+        pattern=re.compile(r"bindings/[^/]+/(?:all|[0-9a-f]+)\.yaml"),
+        type=BindingsFile,
+        open=bytes,
+        read=read_bindings_file,
+        place=lambda file: paths.bindings_folder(file.placement),
+        sharded=True,
+    ),
+)
+
+
+def state_fields() -> Iterator[tuple[str, StateField[Any, Any]]]:
+    """The fields of FleetState that are filled and written key by key, by name, in the order of writing."""
+    return ((kind.name, kind.fills) for kind in KINDS if kind.fills is not None)
+
+
+def kind_of(path: str) -> FileKind[Any] | None:
+    """What a path of the state branch holds; None for a file that is not read (README.md, linked manifests, last good
+    files, and whatever else lies there)."""
+    return next((kind for kind in KINDS if kind.pattern.fullmatch(path)), None)
+
+
+def kind_that_says(type_: type[F]) -> FileKind[F]:
+    """The kind whose files say values of a type."""
+    return next(kind for kind in KINDS if kind.type is type_)
+
+
+def owner_of(path: str) -> Any:
+    """The key of the placement, override, cluster or whatever else whose own file or snapshot lies at a path; None
+    for the other files, those of bindings and inventory among them."""
+    kind = kind_of(path)
+    return kind.owner(path) if kind and kind.owner else None
