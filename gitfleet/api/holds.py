@@ -39,12 +39,24 @@ class RemovalKind(StrEnum):
     OVERRIDDEN = "Overridden"
 
 
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Where a removal comes from: a place in the repo ("" where none is known) and what happened there; `hidden`
+    is the file that an ignore rule or a rename hides ("" where nothing does)."""
+
+    path: str = ""
+    line: int = 1
+    text: str = ""
+    hidden: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
     """One thing that a commit takes away; `placement`, `cluster` and `object` as its kind needs them.
 
     `override` names one that takes the object, for people. The same object under another version is the same one: what
-    names it is `id`.
+    names it is `id`. `reasons` are the numbers, from 0, of the hold's reasons that this one waits for; none stands for
+    all of them.
     """
 
     kind: RemovalKind
@@ -52,6 +64,8 @@ class Removal:
     cluster: str = ""
     object: ObjectKey | None = None
     override: str = ""
+    cause: Cause = Cause()
+    reasons: tuple[int, ...] = ()
 
     @property
     def id(self) -> str:
@@ -107,15 +121,22 @@ class HoldRule(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HoldReason:
-    """Why a hold is there, in one sentence, and where in the repo the cause stands ("" where it has no place)."""
+    """Why a hold is there: what the commit does, and the causes of what is held of it still, with the place in the
+    repo of the first ("" where none is known)."""
 
     rule: HoldRule
     message: str
+    causes: str = ""
     path: str = ""
     line: int = 0
 
+    @property
+    def sentence(self) -> str:
+        """What the commit does, and by which causes."""
+        return f"{self.message}: {self.causes}" if self.causes else self.message
+
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}" if self.path else self.message
+        return f"{self.path}:{self.line}: {self.sentence}" if self.path else self.sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +155,8 @@ class Hold:
     """Removals that are not carried out until a person approves them.
 
     `commit` is the one that first asked for them, `digest` covers it and the set of removals as it was asked for: an
-    approval is for this very set. `removals` are those that the newest commit still asks for. `objects` and `clusters`
-    count what would go, as it was when the hold was made. `conditions` has Approved once a person answered.
+    approval is for this very set. `removals` are those that the newest commit still asks for. `reasons`, `objects`
+    and `clusters` say why they wait and count what would go now. `conditions` has Approved once a person answered.
     """
 
     name: Annotated[str, At("metadata", "name")]

@@ -61,12 +61,14 @@ def _placed_identity(identity: Identity) -> Identity:
 
 
 def ignored_placed(request: DesiredRequest) -> dict[str, int]:
-    """The files of placed objects that an ignore rule hides now, with the line of the rule."""
+    """The files of placed objects, and of what is held because it was hidden, that an ignore rule hides now, with the
+    line of the rule."""
     rules = ignore_rules(request)
     if not rules.strip():
         return {}
     newest = (record.latest_resources for record in request.accepted.placements.values())
     paths = {document.path for snapshot in newest if snapshot is not None for document in snapshot.documents}
+    paths |= {removal.cause.hidden for hold in request.accepted.holds.values() for removal in hold.removals}
     return {path: line for path in sorted(paths) if (line := _ignored(path, request, rules))}
 
 

@@ -49,7 +49,7 @@ def decide_with_holds(
         held = (*held, *(removal for group in groups for removal in group.removals))
     late = _undecided(holds.values(), kept, Failures(decision.failures))
     left = removals.remaining(holds, before.holds, kept, late)
-    return _with_holds(decision, {**left, **fresh}), memo
+    return _with_holds(decision, removals.as_of_now({**left, **fresh}, wanted, before, decision.after)), memo
 
 
 def _undecided(holds: Iterable[Hold], kept: removals.Kept, failures: Failures) -> Iterable[Removal]:

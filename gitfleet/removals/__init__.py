@@ -8,6 +8,7 @@
     answered            the holds with their answers
     remaining           the holds that are still asked for
     new_holds           the holds of this commit
+    as_of_now           the holds with the counts and causes of what they hold now
     wrong_approvals     approvals that answer no hold, or another set of removals
 
 Forbidden here: selecting, scheduling, reading files. Nothing is counted as a removal that the state does not know as
@@ -18,7 +19,7 @@ Source: decisions D25, D31 and D33.
 
 from gitfleet.removals.answers import answered, pending, remaining, wrong_approvals
 from gitfleet.removals.going import going
-from gitfleet.removals.holds import new_holds
+from gitfleet.removals.holds import as_of_now, new_holds
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
 from gitfleet.removals.kept import Kept, still_wanted
 
@@ -27,6 +28,7 @@ __all__ = [
     "JudgeRequest",
     "Kept",
     "answered",
+    "as_of_now",
     "going",
     "judge",
     "new_holds",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.faults import Fault, Severity
@@ -12,6 +13,8 @@ from gitfleet.api.staged import Approval, NamespacedName
 from gitfleet.formats.near_names import is_near
 from gitfleet.removals.kept import Kept
 
+IN_PART: Final = "; a part of it is held no more, the rest still is"
+"""What a reason ends with once some of its removals were taken back."""
 Holds = Mapping[str, Hold]
 Approvals = Mapping[NamespacedName, Approval]
 
@@ -49,8 +52,28 @@ def remaining(holds: Holds, before: Holds, kept: Kept, undecided: Iterable[Remov
         else:
             removals = tuple(r for r in hold.removals if kept.asks_for(r))
         if removals:
-            left[name] = hold if removals == hold.removals else replace(hold, removals=removals)
+            left[name] = hold if removals == hold.removals else _part(hold, removals)
     return left
+
+
+def _part(hold: Hold, removals: tuple[Removal, ...]) -> Hold:
+    """A hold with some of its removals: the reasons that none of these waits for are gone, those of which a part is
+    left say so."""
+    every = tuple(range(len(hold.reasons)))
+    waiting = {removal.id: removal.reasons or every for removal in removals}
+    stay = sorted(set().union(*waiting.values()))
+    lessened = {n for removal in hold.removals if removal.id not in waiting for n in removal.reasons or every}
+    reasons = (
+        replace(hold.reasons[n], message=f"{hold.reasons[n].message.removesuffix(IN_PART)}{IN_PART}")
+        if n in lessened
+        else hold.reasons[n]
+        for n in stay
+    )
+    renumbered = (
+        replace(removal, reasons=tuple(stay.index(n) for n in removal.reasons) if removal.reasons else ())
+        for removal in removals
+    )
+    return replace(hold, reasons=tuple(reasons), removals=tuple(renumbered))
 
 
 def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:

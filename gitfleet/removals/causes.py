@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.envelopes import carried
-from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.holds import Cause, Removal, RemovalKind
 from gitfleet.api.objects import Identity, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
 
 IGNORE_FILE: Final = ".gitfleetignore"
-_MOST_NAMED: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A place in the repo ("" where none is known) and what happened there; `hidden_by` says what hides a file that is
-    still there ("" where nothing does)."""
-
-    path: str = ""
-    line: int = 1
-    text: str = ""
-    hidden_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +79,17 @@ class Causes:
         """Whether the object that is removed still stands in the repo."""
         return removal.object is not None and removal.object.identity in self.written
 
-    def explained(self, rule: HoldRule, message: str, removals: Iterable[Removal]) -> HoldReason:
-        """A reason with the causes of its removals: the first one's place, and what happened to all of them."""
-        causes = [cause for cause in map(self.of, removals) if cause.path]
-        texts = list(dict.fromkeys(cause.text for cause in causes))
-        because = f": {named_briefly(texts, _MOST_NAMED)}" if texts else ""
-        first = causes[0] if causes else Cause()
-        line = first.line if first.path else 0
-        return HoldReason(rule=rule, message=f"{message}{because}", path=first.path, line=line)
+    def of_held(self, removal: Removal) -> Cause:
+        """The cause of a removal that is held already: the one that was seen when it began, which later commits do not
+        show any more, unless the newest one has another."""
+        held, found = removal.cause, self.of(removal)
+        if held.hidden in self.desired.ignored:
+            return _hidden(held.hidden, self.desired.ignored[held.hidden])
+        was_ignored = held.path == IGNORE_FILE
+        if was_ignored and not found.path:
+            return Cause(held.hidden, 1, f"{held.hidden} has it no more")
+        is_newer = was_ignored or not held.path or found.text == held.text or self.vanished(removal) is not None
+        return found if is_newer else held
 
     def _placed_at(self, removal: Removal) -> str:
         if removal.placement is None or removal.object is None:
@@ -124,7 +114,7 @@ def _of_vanished(found: Vanished) -> Cause:
         return _hidden(found.path, found.ignored)
     if found.moved:
         text = f"{found.path} is now {found.moved}, which gitfleet does not read"
-        return Cause(found.path, 1, text, hidden_by="a rename")
+        return Cause(found.path, 1, text, hidden=found.path)
     if found.successor is not None:
         name = "/".join(part for part in found.successor[1:] if part)
         return Cause(found.path, found.line, f"{found.path} has {name} in its place")
@@ -133,4 +123,4 @@ def _of_vanished(found: Vanished) -> Cause:
 
 
 def _hidden(path: str, line: int) -> Cause:
-    return Cause(IGNORE_FILE, line, f"line {line} hides {path}", hidden_by="an ignore rule")
+    return Cause(IGNORE_FILE, line, f"line {line} hides {path}", hidden=path)

@@ -1,16 +1,25 @@
-"""New holds: what is held back becomes a value with a name that a person can answer."""
+"""Holds: what is held back becomes a value with a name that a person can answer, and says what is true of it now."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from gitfleet.api.holds import HOLD_PREFIX, Hold, Removal, removals_digest
+from gitfleet.api.holds import HOLD_PREFIX, Cause, Hold, HoldReason, Removal, removals_digest
+from gitfleet.formats.sentences import named_briefly
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState
+from gitfleet.removals.answers import pending
+from gitfleet.removals.causes import Causes
 from gitfleet.removals.judging import HeldBack
+from gitfleet.removals.kept import Kept
+from gitfleet.removals.placed import Losses
 
 _LONGEST_SUBJECT: Final = 60
 _DIGITS: Final = 10
+_MOST_NAMED: Final = 3
 
 
 def new_holds(held: Iterable[HeldBack], commit: str, now: datetime) -> dict[str, Hold]:
@@ -27,10 +36,45 @@ def new_holds(held: Iterable[HeldBack], commit: str, now: datetime) -> dict[str,
             digest=digest,
             reasons=group.reasons,
             removals=group.removals,
-            objects=group.objects,
-            clusters=group.clusters,
         )
     return dict(sorted(holds.items()))
+
+
+def as_of_now(holds: Mapping[str, Hold], desired: Desired, before: FleetState, after: FleetState) -> dict[str, Hold]:
+    """The holds of a decision with the causes and counts of what they hold now. One that says so already is the same
+    object."""
+    if not holds:
+        return {}
+    losses = Losses.between(before, after, Kept.of(pending(holds.values())))
+    causes = Causes.between(before, desired)
+    return {name: _as_of_now(hold, losses, causes) for name, hold in holds.items()}
+
+
+def _as_of_now(hold: Hold, losses: Losses, causes: Causes) -> Hold:
+    removals = tuple(
+        removal if (cause := causes.of_held(removal)) == removal.cause else replace(removal, cause=cause)
+        for removal in hold.removals
+    )
+    clusters = losses.counts(removals)
+    now = replace(
+        hold,
+        reasons=tuple(
+            _with_causes(reason, (r.cause for r in removals if not r.reasons or number in r.reasons))
+            for number, reason in enumerate(hold.reasons)
+        ),
+        removals=removals,
+        objects=sum(count.objects for count in clusters),
+        clusters=clusters,
+    )
+    return hold if now == hold else now
+
+
+def _with_causes(reason: HoldReason, causes: Iterable[Cause]) -> HoldReason:
+    """A reason with the place of its first cause, and what happened at all of them."""
+    known = [cause for cause in causes if cause.path]
+    texts = named_briefly(list(dict.fromkeys(cause.text for cause in known)), _MOST_NAMED) if known else ""
+    path, line = (known[0].path, known[0].line) if known else ("", 0)
+    return replace(reason, causes=texts, path=path, line=line)
 
 
 def _subject(removals: Iterable[Removal]) -> str:

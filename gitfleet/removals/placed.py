@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gitfleet.api.bindings import is_active
-from gitfleet.api.holds import Removal, RemovalKind
+from gitfleet.api.holds import ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, changed
+from gitfleet.removals.kept import Kept
 from gitfleet.removals.unfinished import brought_unfinished
 
 Cell = tuple[str, Identity]
@@ -57,22 +59,27 @@ class Losses:
 
     before: FleetState
     after: FleetState
+    kept: Kept
     placed: Placed
     _wanted: dict[Identity, list[PlacementKey]]
     _brought: dict[PlacementKey, dict[str, frozenset[Identity]]]
 
     @classmethod
-    def between(cls, before: FleetState, after: FleetState) -> Losses:
-        """The losses of a decision."""
+    def between(cls, before: FleetState, after: FleetState, kept: Kept) -> Losses:
+        """The losses of a decision; what `after` has only because it is `kept` is wanted by nobody."""
         wanted: dict[Identity, list[PlacementKey]] = {}
         for key, record in after.placements.items():
             latest = record.latest_resources
-            for document in latest.documents if latest is not None and record.placement.deleting is None else ():
-                wanted.setdefault(document.key.identity, []).append(key)
+            goes = record.placement.deleting is not None or key in kept.placements
+            for document in latest.documents if latest is not None and not goes else ():
+                if document.key.identity not in kept.objects.get(key, ()):
+                    wanted.setdefault(document.key.identity, []).append(key)
+        moved = {key for key, *_ in changed(before.placements, after.placements)}
         brought = {
-            key: brought_unfinished(before, after, key) for key, *_ in changed(before.placements, after.placements)
+            key: brought_unfinished(before, after, key, kept.objects.get(key, frozenset()))
+            for key in moved.union(kept.objects)
         }
-        return cls(before, after, Placed.of(before), wanted, brought)
+        return cls(before, after, kept, Placed.of(before), wanted, brought)
 
     def of(self, removal: Removal) -> frozenset[Cell]:
         """The placed objects that one removal takes away."""
@@ -80,6 +87,21 @@ class Losses:
             cell
             for cell in self._owned(removal)
             if removal.kind is RemovalKind.CLUSTER or not self._wanted_elsewhere(cell, removal.placement)
+        )
+
+    def counts(self, removals: Iterable[Removal]) -> tuple[ClusterCount, ...]:
+        """How many placed objects some removals take from each cluster, and leave there unmanaged."""
+        removals = tuple(removals)
+        cells: set[Cell] = set().union(*map(self.of, removals))
+        gone = Counter(cluster for cluster, _ in cells)
+        leaving = {removal.cluster for removal in removals if removal.kind is RemovalKind.CLUSTER}
+        return tuple(
+            ClusterCount(
+                cluster=name,
+                objects=gone[name],
+                unmanaged=len(self.placed.by_cluster.get(name, ())) - gone[name] if name in leaving else 0,
+            )
+            for name in sorted(leaving | gone.keys())
         )
 
     def _owned(self, removal: Removal) -> Iterator[Cell]:
@@ -96,14 +118,22 @@ class Losses:
         if stays and removal.kind not in (RemovalKind.OBJECT, RemovalKind.OVERRIDDEN):
             return
         brought = self._brought.get(key, {}) if removal.kind is RemovalKind.OBJECT else {}
-        for cell in self.placed.by_placement.get(key, ()):
-            on_it = not removal.cluster or cell[0] == removal.cluster
-            named = removal.object is None or cell[1] == removal.object.identity
-            if on_it and named and cell[1] not in brought.get(cell[0], ()):
+        mine = self.placed.by_placement.get(key, set())
+        for cell in self._named(removal, mine):
+            if cell in mine and cell[1] not in brought.get(cell[0], ()):
                 yield cell
+
+    def _named(self, removal: Removal, mine: Iterable[Cell]) -> Iterable[Cell]:
+        """The cells that a removal names, of whatever placement, without a look at every cell of its own."""
+        if removal.object is None:
+            return self.placed.by_cluster.get(removal.cluster, ()) if removal.cluster else mine
+        identity = removal.object.identity
+        return ((name, identity) for name in ([removal.cluster] if removal.cluster else self.placed.by_cluster))
 
     def _wanted_elsewhere(self, cell: Cell, owner: PlacementKey | None) -> bool:
         return any(key != owner and self._is_bound(key, cell[0]) for key in self._wanted.get(cell[1], ()))
 
     def _is_bound(self, key: PlacementKey, cluster: str) -> bool:
+        if cluster in self.kept.bindings.get(key, ()) or cluster in self.kept.clusters:
+            return False
         return any(b.cluster == cluster and is_active(b) for b in self.after.placements[key].bindings)

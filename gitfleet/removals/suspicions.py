@@ -36,7 +36,7 @@ class Suspicions:
         lost = sorted(path for path in self.before.damage.lost if path.startswith("holds/"))
         if lost and self.new:
             message = f"the state branch's {lost[0]} could not be read, and may have held this"
-            yield self._finding(HoldRule.UNREADABLE_HOLD, message, tuple(self.new))
+            yield _finding(HoldRule.UNREADABLE_HOLD, message, tuple(self.new))
         lossy = [removal for removal, cells in self.new.items() if cells or removal.kind is RemovalKind.CLUSTER]
         yield from self._hidden_or_misspelt(lossy)
         for removal, cells in self.new.items():
@@ -56,11 +56,9 @@ class Suspicions:
         found: dict[tuple[HoldRule, str, str], list[Removal]] = {}
         for removal in removals:
             vanished, cause = self.causes.vanished(removal), self.causes.of(removal)
-            if cause.hidden_by:
-                place = f"{cause.line}" if cause.path == IGNORE_FILE else ""
-                found.setdefault((HoldRule.IGNORED_FILE, f"{cause.hidden_by} takes {{}} away", place), []).append(
-                    removal
-                )
+            if cause.hidden:
+                by, place = ("an ignore rule", f"{cause.line}") if cause.path == IGNORE_FILE else ("a rename", "")
+                found.setdefault((HoldRule.IGNORED_FILE, f"{by} takes {{}} away", place), []).append(removal)
             elif vanished is not None and vanished.successor:
                 text = "the commit renames {}, by what may be a typing error"
                 if removal.kind is RemovalKind.CLUSTER:
@@ -71,7 +69,7 @@ class Suspicions:
                 if not meant:
                     found.setdefault((HoldRule.LIKELY_TYPO, text, vanished.path), []).append(removal)
         for (rule, text, _), group in found.items():
-            yield self._finding(rule, text.format(named_briefly([*map(str, group)], _MOST_NAMED)), tuple(group))
+            yield _finding(rule, text.format(named_briefly([*map(str, group)], _MOST_NAMED)), tuple(group))
 
     def _connected_elsewhere(self, removal: Removal) -> Iterator[Finding]:
         """A cluster that stays in the fleet under another name: what is deleted as it leaves, the other one wants."""
@@ -84,7 +82,7 @@ class Suspicions:
                 where = f"{other.origin.path} names" if other.origin else "there is"
                 message = f"the commit takes {removal} out of the fleet, and {where} the same connection for cluster "
                 message += f"{name}, so what {removal.cluster} has would be deleted under it"
-                yield self._finding(HoldRule.LIKELY_TYPO, message, (removal,))
+                yield _finding(HoldRule.LIKELY_TYPO, message, (removal,))
                 return
 
     def _is_held(self, cluster: str) -> bool:
@@ -103,15 +101,15 @@ class Suspicions:
         name = f"{placement.key.kind} {placement.key}"
         if not allows_empty(placement):
             if new.latest_resources is not None and not new.latest_resources.documents:
-                yield self._finding(HoldRule.EMPTY_SELECTION, f"{name} selects nothing any more", removals)
+                yield _finding(HoldRule.EMPTY_SELECTION, f"{name} selects nothing any more", removals)
             elif empty := [s for s in placement.selectors if self._is_emptied(s, old)]:
                 what = named_briefly([_described(selector) for selector in empty], _MOST_NAMED)
-                yield self._finding(HoldRule.EMPTY_SELECTION, f"{name}: nothing matches the selector {what}", removals)
+                yield _finding(HoldRule.EMPTY_SELECTION, f"{name}: nothing matches the selector {what}", removals)
         if placement.selectors == old.placement.selectors:
             left = tuple(r for r in removals if self.causes.is_written(r))
             if left:
                 message = f"{name} selects {named_briefly([str(r.object) for r in left], _MOST_NAMED)} no more"
-                yield self._finding(HoldRule.LABELS_CHANGED, f"{message}, though the manifests are still there", left)
+                yield _finding(HoldRule.LABELS_CHANGED, f"{message}, though the manifests are still there", left)
 
     def _is_emptied(self, selector: ResourceSelector, old: PlacementRecord) -> bool:
         """Whether a selector matches nothing, and did match something or is new."""
@@ -128,23 +126,23 @@ class Suspicions:
         placement = new.placement
         name = f"{placement.key.kind} {placement.key}"
         if not allows_empty(placement) and not any(is_active(binding) for binding in new.bindings):
-            yield self._finding(HoldRule.LAST_CLUSTER, f"{name} picks no cluster any more", removals)
+            yield _finding(HoldRule.LAST_CLUSTER, f"{name} picks no cluster any more", removals)
         known = old.placement.effective_policy.cluster_names
         named = placement.effective_policy.cluster_names
         if unknown := [n for n in named if n not in self.after.clusters and n not in known]:
             what = named_briefly([f'"{one}"' for one in unknown], _MOST_NAMED)
             message = f"{name} names {what}, which is no cluster of the fleet"
-            yield self._finding(HoldRule.LIKELY_TYPO, message, removals)
+            yield _finding(HoldRule.LIKELY_TYPO, message, removals)
 
     def _overridden(self, removals: tuple[Removal, ...], placement: Placement) -> Iterator[Finding]:
         gone = {cell for removal in removals for cell in self.new[removal]}
         if removals and not allows_empty(placement) and gone >= self.placed.by_placement[placement.key]:
             message = f"{placement.key.kind} {placement.key} has no objects any more, as overrides delete all of them"
-            yield self._finding(HoldRule.EMPTY_SELECTION, message, removals)
+            yield _finding(HoldRule.EMPTY_SELECTION, message, removals)
 
-    def _finding(self, rule: HoldRule, message: str, removals: tuple[Removal, ...]) -> Finding:
-        reason: HoldReason = self.causes.explained(rule, message, removals)
-        return Finding(reason, removals)
+
+def _finding(rule: HoldRule, message: str, removals: tuple[Removal, ...]) -> Finding:
+    return Finding(HoldReason(rule=rule, message=message), removals)
 
 
 def allows_empty(placement: Placement) -> bool:

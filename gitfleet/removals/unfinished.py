@@ -12,18 +12,21 @@ from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.state import FleetState, PlacementRecord
 
 
-def brought_unfinished(before: FleetState, after: FleetState, key: PlacementKey) -> dict[str, frozenset[Identity]]:
+def brought_unfinished(
+    before: FleetState, after: FleetState, key: PlacementKey, kept: frozenset[Identity]
+) -> dict[str, frozenset[Identity]]:
     """By cluster, the objects of a placement that came with a rollout which another of its clusters still waits for.
 
-    That other cluster's older snapshot must be there again whole in `after`, and no snapshot up to it may have had the
-    object. A cluster that does not answer waits for nothing: a rollout that went on without it is finished.
+    That other cluster's older snapshot must be there again whole in `after` without what is only `kept`, and no
+    snapshot up to it may have had the object. A cluster that does not answer waits for nothing: a rollout that went on
+    without it is finished.
     """
     old, new = before.placements.get(key), after.placements.get(key)
     latest = new.latest_resources if new is not None else None
     if old is None or latest is None:
         return {}
     bound = list(_bound(old))
-    stay = _identities(latest)
+    stay = _identities(latest) - kept
     restored = [
         snapshot.index
         for binding, snapshot in bound

@@ -70,9 +70,9 @@ def _fleet_events(before: FleetState, after: FleetState, failures: Failures) -> 
 
 
 def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Event]:
-    """A hold that is new, that was answered, or whose removals were taken back; nothing once approved removals are
-    under way."""
-    if new is not None and (old is None or (new.answer is not old.answer and new.answer is not Status.TRUE)):
+    """A hold that is new, that was answered, or whose removals were taken back, all or some; nothing once approved
+    removals are under way."""
+    if new is not None and (old is None or (new.answer is not Status.TRUE and _is_another(old, new))):
         fields: Mapping[str, JsonValue] = {
             "hold": name,
             "objects": new.objects,
@@ -86,6 +86,10 @@ def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Even
     if old is not None and old.answer is not Status.TRUE and (new is None or new.answer is Status.TRUE):
         answered = {"hold": name, "objects": old.objects, "approved": new is not None}
         yield Event(type=EventType.RELEASED, fields=answered)
+
+
+def _is_another(old: Hold, new: Hold) -> bool:
+    return new.answer is not old.answer or len(new.removals) != len(old.removals)
 
 
 def _fault_event(fault: Fault) -> Event:

@@ -87,7 +87,7 @@ def hold_document(hold: Hold) -> dict[str, Any]:
         "clusters": [{"clusterName": count.cluster, "objects": count.objects} for count in hold.clusters],
         "removals": [str(removal) for removal in hold.removals],
         "reasons": [
-            {"rule": reason.rule.value, "path": reason.path, "line": reason.line, "message": reason.message}
+            {"rule": reason.rule.value, "path": reason.path, "line": reason.line, "message": reason.sentence}
             for reason in hold.reasons
         ],
         "rejected": hold.answer is Status.FALSE,

@@ -145,7 +145,7 @@ def test_an_override_that_leaves_nothing_of_a_placement_is_held_in_a_small_fleet
         world.settle()
         (reason,) = only_hold(world).reasons
         assert reason.rule is HoldRule.EMPTY_SELECTION
-        assert "ClusterResourcePlacement web has no objects any more" in reason.message
+        assert "ClusterResourcePlacement web has no objects any more" in reason.sentence
 
 
 def test_only_the_override_that_deletes_waits_and_only_where_it_does() -> None:

@@ -63,8 +63,8 @@ def test_a_file_that_is_renamed_so_that_it_is_not_read_is_held(old: str, new: st
         hold = only_hold(world)
         assert {reason.rule for reason in hold.reasons} <= {HoldRule.IGNORED_FILE, HoldRule.EMPTY_SELECTION}
         (reason,) = [reason for reason in hold.reasons if reason.rule is HoldRule.IGNORED_FILE]
-        assert says in reason.message and reason.path.startswith(old)
-        assert f"{reason.path} is now {reason.path.replace(old, new)}, which gitfleet does not read" in reason.message
+        assert says in reason.sentence and reason.path.startswith(old)
+        assert f"{reason.path} is now {reason.path.replace(old, new)}, which gitfleet does not read" in reason.sentence
         world.restart()
         world.settle()
         assert only_hold(world) == hold
@@ -122,7 +122,7 @@ def test_one_cause_is_one_hold(how: str) -> None:
     hold = only_hold(world)
     (reason,) = hold.reasons
     assert (len(hold.removals), hold.objects) == (12, 24)
-    assert "ConfigMap/legacy/map-0" in reason.message and "and 9 more" in reason.message
+    assert "ConfigMap/legacy/map-0" in reason.sentence and "and 9 more" in reason.sentence
 
 
 def test_two_ignore_lines_are_two_holds() -> None:

@@ -58,7 +58,7 @@ def test_a_renamed_cluster_leaves_only_after_an_approval(name: str, policy: str)
         policy == "Abandon"
     )
     assert (reason.rule, reason.path, reason.line) == (HoldRule.LIKELY_TYPO, "clusters/c1.yaml", 1)
-    assert reason.message == (
+    assert reason.sentence == (
         "the commit takes cluster c1 out of the fleet and has another one in its file: clusters/c1.yaml has "
         f"MemberCluster/{name} in its place"
     )
@@ -89,7 +89,7 @@ def test_a_known_cluster_that_takes_the_file_of_another_one_is_a_rename_as_well(
         world.write({"clusters/c1.yaml": cluster("c2"), "clusters/c2.yaml": None})
         world.settle()
     (reason,) = only_hold(world).reasons
-    assert "clusters/c1.yaml has MemberCluster/c2 in its place" in reason.message
+    assert "clusters/c1.yaml has MemberCluster/c2 in its place" in reason.sentence
 
 
 def test_files_that_move_and_clusters_that_are_merely_removed_or_added_are_not_renames() -> None:
@@ -126,7 +126,7 @@ def test_a_cluster_whose_api_server_another_member_names_leaves_only_after_an_ap
     hold = only_hold(world)
     (reason,) = hold.reasons
     assert (reason.rule, reason.path) == (HoldRule.LIKELY_TYPO, "clusters/c1.yaml")
-    assert reason.message == (
+    assert reason.sentence == (
         "the commit takes cluster c1 out of the fleet, and clusters/prod.yaml names the same connection for cluster "
         "prod, so what c1 has would be deleted under it: clusters/c1.yaml was removed"
     )
@@ -162,4 +162,4 @@ def test_taking_a_rename_back_asks_before_the_same_api_server_is_cleared_under_t
             world.write({"clusters/c1.yaml": cluster(name, connection=SERVERS["context"])})
             world.settle()
     (reason,) = only_hold(world).reasons
-    assert "names the same connection for cluster c1, so what prod has would be deleted under it" in reason.message
+    assert "names the same connection for cluster c1, so what prod has would be deleted under it" in reason.sentence

@@ -128,7 +128,8 @@ SAID = "h-1 waits for approval: placements/web.yaml:3: 7 of 8 objects would go"
     ("before", "after", "events", "said"),
     [
         (None, hold("h-1", GOES), [WAITS], [SAID]),
-        (hold("h-1", GOES), hold("h-1", GOES, GOES), [], []),
+        (hold("h-1", GOES), replace(hold("h-1", GOES), objects=9), [], []),
+        (hold("h-1", GOES, OTHER_GOES), hold("h-1", GOES), [WAITS], [SAID]),
         (
             hold("h-1", GOES),
             hold("h-1", GOES, answer=REJECTED),
