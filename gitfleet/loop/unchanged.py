@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from gitfleet.api.objects import ObjectKey
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
@@ -48,15 +49,20 @@ def with_known_objects(
 
 def _with_objects_of(before: ClusterObservation, observation: ClusterObservation) -> ClusterObservation:
     live = attempt(Subject("MemberCluster", observation.cluster), _known_objects, observation.live, before.live)
-    return observation if isinstance(live, Failure) else replace(observation, live=live)
+    return observation if isinstance(live, Failure) or live is observation.live else replace(observation, live=live)
 
 
 def _known_objects(live: LiveObjects, before: LiveObjects) -> LiveObjects:
     """The live objects, those that are as they were before by the very objects of then; `before` when all are."""
     if live is before:
         return before
-    known = {key: before[key] if key in before and _same_object(one, before[key]) else one for key, one in live.items()}
-    same = len(known) == len(before) and all(key in before and one is before[key] for key, one in known.items())
+    known: dict[ObjectKey, LiveObject | None] = {}
+    same = len(live) == len(before)
+    for key, one in live.items():
+        old = before.get(key)
+        seen = key in before and _same_object(one, old)
+        known[key] = old if seen else one
+        same = same and seen
     return before if same else known
 
 

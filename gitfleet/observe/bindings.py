@@ -78,7 +78,8 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
     if reachable:
         there = not_deleted(binding, seen.operations, seen.outcomes)
         others = tuple(failed for failed in after.failed if failed.condition != DELETED)
-        after = replace(after, failed=(*others, *there)[:MOST_OBJECTS])
+        failed = (*others, *there)[:MOST_OBJECTS]
+        after = after if failed == after.failed else replace(after, failed=failed)
     return binding if after == binding else after
 
 
@@ -241,15 +242,19 @@ def _settled(
     found: _Found,
     applied_snapshot: str | None = None,
 ) -> Binding:
-    """The binding with what was found."""
+    """The binding with what was found; the very same value when that says nothing new."""
     conditions = _conditions(binding, reported, now, keep=(ConditionType.ROLLOUT_STARTED,))
+    applied_snapshot = applied_snapshot or binding.applied_snapshot
+    known = (binding.conditions, binding.failed, binding.drifted, binding.diffed, binding.applied_snapshot)
+    if (conditions, found.failed, found.drifted, found.diffed, applied_snapshot) == known:
+        return binding
     return replace(
         binding,
         conditions=conditions,
         failed=found.failed,
         drifted=found.drifted,
         diffed=found.diffed,
-        applied_snapshot=applied_snapshot or binding.applied_snapshot,
+        applied_snapshot=applied_snapshot,
     )
 
 

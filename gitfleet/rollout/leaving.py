@@ -94,19 +94,19 @@ def removals(
     A placement that has a binding on the cluster gives nothing up, whatever became of its work; one that cannot be read
     gives nothing up anywhere. A cluster that leaves decides for all of its placements by its own deleteOptions.
     """
-    held: set[tuple[str, PlacementKey]] = set()
+    held: dict[PlacementKey, frozenset[str]] = {}
     unknown: set[PlacementKey] = set()
     for key, record in records.items():
         bound = failures.contain(Subject.of_placement(key), None, _bound_clusters, record)
         if bound is None:
             unknown.add(key)
         else:
-            held.update((name, key) for name in bound)
+            held[key] = bound
     found: dict[str, dict[PlacementKey, DeletePropagation]] = {}
     for name, owned in inventory.items():
         cluster = clusters.get(name)
         for key in {entry.placement for entry in owned.values()} if cluster is not None else ():
-            if key in unknown or (name, key) in held:
+            if key in unknown or name in held.get(key, ()):
                 continue
             if cluster is not None and cluster.deleting is not None:
                 found.setdefault(name, {})[key] = cluster.delete_propagation_policy
@@ -115,8 +115,8 @@ def removals(
     return found
 
 
-def _bound_clusters(record: PlacementRecord) -> list[str]:
-    return [binding.cluster for binding in record.bindings if binding.deleting is None]
+def _bound_clusters(record: PlacementRecord) -> frozenset[str]:
+    return frozenset(binding.cluster for binding in record.bindings if binding.deleting is None)
 
 
 def release_left(
