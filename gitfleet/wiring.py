@@ -16,11 +16,13 @@ from gitfleet import __version__, rollout, schedule
 from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
+from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.signing import person_of
 from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository, work_tree_of
 from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
+from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.api.scenarios import Scenario
 from gitfleet.errors import BadInput
@@ -29,6 +31,7 @@ from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.plugin_guard import guarded
+from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.runner import Wake
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
@@ -98,6 +101,7 @@ def open_workspace(
         save_report=partial(save_report, settings.cache_dir / "reports"),
         watch_branch=settings.watch_branch,
         state_branch=Branches().state if settings.state_dir is not None else None,
+        requests=_request_branches(remote, clock),
         configure=providers.configure,
     )
     try:
@@ -108,6 +112,13 @@ def open_workspace(
         directory.close()
         if clusters == "live":
             simulated.save(kept)
+
+
+def _request_branches(remote: GitRemote | StateDirectory, clock: Clock) -> RequestBranches | None:
+    """What pushes requests for approval; None with --state-dir, where nothing is pushed."""
+    if isinstance(remote, StateDirectory):
+        return None
+    return RequestBranches(history=remote, writer=remote, clock=clock)
 
 
 def _connection_rules(settings: Settings) -> ConnectionRules:

@@ -110,9 +110,9 @@ class StateDirectory:
             raise BadInput(f"the change would leave {self._folder} without any file")
         return new_head
 
-    def commit_message(self, commit: str) -> str:
-        """Plain files have no message."""
-        return ""
+    def remove_branch(self, branch: str, expected: str) -> None:
+        """BadInput: the folder stays, and the repository's branches are only read."""
+        raise BadInput(f'with --state-dir no branch is removed, "{branch}" neither')
 
     def _observe(self) -> None:
         """Read the folder while nobody writes to it; one that may only be read is read all the same."""

@@ -45,6 +45,8 @@ def _stage_name(text: str) -> str | None:
     return None if fits else "must be lower-case letters and digits only, 1 to 63; rename it"
 
 
+DIGEST: Final = "gitfleet.dev/digest"
+"""The annotation of an approval that says for which request, of those of its name, it was given."""
 Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 100%; raise it")]
 _INDEX: Final = {"anyOf": [{"type": "string", "pattern": "^[0-9]*$"}, {"type": "integer", "minimum": 0}]}
 
@@ -157,6 +159,7 @@ class Approval:
     """
 
     key: Key
+    digest: Annotated[str | None, At("metadata", "annotations", DIGEST)] = None
     conditions: Annotated[Conditions, At("status", "conditions")] = ()
     parent_run: Annotated[NonEmpty | None, At("spec", "parentStageRollout")] = None
     target_stage: NonEmpty | None = None

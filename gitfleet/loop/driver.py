@@ -12,11 +12,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ParamSpec
 
-from gitfleet import reconcile, status
+from gitfleet import reconcile, status, views
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.fanout import Fanout, Write
+from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.results import ReconcileResult, lost_race, waiting_sentences
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
@@ -55,7 +56,8 @@ class Published:
 @dataclass(slots=True, kw_only=True)
 class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
-    `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation."""
+    `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation;
+    `requests` keeps the branches by which people approve, None where none are pushed."""
 
     reader: RepoReader
     writer: RepoWriter
@@ -71,6 +73,7 @@ class Driver:
     configure: Callable[[FleetConfig], None] = lambda config: None
     watch_branch: str | None = None
     state_branch: str | None = None
+    requests: RequestBranches | None = None
     memo: reconcile.Memo = reconcile.Memo()
     _reported: set[str] = field(default_factory=set)
     _known: tuple[str | None, FleetState] | None = None
@@ -141,7 +144,7 @@ class Driver:
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
         if self._unchanged is not None and self._unchanged[0].still(inputs):
-            return self._unchanged[1]
+            return self._asked(heads, self._unchanged[1])
         decided = self.decide(inputs)
         decision, operations = self.observe_unseen(decided)
         self.checkpoint("decided")
@@ -173,7 +176,7 @@ class Driver:
         repeatable = result.settled and not outcomes and not decided.unseen()
         memo = unchanged_after(inputs, after) if repeatable else None
         self._unchanged = (memo, result) if memo is not None else None
-        return result
+        return self._asked(heads, result)
 
     def _result(
         self,
@@ -291,6 +294,15 @@ class Driver:
             if isinstance(operation, Create | Update | Delete):
                 writes.setdefault(operation.cluster, []).append(operation)
         return self.fanout.perform(decision.after.clusters, writes) if writes else ()
+
+    def _asked(self, heads: Mapping[str, str], result: ReconcileResult) -> ReconcileResult:
+        """The result, once the branches are there by which people approve; what fails there delays nothing."""
+        if self.requests is not None:
+            failures, publish = Failures(), self.requests.publish
+            wanted = views.approval_requests(result.state)
+            failures.contain(Subject("approvals", ""), None, publish, heads, self.branches, wanted)
+            self._report(failures.found)
+        return result
 
     def _still_ours(self, head: str | None, operations: tuple[Operation, ...], pushed: float | None) -> None:
         """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+GITFLEET = ("gitfleet", "gitfleet@localhost")
+"""Committer of every commit that gitfleet makes by itself, and its author unless the change names one."""
+
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
@@ -68,6 +71,18 @@ class WorkTreeFiles:
     changed: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFacts:
+    """What a commit says of itself: `author` and `committer` are name and email, `at` is when it was committed."""
+
+    id: str
+    parents: tuple[str, ...]
+    author: tuple[str, str]
+    committer: tuple[str, str]
+    at: datetime
+    message: str
+
+
 class RepoReader(Protocol):
     """Reads commits of one remote. An instance belongs to one thread; `clone_reader` makes one for another thread."""
 
@@ -95,6 +110,13 @@ class RepoReader(Protocol):
         """A second reader of the same remote for use by another thread."""
 
 
+class HistoryReader(Protocol):
+    """Reads who made commits of one remote."""
+
+    def about(self, commit: str) -> CommitFacts:
+        """What a commit says of itself; BadInput for an unknown one. The head of a branch is brought for it."""
+
+
 class RepoWriter(Protocol):
     """Moves branches of one remote."""
 
@@ -105,5 +127,5 @@ class RepoWriter(Protocol):
         the tree as it was makes no commit and gives `expected` back (BadInput when there is no `expected`).
         """
 
-    def commit_message(self, commit: str) -> str:
-        """The whole message of a commit."""
+    def remove_branch(self, branch: str, expected: str) -> None:
+        """Remove a branch if it still is at `expected`; the errors of `commit`."""

@@ -17,11 +17,8 @@ from types import MappingProxyType
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
 from gitfleet.formats.git_names import blob_id
-from gitfleet.ports.repos import BranchChange, TreeEntry
+from gitfleet.ports.repos import GITFLEET, BranchChange, CommitFacts, TreeEntry
 from gitfleet.simulation.memory_trees import EMPTY, Folder, differences
-
-IDENTITY = ("gitfleet", "gitfleet@localhost")
-"""Committer, and author unless the change names one: the git adapter's, so that ids agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +30,7 @@ class MemoryCommit:
     tree: Folder
     message: str
     author: tuple[str, str]
+    committer: tuple[str, str]
     when: datetime
 
     @property
@@ -143,9 +141,28 @@ class MemoryRepo:
             self._branches[change.branch] = made.id
         return made.id
 
-    def commit_message(self, commit: str) -> str:
-        """The whole message of a commit."""
-        return self._commit(commit).message
+    def remove_branch(self, branch: str, expected: str) -> None:
+        """Remove a branch that is at `expected`; LostRace, or what `fail_next_commit` was given."""
+        if self._next_commit_faults:
+            raise self._next_commit_faults.pop(0)
+        with self._lock:
+            if self._branches.get(branch) != expected:
+                raise LostRace(f"The branch {branch} of memory was moved by somebody else first.")
+            del self._branches[branch]
+
+    # -- HistoryReader
+
+    def about(self, commit: str) -> CommitFacts:
+        """What a commit says of itself."""
+        found = self._commit(commit)
+        return CommitFacts(
+            id=commit,
+            parents=(found.parent,) if found.parent else (),
+            author=found.author,
+            committer=found.committer,
+            at=found.when.replace(microsecond=0),
+            message=found.message,
+        )
 
     # -- for tests and simulations
 
@@ -251,7 +268,7 @@ class MemoryRepo:
 
 
 def _sealed(parent: str | None, tree: Folder, change: BranchChange) -> MemoryCommit:
-    committer = (change.person.name, change.person.email) if change.person else IDENTITY
+    committer = (change.person.name, change.person.email) if change.person else GITFLEET
     author, message, when = change.author or committer, _message(change), change.when
     seconds = int(when.timestamp())
     lines = [f"tree {tree.oid}", *([f"parent {parent}"] if parent else [])]
@@ -259,7 +276,9 @@ def _sealed(parent: str | None, tree: Folder, change: BranchChange) -> MemoryCom
     lines += [f"committer {committer[0]} <{committer[1]}> {seconds} +0000", "", message]
     body = "\n".join(lines).encode(errors="replace")
     oid = hashlib.sha1(b"commit %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
-    return MemoryCommit(id=oid, parent=parent, tree=tree, message=message, author=author, when=when)
+    return MemoryCommit(
+        id=oid, parent=parent, tree=tree, message=message, author=author, committer=committer, when=when
+    )
 
 
 def _message(change: BranchChange) -> str:
@@ -279,7 +298,7 @@ def _check(change: BranchChange) -> None:
         raise BadInput("The body of a commit message must not hold a NUL character.")
     for key, value in change.trailers:
         names.check_trailer(key, value)
-    names.check_identity(change.author or IDENTITY)
+    names.check_identity(change.author or GITFLEET)
     if change.when.tzinfo is None:
         raise BadInput("The time of a commit must have a time zone.")
     if any(entry.mode not in ("100644", "100755") for entry in change.link.values()):

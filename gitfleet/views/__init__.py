@@ -7,6 +7,7 @@ code_span, table_lines, html_document           the parts of which such pages ar
 readme_text(state)                              README.md of the state branch
 plan_document(...), fault_document, has_changes `plan -o json`; moves_sentence(...) sums up what moves
 hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
+approval_requests(state)                        what waits for a person's approval, as requests
 explanation(...), no_placement, recorded_plan   what `explain` prints
 """
 
@@ -29,6 +30,7 @@ from gitfleet.views.markdown import code_span, markdown_table, table_lines
 from gitfleet.views.plan_document import PlannedReconcile, fault_document, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.readme import readme_text
+from gitfleet.views.requests import approval_requests
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
 
@@ -38,6 +40,7 @@ __all__ = [
     "age",
     "answering_file",
     "approval_path",
+    "approval_requests",
     "approval_text",
     "code_span",
     "describe_lines",

@@ -12,6 +12,7 @@ from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status
 from gitfleet.api.holds import APPROVED, Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
+from gitfleet.api.staged import DIGEST
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state import StateReader
@@ -100,13 +101,13 @@ def approval_path(name: str) -> str:
     return f"approvals/{name}.yaml"
 
 
-def approval_text(name: str, status: Status = Status.TRUE) -> str:
-    """The file that approves a hold, or rejects it with False."""
+def approval_text(name: str, status: Status = Status.TRUE, digest: str = "") -> str:
+    """The file that approves a request, or rejects it with False; with a digest it is for that very request alone."""
     return yaml_text(
         {
             "apiVersion": f"{PLACEMENT_GROUP}/v1beta1",
             "kind": "ClusterApprovalRequest",
-            "metadata": {"name": name},
+            "metadata": {"name": name, **({"annotations": {DIGEST: digest}} if digest else {})},
             "status": {"conditions": [{"type": APPROVED, "status": status.value}]},
         }
     )

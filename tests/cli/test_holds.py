@@ -179,6 +179,27 @@ def test_an_approval_on_a_branch_waits_for_its_merge(gitfleet: Shell, held: Path
     assert not gitfleet("get", "holds", "-C", held).out
 
 
+def test_the_branch_of_a_request_approves_when_it_is_merged(gitfleet: Shell, held: Path) -> None:
+    name = held_name(gitfleet, held)
+    branch = f"gitfleet/approve/{name}"
+    assert git(held, "diff", "--name-only", f"main...{branch}") == f"approvals/{name}.yaml\n"
+    assert git(held, "log", "--format=%an", f"main..{branch}") == "gitfleet\n"
+    git(held, "merge", "--quiet", "--no-ff", branch)
+    assert gitfleet("run", "--until-settled", held).code == 0
+    assert not gitfleet("get", "holds", "-C", held).out
+    assert git(held, "for-each-ref", "--format=%(refname:short)", "refs/heads") == "gitfleet/state\nmain\n"
+
+
+def test_with_a_state_directory_nothing_is_pushed(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
+    state = ("--state-dir", tmp_path / "state")
+    gitfleet("run", "--until-settled", moving, *state)
+    pick_nothing(moving)
+    before = git(moving, "for-each-ref")
+    assert gitfleet("run", "--until-settled", moving, *state).code == 0
+    assert list((tmp_path / "state" / "holds").iterdir())
+    assert git(moving, "for-each-ref") == before
+
+
 def edit_a_file(repo: Path) -> None:
     (repo / "clusters" / "eu-north-1.yaml").write_text("# being edited\n")
 

@@ -168,8 +168,8 @@ class Connection:
         return True
 
     def push(self, commit: str, *, branch: str, expected: str | None, hold: int, follow: bool = False) -> GitResult:
-        """Push a commit to a branch if the remote's branch still is `expected` (None: is not there); `follow` as
-        LocalRepository.service has it."""
+        """Push a commit ("": none, so that the branch goes) to a branch if the remote's branch still is `expected`
+        (None: is not there); `follow` as LocalRepository.service has it."""
         ref = _HEADS + branch
         return self._git.run(
             "push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", "--no-follow-tags",

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
-from gitfleet.ports.repos import TreeEntry
+from gitfleet.ports.repos import CommitFacts, TreeEntry
 
 _SHA1_DIGITS = 40
 _NO_MODE = "000000"
+_PERSON = re.compile(r"(.*?) ?<([^<>]*)> (\d+)(?: [+-]\d+)?")
+_ROLES = ("author", "committer")
+_LAST_SECOND = 253_402_300_799
+"""Of the year 9999."""
 
 
 def parse_tree(output: bytes) -> dict[str, TreeEntry]:
@@ -32,6 +38,23 @@ def parse_changes(output: bytes) -> dict[str, TreeEntry | None]:
         _, mode, _, oid, _ = head.split(" ")
         changes[path] = None if mode == _NO_MODE else TreeEntry(mode, oid)
     return changes
+
+
+def parse_commit(oid: str, output: bytes) -> CommitFacts:
+    """What `cat-file commit` printed. A time that no calendar has counts as 1970."""
+    head, _, message = output.decode(errors="replace").partition("\n\n")
+    lines = [line.partition(" ") for line in head.split("\n")]
+    people = {key: _PERSON.fullmatch(value) for key, _, value in lines if key in ("author", "committer")}
+    author, committer = ((found[1], found[2]) if (found := people.get(key)) else ("", "") for key in _ROLES)
+    seconds = int(found[3]) if (found := people.get("committer")) else 0
+    return CommitFacts(
+        id=oid,
+        parents=tuple(value for key, _, value in lines if key == "parent"),
+        author=author,
+        committer=committer,
+        at=datetime.fromtimestamp(seconds if seconds <= _LAST_SECOND else 0, UTC),
+        message=message,
+    )
 
 
 def parse_sizes(output: bytes) -> dict[str, tuple[str, int] | None]:

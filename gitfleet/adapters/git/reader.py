@@ -15,7 +15,7 @@ from gitfleet.adapters.git.examining import commits_before
 from gitfleet.adapters.git.runner import GitResult
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats import git_names as names
-from gitfleet.ports.repos import TreeEntry
+from gitfleet.ports.repos import CommitFacts, TreeEntry
 
 _Parsed = TypeVar("_Parsed")
 _TREES_KEPT = 6
@@ -159,11 +159,11 @@ class GitReader:
                     return oid
         return next(iter(self._connection.kept(branches).values()), None)
 
-    def commit_message(self, commit: str) -> str:
-        """The whole message of a commit; BadInput for an unknown commit."""
+    def about(self, commit: str) -> CommitFacts:
+        """What a commit says of itself; BadInput for an unknown commit."""
         what = f"the commit {commit}"
         result = self._read(what, "cat-file", "commit", names.check_object_id(commit), commits=(commit,))
-        return result.output.partition(b"\n\n")[2].decode(errors="replace")
+        return objects.parse_commit(commit, result.output)
 
     def _contents(self, batch: list[str], output_bytes: int) -> dict[str, bytes]:
         """The blobs of a batch, each checked against its id."""

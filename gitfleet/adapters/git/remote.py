@@ -15,10 +15,8 @@ from gitfleet.adapters.git.reader import GitReader
 from gitfleet.adapters.git.signing import commit_signed
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
-from gitfleet.ports.repos import BranchChange
+from gitfleet.ports.repos import GITFLEET, BranchChange
 
-IDENTITY = ("gitfleet", "gitfleet@localhost")
-"""Committer of every commit, and its author unless the change names one."""
 _EMPTY_TREES = frozenset(
     {
         "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -105,6 +103,16 @@ class GitRemote(GitReader):
         self._count_change()
         return pushed
 
+    def remove_branch(self, branch: str, expected: str) -> None:
+        """Remove a branch of the remote if it still is at `expected`; LostRace, Forbidden, RemoteUnreachable."""
+        names.check_branch(branch)
+        with self._connection.mirror.hold() as hold:
+            result = self._connection.push("", branch=branch, expected=names.check_object_id(expected), hold=hold)
+            error = classify_push(result, branch=branch, shown=self.shown, mask=self._connection.mask)
+            if error is not None:
+                raise error
+            self._connection.local("update-ref", "-d", branch_ref(branch), hold=hold)
+
     def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
         """As `GitReader.fetch`; tidies the mirror now and then, since every fetch leaves a pack."""
         heads = super().fetch(branches)
@@ -119,7 +127,7 @@ class GitRemote(GitReader):
     def _import(self, change: BranchChange, hold: int) -> tuple[str | None, str, str]:
         base = change.expected if change.base is None else change.base or None
         person = change.person
-        committer = (person.name, person.email) if person else IDENTITY
+        committer = (person.name, person.email) if person else GITFLEET
         stream = imports.compose_import(change, ref=PENDING, base=base, committer=committer)
         arguments = ("fast-import", "--quiet", "--force", "--date-format=raw")
         result = self._connection.local(*arguments, stdin=stream, hold=hold)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gitfleet.errors import BadInput
+from gitfleet.errors import BadInput, LostRace
 from gitfleet.formats.git_names import blob_id
-from gitfleet.ports.repos import RepoReader, RepoWriter, TreeEntry
-from tests.adapters.git.hubs import WHEN, Hub, change, git, put_symlink
+from gitfleet.ports.repos import GITFLEET, CommitFacts, Person, RepoReader, RepoWriter, TreeEntry
+from tests.adapters.git.hubs import STATE, WHEN, Hub, change, git, put_symlink
 
 FILES = {"a.b": b"1\n", "a/b": b"22\n", "a-b": b"", "sub/deep/er.yaml": b"kind: X\n"}
 AWKWARD = {
@@ -190,7 +190,7 @@ def test_unknown_objects_are_refused(hub: Hub) -> None:
         with pytest.raises(BadInput):
             hub.repo.changed_paths(commit, oid)
         with pytest.raises(BadInput):
-            hub.repo.commit_message(oid)
+            hub.repo.about(oid)
 
 
 def test_symlinks_are_listed_and_never_followed(hub: Hub) -> None:
@@ -214,7 +214,26 @@ def test_messages_are_read_whole(hub: Hub) -> None:
         )
     )
     hub.repo.fetch()
-    assert hub.repo.commit_message(commit) == "Say it\n\nBecause.\n\nReally.\n\nGitfleet-Phase: intent\n"
+    text = "Say it\n\nBecause.\n\nReally.\n\nGitfleet-Phase: intent\n"
+    assert hub.repo.about(commit) == CommitFacts(
+        id=commit, parents=(), author=GITFLEET, committer=GITFLEET, at=WHEN, message=text
+    )
+    person = Person(name="Ann Other", email="ann@example.org")
+    second = hub.repo.commit(change("main", commit, {"b": b"2"}, person=person))
+    about = hub.repo.about(second)
+    assert (about.parents, about.author, about.committer) == ((commit,), *[("Ann Other", "ann@example.org")] * 2)
+
+
+def test_a_branch_is_removed_from_where_it_was(hub: Hub) -> None:
+    first = hub.repo.commit(change(STATE, None, {"a": b"1"}))
+    second = hub.other.commit(change(STATE, first, {"a": b"2"}))
+    with pytest.raises(LostRace):
+        hub.repo.remove_branch(STATE, first)
+    assert hub.repo.fetch()[STATE] == second
+    hub.repo.remove_branch(STATE, second)
+    assert STATE not in hub.repo.fetch()
+    with pytest.raises(LostRace):
+        hub.other.remove_branch(STATE, second)
 
 
 def test_the_second_reader_reads_the_same(hub: Hub) -> None:

@@ -88,7 +88,7 @@ def test_another_branch_is_brought_when_it_is_read(file_hub: Hub, tmp_path: Path
     assert remote.changed_paths(main, topic).keys() == {"a", "b"}
     fresh = GitRemote(str(file_hub.path), tmp_path / "fresh")
     fresh.fetch(())
-    assert fresh.commit_message(newer).startswith("Change files")
+    assert fresh.about(newer).message.startswith("Change files")
     assert (fresh.resolve(newer[:9]), fresh.resolve(topic[:9])) == (newer, topic)
     assert fresh.resolve(older[:9]) == older
     with pytest.raises(BadInput, match="no branch, tag or commit"):

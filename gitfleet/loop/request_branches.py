@@ -1,0 +1,104 @@
+"""Requests for approval as branches: each has one commit, on top of the watched branch, that adds the approval's file.
+Merging it approves."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+from gitfleet.api.conditions import Status
+from gitfleet.api.fleet import Branches
+from gitfleet.errors import GitfleetError, LostRace, RetryLater
+from gitfleet.model.approvals import ApprovalRequest
+from gitfleet.ports.clock import Clock
+from gitfleet.ports.repos import GITFLEET, BranchChange, CommitFacts, HistoryReader, RepoWriter
+from gitfleet.views import approval_path, approval_text
+
+log = logging.getLogger(__name__)
+_TRAILER: Final = "Gitfleet-Request"
+_MOST_AT_ONCE: Final = 20
+"""So many branches that no request needs are looked at in one reconcile: somebody may push any number."""
+Wanted = tuple[str, ApprovalRequest] | None
+"""On top of which commit, and what; None: the branch is not needed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestBranches:
+    """Keeps the branches of requests. What is remembered saves work: a branch that was found or left as it should be is
+    not looked at again, and one that somebody removed is not pushed again, until the request or the watched branch
+    changes."""
+
+    history: HistoryReader
+    writer: RepoWriter
+    clock: Clock
+    _left: dict[str, tuple[str | None, Wanted]] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
+
+    def publish(self, heads: Mapping[str, str], branches: Branches, requests: Iterable[ApprovalRequest]) -> None:
+        """Push a branch for each request that has none, renew those that are out of date, remove those of no request.
+
+        A branch with somebody else's commits is left alone. Nothing is raised: what the remote refuses is logged, once.
+        """
+        watched = heads[branches.watch]
+        wanted = {branches.approvals + request.name: (watched, request) for request in requests}
+        ours = {branches.watch, branches.state, branches.rendered}
+        there = {name for name in heads if name.startswith(branches.approvals)} - wanted.keys()
+        unknown = sorted(name for name in there if self._left.get(name) != (heads[name], None))
+        for branch in sorted({*wanted, *unknown[:_MOST_AT_ONCE]} - ours):
+            self._bring(branch, heads.get(branch), wanted.get(branch))
+        self._left = {name: left for name, left in self._left.items() if name in wanted or name in heads}
+
+    def _bring(self, branch: str, head: str | None, wanted: Wanted) -> None:
+        left = self._left.get(branch)
+        if left is not None and left[1] == wanted and head in (left[0], None):
+            return
+        try:
+            head = self._brought(branch, head, wanted)
+        except LostRace:
+            return  # by another reconcile, which wants the same, or by a person: the next one sees
+        except GitfleetError as error:
+            self._say(f"the branch {branch}, which asks for an approval, cannot be kept: {error}")
+            if isinstance(error, RetryLater):
+                return
+        self._left[branch] = (head, wanted)
+
+    def _brought(self, branch: str, head: str | None, wanted: Wanted) -> str | None:
+        """The head of the branch once it is as it should be."""
+        about = self.history.about(head) if head is not None else None
+        if head is not None and about is not None and not _is_ours(about):
+            if wanted is not None:
+                self._say(f"the branch {branch} has commits of somebody else, so gitfleet leaves it alone")
+            return head
+        if wanted is None:
+            if head is not None:
+                self.writer.remove_branch(branch, head)
+            return None
+        watched, request = wanted
+        content = approval_text(request.name, Status.TRUE, request.digest).encode()
+        sign = sha256(b"\0".join([request.title.encode(), request.body.encode(), content])).hexdigest()
+        if about is not None and about.parents == (watched,) and f"{_TRAILER}: {sign}" in about.message.splitlines():
+            return head
+        change = BranchChange(
+            branch=branch,
+            expected=head,
+            base=watched,
+            subject=request.title,
+            body=request.body,
+            trailers=((_TRAILER, sign),),
+            when=self.clock.now(),
+            write={approval_path(request.name): content},
+        )
+        return self.writer.commit(change)
+
+    def _say(self, sentence: str) -> None:
+        if sentence not in self._said:
+            self._said.add(sentence)
+            log.warning("%s", sentence)
+
+
+def _is_ours(about: CommitFacts) -> bool:
+    """Whether gitfleet made a commit as a request: whoever commits on top, or changes it, has a name of their own."""
+    return about.author == about.committer == GITFLEET and f"\n{_TRAILER}: " in about.message
