@@ -29,12 +29,11 @@ from gitfleet.state import (
     ParsedStateFile,
     Unusable,
     assemble_state,
-    cached_form,
     document_paths,
     holds_state,
     is_state_file,
     lost_faults,
-    parse_state_file,
+    parse_to_cache,
     snapshot_path,
     state_file_kind,
     too_large,
@@ -143,10 +142,13 @@ class StateTrees:
             if content is None:
                 parsed[path, oid] = Failure(subject=Subject("File", path), error=str(too_large(path, limit)))
                 continue
-            file = parsed[path, oid] = attempt(Subject("File", path), parse_state_file, path, content)
-            if self._cache is not None and key not in kept and not isinstance(file, Failure):
-                form = cached_form(path, content)
-                fresh |= {key: form} if form is not None else {}
+            file = attempt(Subject("File", path), parse_to_cache, path, content)
+            if isinstance(file, Failure):
+                parsed[path, oid] = file
+                continue
+            parsed[path, oid], form = file
+            if form is not None:
+                fresh[key] = form
         if self._cache is not None:
             self._cache.put_many(fresh)
         return parsed

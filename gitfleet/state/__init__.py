@@ -21,10 +21,10 @@ from gitfleet.state.paths import document_paths, snapshot_path
 from gitfleet.state.placement_records import PlacementFile, PolicyFile
 from gitfleet.state.read import (
     CACHED_FORM,
-    cached_form,
     holds_state,
     is_state_file,
     parse_state_file,
+    parse_to_cache,
     state_file_kind,
     too_large,
     wanted_files,
@@ -53,7 +53,6 @@ __all__ = [
     "StateSource",
     "Unusable",
     "assemble_state",
-    "cached_form",
     "compose_state",
     "document_paths",
     "holds_state",
@@ -62,6 +61,7 @@ __all__ = [
     "override_object",
     "owner_of",
     "parse_state_file",
+    "parse_to_cache",
     "placement_object",
     "policy_snapshot_object",
     "present",

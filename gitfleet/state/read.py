@@ -56,33 +56,35 @@ def too_large(path: str, limit: int) -> BadInput:
     )
 
 
-def cached_form(path: str, content: bytes) -> bytes | None:
-    """The same file in a form that `parse_state_file` reads several times faster, to be kept by blob id; None where the
-    file is read fast as it is, or is broken."""
-    kind = kind_of(path)
-    if kind is None or kind.sharded:
-        return None
-    try:
-        return _CACHED + canonical_json(kind.open(content))
-    except (UnreadableText, InvalidContent, TypeError):
-        return None
-
-
 def parse_state_file(path: str, content: bytes) -> ParsedStateFile:
     """What one file, or its cached form, says. Fields that this version does not know are ignored.
 
     Raises BadInput, naming the path and what to do, when the file is broken or is not what its path says.
     """
+    return parse_to_cache(path, content)[0]
+
+
+def parse_to_cache(path: str, content: bytes) -> tuple[ParsedStateFile, bytes | None]:
+    """What `parse_state_file` gives, and the same file in a form that it reads several times faster, to be kept by blob
+    id: None where the file is read fast as it is, or has no such form. Raises as it does."""
     kind = kind_of(path)
     if kind is None:
         raise ValueError(f"{path} is no file that the state is read from")
     try:
         cached = content.startswith(_CACHED)
-        parsed: ParsedStateFile = kind.read(mapping(parse_json(content[1:])) if cached else kind.open(content))
+        opened = mapping(parse_json(content[1:])) if cached else kind.open(content)
+        parsed: ParsedStateFile = kind.read(opened)
         place = path if kind.place is None else kind.place(parsed)
     except (UnreadableText, InvalidContent, NotJson, BadInput) as error:
         raise BadInput(f"the state branch's file {path} cannot be used: {error}", hint=HINT) from error
     expected = f"{place}/{path.rpartition('/')[2]}" if kind.sharded else place
     if expected != path:
         raise BadInput(f"the state branch's file {path} holds what belongs in {expected}", hint=HINT)
-    return parsed
+    return parsed, None if cached or kind.sharded else _cached_form(opened)
+
+
+def _cached_form(opened: object) -> bytes | None:
+    try:
+        return _CACHED + canonical_json(opened)
+    except TypeError:  # a number that YAML has and JSON has not
+        return None

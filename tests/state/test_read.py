@@ -12,10 +12,10 @@ from gitfleet.model.state import FleetState
 from gitfleet.state import (
     StateFile,
     assemble_state,
-    cached_form,
     compose_state,
     is_state_file,
     parse_state_file,
+    parse_to_cache,
     read_state,
     wanted_files,
 )
@@ -152,15 +152,15 @@ def test_an_inventory_may_be_written_in_block_style() -> None:
 
 
 def test_the_cached_form_of_a_file_says_the_same() -> None:
-    forms = {path: cached_form(path, file.content or b"") for path, file in tree().items() if is_state_file(path)}
+    read = {path: parse_to_cache(path, file.content or b"") for path, file in tree().items() if is_state_file(path)}
 
-    assert {path for path, form in forms.items() if form is None} == {
+    assert {path for path, (_, form) in read.items() if form is None} == {
         "bindings/web/all.yaml", "inventory/eu-1/all.yaml", "inventory/eu-2/all.yaml"
     }  # fmt: skip
-    for path, form in forms.items():
+    for path, (said, form) in read.items():
+        assert said == parse_state_file(path, tree()[path].content or b"")
         if form is not None:
-            assert parse_state_file(path, form) == parse_state_file(path, tree()[path].content or b"")
-    assert cached_form("clusters/eu-1.yaml", b"[") is None
+            assert parse_to_cache(path, form) == (said, None)
     with pytest.raises(BadInput, match=r"clusters/eu-1\.yaml cannot be used"):
         parse_state_file("clusters/eu-1.yaml", b"\x00{")
 
