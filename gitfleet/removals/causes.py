@@ -9,35 +9,38 @@ from typing import Final
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Cause, Removal, RemovalKind
-from gitfleet.api.objects import Identity, Origin
-from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
+from gitfleet.api.objects import Identity, Manifest, ObjectKey
+from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
+from gitfleet.removals.selected import label_edit
 
+NAMESPACE_KIND: Final = ("", "Namespace")
 IGNORE_FILE: Final = ".gitfleetignore"
 
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """The causes of what a commit removes; `written` are all objects of the payload, `places` the files of those that
-    the placements have, by placement and object."""
+    """The causes of what a commit removes; `written` are all objects of the payload, `had` those that the placements
+    have, by placement and object, and `places` the files of these."""
 
     desired: Desired
-    written: frozenset[Identity]
+    written: Mapping[Identity, Manifest]
+    had: Mapping[tuple[PlacementKey, Identity], Manifest]
     places: Mapping[tuple[PlacementKey, Identity], str]
 
     @classmethod
     def between(cls, before: FleetState, desired: Desired) -> Causes:
         """Of a commit that is read against a state."""
-        latest = ((key, record.latest_resources) for key, record in before.placements.items())
-        places = {
-            (key, identity): path
-            for key, snapshot in latest
-            if snapshot is not None
-            for identity, path in _paths(snapshot).items()
-        }
-        return cls(desired, frozenset(manifest.key.identity for manifest in desired.payload), places)
+        records = before.placements.items()
+        latest = [(key, record.latest_resources) for key, record in records if record.latest_resources is not None]
+        return cls(
+            desired,
+            written={manifest.key.identity: manifest for manifest in desired.payload},
+            had={(key, one.key.identity): one for key, snapshot in latest for one in snapshot.manifests or ()},
+            places={(key, i): path for key, snapshot in latest for i, path in _paths(snapshot).items()},
+        )
 
     def vanished(self, removal: Removal) -> Vanished | None:
         """What became of the object, placement or cluster that is removed, where it stood in a file that changed."""
@@ -62,13 +65,25 @@ class Causes:
         path = self._placed_at(removal)
         if path in self.desired.ignored:
             return _hidden(path, self.desired.ignored[path])
-        origin = self._placement_origin(removal.placement)
-        if origin is None or removal.kind in (RemovalKind.PLACEMENT, RemovalKind.CLUSTER):
+        placement = self.desired.placements.get(removal.placement) if removal.placement is not None else None
+        origin = placement.origin if placement is not None else None
+        if placement is None or origin is None or removal.kind in (RemovalKind.PLACEMENT, RemovalKind.CLUSTER):
             return Cause()
+        if removal.object is not None and (edited := self._of_labels(placement, removal.object)) is not None:
+            return edited
         does = "picks other clusters" if removal.kind is RemovalKind.BINDING else "selects other objects"
         if path and removal.object is not None and not self.is_written(removal):
             return Cause(path, 1, f"{path} has it no more")
         return Cause(origin.path, origin.line, f"{origin.path} {does}")
+
+    def _of_labels(self, placement: Placement, key: ObjectKey) -> Cause | None:
+        """Where an edit of its labels, or of those of its Namespace, takes an object out of a placement's selection."""
+        for identity in (key.identity, (*NAMESPACE_KIND, "", key.namespace)):
+            then, now = self.had.get((placement.key, identity)), self.written.get(identity)
+            edit = label_edit(placement.selectors, then, now) if then is not None and now is not None else ""
+            if now is not None and edit:
+                return Cause(now.origin.path, now.origin.line, f"{now.key} in {now.origin.path} {edit}")
+        return None
 
     def _of_override(self, removal: Removal) -> Cause:
         every = self.desired.overrides.values()
@@ -95,10 +110,6 @@ class Causes:
         if removal.placement is None or removal.object is None:
             return ""
         return self.places.get((removal.placement, removal.object.identity), "")
-
-    def _placement_origin(self, key: PlacementKey | None) -> Origin | None:
-        placement = self.desired.placements.get(key) if key is not None else None
-        return placement.origin if placement is not None else None
 
 
 def _paths(snapshot: ResourceSnapshot) -> dict[Identity, str]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from gitfleet.api.bindings import is_active
 from gitfleet.api.holds import ALLOW_EMPTY, HoldReason, HoldRule, Removal, RemovalKind
-from gitfleet.api.labels import InvalidSelector
-from gitfleet.api.objects import Identity, Manifest
+from gitfleet.api.objects import Identity
 from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import IGNORE_FILE, Causes
 from gitfleet.removals.placed import Cell, Placed
+from gitfleet.removals.selected import matches
 from gitfleet.removals.shares import Finding, placements_of
 
 _MOST_NAMED = 3
@@ -148,19 +148,6 @@ def _finding(rule: HoldRule, message: str, removals: tuple[Removal, ...]) -> Fin
 def allows_empty(placement: Placement) -> bool:
     """Whether a placement may have no objects and no clusters."""
     return placement.annotations.get(ALLOW_EMPTY) == "true"
-
-
-def matches(selector: ResourceSelector, manifest: Manifest) -> bool:
-    """Whether an object is one that a selector names; what a selected Namespace brings along is not."""
-    key = manifest.key
-    if (key.group, key.version, key.kind) != (selector.group, selector.version, selector.kind):
-        return False
-    if selector.name is not None:
-        return key.name == selector.name
-    try:
-        return selector.label_selector is None or selector.label_selector.matches(manifest.labels)
-    except InvalidSelector:
-        return True
 
 
 def _described(selector: ResourceSelector) -> str:
