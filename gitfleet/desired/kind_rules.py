@@ -12,7 +12,7 @@ from typing import Final
 from gitfleet.api import Break
 from gitfleet.api.envelopes import carried
 from gitfleet.api.faults import Fault
-from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey, key_of
+from gitfleet.api.objects import GroupKind, Identity, Manifest, ObjectKey, Origin, key_of
 from gitfleet.api.overrides import Override
 from gitfleet.api.placements import Placement, ResourceSelector
 from gitfleet.api.values import is_reserved_namespace
@@ -20,7 +20,7 @@ from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.known_kinds import API_FIELDS, BUILT_IN, KnownKinds, kinds_with
 from gitfleet.desired.readings import Contents, ReadObject, faults_at
 from gitfleet.formats.kinds import is_envelope_kind, is_selectable
-from gitfleet.formats.near_names import is_near
+from gitfleet.formats.near_names import is_near, nearest
 from gitfleet.model.state import FleetState
 
 NAMESPACE: Final = GroupKind("", "Namespace")
@@ -172,15 +172,26 @@ def missing_namespaces(objects: Iterable[ReadObject], faulty: Collection[Identit
     }
 
 
-def missing_namespace_break(name: str) -> Break:
-    """What is wrong with an object in a namespace that no manifest makes."""
+def namespaces_made(objects: Iterable[ReadObject]) -> dict[str, Origin]:
+    """Where the manifest of each namespace stands."""
+    return {item.identity[3]: item.origin for item in objects if item.identity[:2] == ("", "Namespace")}
+
+
+def near_namespace(name: str, made: Mapping[str, Origin]) -> str:
+    """The end of a sentence about a namespace that no manifest makes: the manifest of the nearest name, "" for none."""
+    near = nearest(name, made)
+    return f"; did you mean {near} ({made[near].path}:{made[near].line})?" if near is not None else ""
+
+
+def missing_namespace_break(name: str, near: str = "") -> Break:
+    """What is wrong with an object in a namespace that no manifest makes; `near` ends the sentence."""
     sentence = (
         f"has no Namespace manifest in the repo; add one for {name} (with kustomize, list it under `resources`), "
     )
-    return ("metadata", "namespace"), f"{sentence}or correct the name"
+    return ("metadata", "namespace"), f"{sentence}or correct the name{near}"
 
 
-def kept_namespace_fault(name: str, items: Sequence[ReadObject], contents: Contents) -> Fault:
+def kept_namespace_fault(name: str, near: str, items: Sequence[ReadObject], contents: Contents) -> Fault:
     """The same of a Namespace whose manifest is gone while payload lies in it: it stays as it was."""
     first, others = items[0], len(items) - 1
     more = f" and {others} other object{'s'[: others > 1]}" if others else ""
@@ -188,6 +199,6 @@ def kept_namespace_fault(name: str, items: Sequence[ReadObject], contents: Conte
     (fault,) = faults_at([(first, (place, ""))], contents)
     sentence = (
         f"lost its manifest, and {first.label}{more} still lie in it, so it stays as it was; put the manifest back "
-        "(with kustomize, list it under `resources`), or remove what lies in it too"
+        f"(with kustomize, list it under `resources`), or remove what lies in it too{near}"
     )
     return replace(fault, object=f"Namespace/{name}", message=sentence)

@@ -30,6 +30,8 @@ from gitfleet.desired.kind_rules import (
     kept_namespace_fault,
     missing_namespace_break,
     missing_namespaces,
+    namespaces_made,
+    near_namespace,
     renamed_kind_refusals,
     selector_refusals,
     selector_warnings,
@@ -127,13 +129,15 @@ def _refuse_payload(pool: _Pool, gathered: Gathered) -> None:
     vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen}
     _refuse(pool, renamed_kind_refusals(pool.chosen.values(), _known_kinds(pool), vanished))
     faulty = {identity for reading in gathered.readings.values() for identity, _ in reading.faulty}
+    made = namespaces_made(pool.chosen.values())
     for name, items in missing_namespaces(pool.chosen.values(), faulty).items():
         kept = pool.recovery.object(("", "Namespace", "", name), items[0].origin.path)
+        near = near_namespace(name, made)
         if kept is not None:
             _keep(pool, kept, items[0].origin.path)
-            pool.faults.append(kept_namespace_fault(name, items, pool.request.contents))
+            pool.faults.append(kept_namespace_fault(name, near, items, pool.request.contents))
         else:
-            note = missing_namespace_break(name)
+            note = missing_namespace_break(name, near)
             _refuse(pool, [(item, note) for item in items if item.identity not in pool.kept])
 
 
