@@ -11,6 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.overrides import Override
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.desired.crosschecks import Refusals
+from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.readings import ReadObject
 from gitfleet.formats.canonical_json import canonical_json
 from gitfleet.formats.near_names import did_you_mean
@@ -25,7 +26,7 @@ _NO_VARIABLE: Final = (
 )
 
 
-def absent_warnings(objects: Iterable[ReadObject]) -> Refusals:
+def absent_warnings(objects: Iterable[ReadObject], hidden: Hidden) -> Refusals:
     """Clusters and placements that are named and not there, and misspelt variables of overrides."""
     items = list(objects)
     clusters = {item.value.name for item in items if isinstance(item.value, MemberCluster)}
@@ -33,25 +34,26 @@ def absent_warnings(objects: Iterable[ReadObject]) -> Refusals:
     warned: Refusals = []
     for item in items:
         if isinstance(item.value, Placement):
-            warned += [(item, note) for note in _absent_clusters(item.value, clusters)]
+            warned += [(item, note) for note in _absent_clusters(item.value, clusters, hidden)]
         elif isinstance(item.value, Override):
-            warned += [(item, note) for note in _absent_placement(item.value, placements)]
+            warned += [(item, note) for note in _absent_placement(item.value, placements, hidden)]
             warned += [(item, note) for note in _misspelt_variables(item.value)]
     return warned
 
 
-def _absent_clusters(placement: Placement, clusters: Collection[str]) -> Iterator[Break]:
+def _absent_clusters(placement: Placement, clusters: Collection[str], hidden: Hidden) -> Iterator[Break]:
     for index, name in enumerate(placement.effective_policy.cluster_names):
-        if name not in clusters:
+        if name not in clusters and not hidden.has_object("MemberCluster", name):
             sentence = "names a cluster that is not in the repo, so nothing is placed there; "
             yield ("spec", "policy", "clusterNames", index), sentence + did_you_mean(name, clusters, _CORRECT)
 
 
-def _absent_placement(override: Override, placements: Collection[PlacementKey]) -> Iterator[Break]:
+def _absent_placement(override: Override, placements: Collection[PlacementKey], hidden: Hidden) -> Iterator[Break]:
     if override.placement is None:
         return
     namespace = override.key.namespace if override.placement.scope == "Namespaced" else ""
-    if PlacementKey(namespace, override.placement.name) not in placements:
+    key = PlacementKey(namespace, override.placement.name)
+    if key not in placements and not hidden.has_object(key.kind, key.name):
         names = [key.name for key in placements if key.namespace == namespace]
         sentence = "names a placement that is not in the repo, so nothing is overridden; "
         yield ("spec", "placement", "name"), sentence + did_you_mean(override.placement.name, names, _CORRECT)

@@ -48,7 +48,7 @@ def selector_refusals(objects: Iterable[ReadObject], known: KnownKinds, accepted
     if any(note for _, override in overrides for note in _unknown_overridden(override, known)):
         # What lies in envelopes may be overridden too; they are opened only for kinds that are not known otherwise.
         manifests = [item.value for item in items if isinstance(item.value, Manifest)]
-        known = kinds_with(manifests, (key for keys in carried(manifests).values() for key in keys or ()))
+        known = kinds_with(manifests, (key for keys in carried(manifests).values() for key in keys or ()), known.hidden)
     return refused + [(item, note) for item, override in overrides for note in _unknown_overridden(override, known)]
 
 
@@ -136,8 +136,10 @@ def _undeclared_note(kind: GroupKind) -> Break:
 
 def _undeclared(objects: Iterable[ReadObject], known: KnownKinds) -> Iterator[tuple[ReadObject, ObjectKey]]:
     for item in objects:
-        if isinstance(item.value, Manifest) and item.value.key.group_kind not in known.declared:
-            yield item, item.value.key
+        if isinstance(item.value, Manifest):
+            key = item.value.key
+            if key.group_kind not in known.declared and not known.hidden.has_definition(key.group_kind):
+                yield item, key
 
 
 def _misspelling(new: GroupKind, old: GroupKind) -> str | None:

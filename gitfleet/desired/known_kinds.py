@@ -8,13 +8,14 @@ that its selector selects nothing, whatever they answer and whether they do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from gitfleet.api import Location
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, Manifest, ObjectKey
+from gitfleet.desired.hidden import Hidden
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
 from gitfleet.formats.near_names import is_near, likeness, nearest
 from gitfleet.formats.yaml_scalars import shown
@@ -38,14 +39,17 @@ class Misnamed:
 @dataclass(frozen=True, slots=True)
 class KnownKinds:
     """Every known kind with its versions, the one to use first; `declared` are those that are built in or have a
-    CustomResourceDefinition, the others are known by their objects alone."""
+    CustomResourceDefinition, the others are known by their objects alone. Of what may be `hidden` nothing is wrong."""
 
     versions: Mapping[GroupKind, tuple[str, ...]]
     declared: frozenset[GroupKind]
+    hidden: Hidden = field(default_factory=Hidden)
 
     def misnamed(self, group: str, version: str, kind: str) -> Misnamed | None:
         """What is wrong with the name of a kind; None for one that is known in this version."""
         versions = self.versions.get(GroupKind(group, kind))
+        if self.is_hidden(GroupKind(group, kind)):
+            return None
         if versions is None:
             return self._unknown(group, kind)
         if version in versions:
@@ -55,7 +59,13 @@ class KnownKinds:
     def unknown(self, group: str, kind: str) -> Misnamed | None:
         """What is wrong with a kind that is not known but misspelt; else None."""
         is_known = GroupKind(group, kind) in self.versions
-        return self._unknown(group, kind) if not is_known and self.is_misspelt(group, kind) else None
+        is_wrong = not is_known and not self.is_hidden(GroupKind(group, kind)) and self.is_misspelt(group, kind)
+        return self._unknown(group, kind) if is_wrong else None
+
+    def is_hidden(self, kind: GroupKind) -> bool:
+        """Whether what is hidden may define a kind, which Kubernetes does not."""
+        defined = kind in BUILT_IN.versions or is_kubernetes_group(kind.group)
+        return not defined and self.hidden.has_kind(kind)
 
     def is_misspelt(self, group: str, kind: str) -> bool:
         """Whether a kind resembles a known one, or is of a group of Kubernetes: no cluster has another one like it."""
@@ -94,7 +104,9 @@ class KnownKinds:
         return Misnamed("kind", f"is not a kind of {_in_words(group)}; did you mean {meant.kind}{elsewhere}?")
 
 
-def kinds_with(manifests: Iterable[Manifest], further: Iterable[ObjectKey] = ()) -> KnownKinds:
+def kinds_with(
+    manifests: Iterable[Manifest], further: Iterable[ObjectKey] = (), hidden: Hidden | None = None
+) -> KnownKinds:
     """The built-in kinds, and those that the payload declares or has objects of; `further` are objects in it."""
     objects: dict[GroupKind, set[str]] = {}
     declared: dict[GroupKind, list[str]] = {}
@@ -107,7 +119,7 @@ def kinds_with(manifests: Iterable[Manifest], further: Iterable[ObjectKey] = ())
         objects.setdefault(key.group_kind, set()).add(key.version)
     found = {kind: tuple(sorted(versions)) for kind, versions in objects.items()}
     found |= {kind: tuple(dict.fromkeys(versions)) for kind, versions in declared.items() if versions}
-    return KnownKinds({**found, **BUILT_IN.versions}, BUILT_IN.declared | frozenset(declared))
+    return KnownKinds({**found, **BUILT_IN.versions}, BUILT_IN.declared | frozenset(declared), hidden or Hidden())
 
 
 def is_kubernetes_group(group: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.readings import Contents, FileReading, read_file
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.model.state import FleetState
@@ -74,3 +75,10 @@ class DesiredRequest:
     contents: Contents = _no_contents
     built: Mapping[str, SourceFile] = field(default_factory=dict)
     simulated: bool = True
+
+    def text_of(self, path: str) -> bytes:
+        """The text of a file, in which the name of every object that it may hold is found; empty when any name may be
+        in it, because the bytes are not there or an escape may spell it."""
+        source = self.files.get(path) if not is_kustomization(path) else None
+        content = self.contents(source.blob) if source is not None and source.mode.startswith("100") else b""
+        return b"" if b"\\" in content or b"\0" in content else content

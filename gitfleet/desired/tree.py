@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from gitfleet.api.clusters import MemberCluster
@@ -26,6 +26,7 @@ from gitfleet.desired.crosschecks import (
     update_refusals,
 )
 from gitfleet.desired.gathering import Gathered, gather
+from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.kind_rules import (
     kept_namespace_fault,
     missing_namespace_break,
@@ -43,6 +44,7 @@ from gitfleet.desired.policy_rules import denied_payload, denied_selectors, poli
 from gitfleet.desired.readings import ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
 from gitfleet.desired.request import DesiredRequest
+from gitfleet.desired.unselected import unselected_warnings
 from gitfleet.desired.vanished import ignored_placed, vanished_objects
 from gitfleet.model.desired import Desired
 
@@ -61,6 +63,7 @@ class _Pool:
     kept: set[Identity] = field(default_factory=set)
     doubled: list[ReadObject] = field(default_factory=list)
     last_good: dict[str, dict[tuple[str, str], set[int]]] = field(default_factory=dict)
+    hidden: Hidden = field(default_factory=Hidden)
     holds_removals: bool = False
 
 
@@ -74,19 +77,18 @@ def read_desired(request: DesiredRequest) -> Desired:
     pool = _Pool(request, Recovery(request), faults=list(gathered.faults))
     for reading in gathered.readings.values():
         pool.faults += reading.faults
+    _hide(pool, gathered)
     _choose(pool, gathered)
     _recover(pool, gathered)
     _refuse(pool, update_refusals(pool.chosen.values(), request.accepted, pool.recovery))
-    if not pool.holds_removals:  # what cannot be read may hold the namespaces and the definitions that are missing
-        _refuse_payload(pool, gathered)
+    _refuse_payload(pool, gathered)
     _refuse_unconnected(pool)
     scopes = scopes_of(pool.chosen.values())
     # Where an object goes back to its last good version, another one may not fit beside it any more.
     for _ in range(2):
         refused = scope_refusals(pool.chosen.values(), scopes)
         refused += override_refusals(pool.chosen.values(), request.accepted.overrides)
-        if not pool.holds_removals:
-            refused += selector_refusals(pool.chosen.values(), _known_kinds(pool), request.accepted)
+        refused += selector_refusals(pool.chosen.values(), _known_kinds(pool), request.accepted)
         refused = [(item, note) for item, note in refused if item.identity not in pool.kept]
         if not refused:
             break
@@ -97,18 +99,32 @@ def read_desired(request: DesiredRequest) -> Desired:
     return _desired(pool, scopes)
 
 
+def _hide(pool: _Pool, gathered: Gathered) -> None:
+    """Note what the commit may hold besides what was read."""
+    for path, reading in gathered.readings.items():
+        for identity, _ in reading.faulty:
+            pool.hidden.add(identity)
+        if reading.unreadable:
+            pool.hidden.add_text(path, pool.request.text_of(path))
+    for path in gathered.closed:
+        pool.hidden.add_text(path, pool.request.text_of(path))
+
+
 def _warnings(pool: _Pool) -> Refusals:
     sound = [item for item in pool.chosen.values() if item.identity not in pool.kept]
-    known = _known_kinds(pool)
+    known = replace(_known_kinds(pool), hidden=pool.hidden)
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
     found = [*budget_warnings(sound), *selector_warnings(sound, known), *undeclared_warnings(sound, known)]
     found += policy_warnings(sound, known)
-    absent = absent_warnings(pool.chosen.values())
+    absent = absent_warnings(pool.chosen.values(), pool.hidden)
+    absent += unselected_warnings(pool.chosen.values(), pool.hidden)
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
 
 
 def _known_kinds(pool: _Pool) -> KnownKinds:
-    return kinds_with(item.value for item in pool.chosen.values() if isinstance(item.value, Manifest))
+    """While removals are held, the kinds that may be hidden are taken to be known: nothing is removed for them."""
+    manifests = (item.value for item in pool.chosen.values() if isinstance(item.value, Manifest))
+    return kinds_with(manifests, hidden=pool.hidden if pool.holds_removals else Hidden())
 
 
 def _refuse_unconnected(pool: _Pool) -> None:
@@ -131,6 +147,8 @@ def _refuse_payload(pool: _Pool, gathered: Gathered) -> None:
     faulty = {identity for reading in gathered.readings.values() for identity, _ in reading.faulty}
     made = namespaces_made(pool.chosen.values())
     for name, items in missing_namespaces(pool.chosen.values(), faulty).items():
+        if pool.holds_removals and pool.hidden.has_object("Namespace", name):
+            continue
         kept = pool.recovery.object(("", "Namespace", "", name), items[0].origin.path)
         near = near_namespace(name, made)
         if kept is not None:
@@ -248,7 +266,7 @@ def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None])
     vanished = {i: item for i, item in pool.recovery.everything().items() if i not in pool.chosen} if damaged else {}
     many = len(vanished) * len(damaged) > _MOST_GUESSES
     for path, names in damaged.items() if vanished else ():
-        content = _content(pool, path) if names is None and not many else b""
+        content = pool.request.text_of(path) if names is None and not many else b""
         is_new = changed is None or path in changed or _changed_below(path, changed)
         for identity, item in vanished.items():
             name = identity[3]
@@ -268,14 +286,6 @@ def _changed_below(path: str, changed: Collection[str]) -> bool:
 def _below(path: str) -> str:
     """What a faulty path stands for: a kustomization stands for its folder."""
     return path.rpartition("/")[0] if is_kustomization(path) else path
-
-
-def _content(pool: _Pool, path: str) -> bytes:
-    """The text of a file, in which the name of every object that it may hold is found; empty when any name may be in
-    it, because the bytes are not there or an escape may spell it."""
-    source = pool.request.files.get(path) if not is_kustomization(path) else None
-    content = pool.request.contents(source.blob) if source is not None and source.mode.startswith("100") else b""
-    return b"" if b"\\" in content or b"\0" in content else content
 
 
 def _restore_overrides(pool: _Pool) -> None:
@@ -323,6 +333,7 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
     pool.faults += faults_at(refusals, pool.request.contents)
     unmatched: dict[str, dict[Identity, str]] = {}
     for item in {item.identity: item for item, _ in refusals}.values():
+        pool.hidden.add(item.identity)
         refused = pool.chosen.pop(item.identity, None)
         kept = pool.recovery.object(item.identity, item.origin.path) if refused is not None else None
         if kept is not None and not isinstance(kept.value, FleetConfig):
@@ -343,6 +354,7 @@ def _deny(pool: _Pool, scopes: Mapping[GroupKind, bool]) -> None:
     denied = denied_payload(pool.chosen.values(), config.policy)
     for item in {item.identity: item for item, _ in denied}.values():
         del pool.chosen[item.identity]
+        pool.hidden.add(item.identity)
         if (placed := pool.recovery.placed().get(item.identity)) is not None:
             _keep(pool, placed, item.origin.path)
     pool.faults += faults_at(denied, pool.request.contents)

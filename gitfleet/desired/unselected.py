@@ -1,0 +1,160 @@
+"""Selectors that select nothing although something has nearly that name or label: each says what was probably meant.
+
+No error, since what is selected may come later: an unknown name of a known kind selects nothing (decision D31).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from gitfleet.api import Break, Location
+from gitfleet.api.annotations import below
+from gitfleet.api.cluster_selectors import ClusterSelectorTerm
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.envelopes import carried
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import Manifest
+from gitfleet.api.overrides import Override
+from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
+from gitfleet.desired.crosschecks import Refusals
+from gitfleet.desired.hidden import Hidden
+from gitfleet.desired.readings import ReadObject
+from gitfleet.formats.kinds import is_selectable
+from gitfleet.formats.near_names import nearest
+
+_MOST_COMPARED: Final = 100_000
+"""So many names are compared at most for the hints of one commit, about a second's work."""
+_AFFINITY: Final = ("spec", "policy", "affinity", "clusterAffinity")
+_Labels: TypeAlias = Mapping[str, str]
+
+
+def unselected_warnings(objects: Iterable[ReadObject], hidden: Hidden) -> Refusals:
+    """The selectors of placements and overrides, for resources and for clusters, of which each selects nothing at all
+    while something nearly the same is there; none where what is `hidden` may be what it selects."""
+    items = list(objects)
+    present = _Present(items, hidden)
+    warned: Refusals = []
+    for item in items:
+        if isinstance(item.value, Placement):
+            warned += [(item, note) for note in (*_resources(item.value, present), *_affinity(item.value, present))]
+        elif isinstance(item.value, Override):
+            warned += [(item, note) for note in (*_overridden(item.value, present), *_rules(item.value, present))]
+    return warned
+
+
+class _Present:
+    """What there is to select: the labels of each object by its name, per kind and namespace, and of each cluster."""
+
+    def __init__(self, items: Sequence[ReadObject], hidden: Hidden) -> None:
+        self.hidden = hidden
+        self.clusters = [item.value.scheduling_labels for item in items if isinstance(item.value, MemberCluster)]
+        self._manifests = [item.value for item in items if isinstance(item.value, Manifest)]
+        self._objects: dict[tuple[str, str, str], dict[str, _Labels]] = {}
+        self._wrapped: dict[tuple[str, str, str], dict[str, _Labels]] | None = None
+        self._left = _MOST_COMPARED
+        for manifest in self._manifests:
+            key = manifest.key
+            self._objects.setdefault((key.group, key.kind, key.namespace), {})[key.name] = manifest.labels
+
+    def objects(self, group: str, kind: str, namespace: str) -> dict[str, _Labels]:
+        """The objects of a kind in one namespace and outside of any: a kind has them only in one of the two."""
+        found = {**self._objects.get((group, kind, ""), {})}
+        return found | self._objects.get((group, kind, namespace), {})
+
+    def wrapped(self, group: str, kind: str, namespace: str) -> dict[str, _Labels]:
+        """The names of the objects of a kind that lie in envelopes; these are opened only when that is asked."""
+        if self._wrapped is None:
+            self._wrapped = {}
+            for keys in carried(self._manifests).values():
+                for key in keys or ():
+                    self._wrapped.setdefault((key.group, key.kind, key.namespace), {})[key.name] = {}
+        return self._wrapped.get((group, kind, namespace), {})
+
+    def nearest(self, name: str, known: Collection[str]) -> str | None:
+        """The known name that was probably meant; None too when enough was compared."""
+        self._left -= len(known)
+        return nearest(name, known) if self._left >= 0 else None
+
+
+def _resources(placement: Placement, present: _Present) -> Iterator[Break]:
+    home = placement.key.namespace or next((s.name or "" for s in placement.selectors if _is_home(s)), "")
+    for index, selector in enumerate(placement.selectors):
+        if not is_selectable(selector.group, selector.kind):
+            continue
+        found = present.objects(selector.group, selector.kind, home)
+        here: Location = ("spec", "resourceSelectors", index)
+        if selector.name:
+            near = present.nearest(selector.name, found) if selector.name not in found else None
+            if near and not present.hidden.has_object(selector.kind, selector.name):
+                yield (*here, "name"), f"selects nothing, since no {selector.kind} has this name; did you mean {near}?"
+        elif selector.label_selector is not None and not present.hidden.has_some_of(selector.kind):
+            notes = list(_near_labels(selector.label_selector, list(found.values()), selector.kind, present))
+            yield from below((*here, "labelSelector"), notes)
+
+
+def _is_home(selector: ResourceSelector) -> bool:
+    """Whether it selects the namespace in which the others of a ClusterResourcePlacement select."""
+    return selector.selection_scope is SelectionScope.NAMESPACE_WITH_RESOURCE_SELECTORS
+
+
+def _overridden(override: Override, present: _Present) -> Iterator[Break]:
+    for index, resource in enumerate(override.resources):
+        place = (resource.group, resource.kind, override.key.namespace)
+        if resource.name in present.objects(*place) or resource.name in present.wrapped(*place):
+            continue
+        near = present.nearest(resource.name, {**present.objects(*place), **present.wrapped(*place)})
+        hidden = present.hidden
+        if near and not hidden.has_envelope() and not hidden.has_object(resource.kind, resource.name):
+            sentence = f"overrides nothing, since no {resource.kind} has this name; did you mean {near}?"
+            yield ("spec", override.selectors_field, index, "name"), sentence
+
+
+def _affinity(placement: Placement, present: _Present) -> Iterator[Break]:
+    affinity = placement.effective_policy.affinity
+    required = (*_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "clusterSelectorTerms")
+    yield from _terms(affinity.required, required, present)
+    for index, preferred in enumerate(affinity.preferred):
+        here = (*_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution", index, "preference")
+        yield from _term(preferred.preference, here, present)
+
+
+def _rules(override: Override, present: _Present) -> Iterator[Break]:
+    for index, rule in enumerate(override.rules):
+        here = ("spec", "policy", "overrideRules", index, "clusterSelector", "clusterSelectorTerms")
+        yield from _terms(rule.cluster_terms or (), here, present)
+
+
+def _terms(terms: Iterable[ClusterSelectorTerm], here: Location, present: _Present) -> Iterator[Break]:
+    for index, term in enumerate(terms):
+        yield from _term(term, (*here, index), present)
+
+
+def _term(term: ClusterSelectorTerm, here: Location, present: _Present) -> Iterator[Break]:
+    """Of the labels alone: what properties a cluster has shows only when it answers."""
+    if term.label_selector is not None and not present.hidden.has_some_of("MemberCluster"):
+        notes = list(_near_labels(term.label_selector, present.clusters, "cluster", present))
+        yield from below((*here, "labelSelector"), notes)
+
+
+def _near_labels(selector: LabelSelector, every: Sequence[_Labels], what: str, present: _Present) -> Iterator[Break]:
+    """The parts of a selector that nothing meets, while something has nearly that key, or that value of the key."""
+    if any(selector.matches(labels) for labels in every):
+        return
+    keys = {key for labels in every for key in labels}
+    parts: list[tuple[Location, Location, str, Sequence[str]]] = [
+        (("matchLabels", key), ("matchLabels", key), key, (value,)) for key, value in selector.match_labels.items()
+    ]
+    for index, one in enumerate(selector.match_expressions):
+        if one.operator in ("In", "Exists"):
+            here = ("matchExpressions", index)
+            parts.append(((*here, "key"), (*here, "values"), one.key, one.values))
+    for at_key, at_values, key, wanted in parts:
+        values = {labels[key] for labels in every if key in labels}
+        if key not in keys:
+            if near := present.nearest(key, keys):
+                yield at_key, f"selects nothing, since no {what} has a label of this key; did you mean {near}?"
+        elif wanted and values.isdisjoint(wanted):
+            near = next(filter(None, (present.nearest(value, values) for value in wanted)), None)
+            if near is not None:
+                yield at_values, f"selects nothing, since no {what} has this label and value; did you mean {near}?"

@@ -1,0 +1,138 @@
+"""Selectors that select nothing although something has nearly that name or label: a warning says what was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.desired.commits import faults_of
+
+GROUP = "apiVersion: placement.kubernetes-fleet.io/v1beta1\n"
+FLEET = """\
+apiVersion: cluster.kubernetes-fleet.io/v1
+kind: MemberCluster
+metadata: {name: paris, labels: {region: eu, tier: prod}}
+---
+{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: tokyo, labels: {region: ap}}}
+"""
+PAYLOAD = """\
+{apiVersion: v1, kind: Namespace, metadata: {name: payments, labels: {team: money, stage: production}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: frontend, labels: {team: web}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: payments}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: colours, namespace: frontend}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}}
+"""
+ENVELOPE = """\
+apiVersion: placement.kubernetes-fleet.io/v1beta1
+kind: ResourceEnvelope
+metadata: {name: wrapped, namespace: payments}
+data: {a: {apiVersion: v1, kind: ConfigMap, metadata: {name: wrappedone, namespace: payments}}}
+"""
+
+
+def placing(selector: str, policy: str = "{}", namespace: str = "") -> str:
+    """A placement with one selector."""
+    kind, where = ("ResourcePlacement", f", namespace: {namespace}") if namespace else ("ClusterResourcePlacement", "")
+    return (
+        f"{GROUP}kind: {kind}\nmetadata: {{name: p{where}}}\nspec:\n"
+        f"  policy: {policy}\n  resourceSelectors:\n  - {{{selector}}}\n"
+    )
+
+
+def overriding(name: str, terms: str = "[]") -> str:
+    """An override of a ConfigMap in the namespace payments, on the clusters of the terms."""
+    return (
+        f"{GROUP}kind: ResourceOverride\nmetadata: {{name: o, namespace: payments}}\nspec:\n  resourceSelectors:\n"
+        f"  - {{group: '', version: v1, kind: ConfigMap, name: {name}}}\n  policy:\n    overrideRules:\n"
+        f"    - overrideType: Delete\n      clusterSelector: {{clusterSelectorTerms: {terms}}}\n"
+    )
+
+
+NAMESPACE = "group: '', version: v1, kind: Namespace"
+BY = "labelSelector: {matchExpressions:"
+EUROPE = "{labelSelector: {matchLabels: {region: eu}}}"
+ALL = f"{NAMESPACE}, name: payments"
+REQUIRED = (
+    "{affinity: {clusterAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {clusterSelectorTerms: [%s]}}}}"
+)
+PREFERRED = (
+    "{placementType: PickN, numberOfClusters: 1, affinity: {clusterAffinity: "
+    "{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: %s}]}}}"
+)
+IN_TERMS = "spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms"
+NAME, KEY = "has this name; did you mean ", "has a label of this key; did you mean "
+VALUE = "has this label and value; did you mean "
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (placing(ALL), []),
+        (placing(f"{NAMESPACE}, name: later"), []),
+        (placing(f"{NAMESPACE}, name: payment"), [f"7: spec.resourceSelectors[0].name: no Namespace {NAME}payments?"]),
+        (placing("group: '', version: v1, kind: ConfigMap, name: setings", namespace="payments"),
+         [f"7: spec.resourceSelectors[0].name: no ConfigMap {NAME}settings?"]),
+        (placing("group: '', version: v1, kind: ConfigMap, name: colors", namespace="payments"), []),
+        (placing(f"{ALL}, selectionScope: NamespaceWithResourceSelectors}}\n"
+                 "  - {group: '', version: v1, kind: ConfigMap, name: setings"),
+         [f"8: spec.resourceSelectors[1].name: no ConfigMap {NAME}settings?"]),
+        (placing("group: rbac.authorization.k8s.io, version: v1, kind: ClusterRole, name: redaer"),
+         [f"7: spec.resourceSelectors[0].name: no ClusterRole {NAME}reader?"]),
+        (placing(f"{NAMESPACE}, labelSelector: {{matchLabels: {{team: web}}}}"), []),
+        (placing(f"{NAMESPACE}, labelSelector: {{matchLabels: {{owner: web}}}}"), []),
+        (placing(f"{NAMESPACE}, labelSelector: {{matchLabels: {{team: web, stage: production}}}}"), []),
+        (placing(f"{NAMESPACE}, labelSelector: {{matchLabels: {{teams: web}}}}"),
+         [f"7: spec.resourceSelectors[0].labelSelector.matchLabels.teams: no Namespace {KEY}team?"]),
+        (placing(f"{NAMESPACE}, labelSelector: {{matchLabels: {{team: moeny}}}}"),
+         [f"7: spec.resourceSelectors[0].labelSelector.matchLabels.team: no Namespace {VALUE}money?"]),
+        (placing(f"{NAMESPACE}, labelSelector: {{matchExpressions: [{{key: stgae, operator: Exists}}]}}"),
+         [f"7: spec.resourceSelectors[0].labelSelector.matchExpressions[0].key: no Namespace {KEY}stage?"]),
+        (placing(f"{NAMESPACE}, {BY} [{{key: stage, operator: In, values: [x, prodction]}}]}}"),
+         [f"7: spec.resourceSelectors[0].labelSelector.matchExpressions[0].values: no Namespace {VALUE}production?"]),
+        (placing(f"{NAMESPACE}, {BY} [{{key: teams, operator: NotIn, values: [web]}}]}}"), []),
+        (placing(ALL, REQUIRED % EUROPE), []),
+        (placing(ALL, REQUIRED % "{labelSelector: {matchLabels: {region: mars}}}"), []),
+        (placing(ALL, REQUIRED % f"{EUROPE}, {{labelSelector: {{matchLabels: {{regoin: eu}}}}}}"),
+         [f"5: {IN_TERMS}[1].labelSelector.matchLabels.regoin: no cluster {KEY}region?"]),
+        (placing(ALL, PREFERRED % "{labelSelector: {matchLabels: {tier: porod}}}"),
+         [("5: spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference."
+          f"labelSelector.matchLabels.tier: no cluster {VALUE}prod?")]),
+        (overriding("settings"), []),
+        (overriding("wrappedone"), []),
+        (overriding("colors"), []),
+        (overriding("setings"), [f"6: spec.resourceSelectors[0].name: no ConfigMap {NAME}settings?"]),
+        (overriding("wrapedone"), [f"6: spec.resourceSelectors[0].name: no ConfigMap {NAME}wrappedone?"]),
+        (overriding("settings", "[{labelSelector: {matchLabels: {tier: prd}}}]"),
+         [("10: spec.policy.overrideRules[0].clusterSelector.clusterSelectorTerms[0].labelSelector.matchLabels.tier: "
+          f"no cluster {VALUE}prod?")]),
+    ],
+)  # fmt: skip
+def test_what_a_selector_meant(text: str, expected: list[str]) -> None:
+    found = faults_of({"clusters/a.yaml": FLEET, "resources/a.yaml": f"{PAYLOAD}---\n{ENVELOPE}", "x.yaml": text})
+    whole = [line.replace(": no ", ": selects nothing, since no ") for line in expected]
+    if "ResourceOverride" in text:
+        whole = [line.replace("].name: selects", "].name: overrides") for line in whole]
+    assert [line.split(": ", 2)[0].removeprefix("x.yaml:") + ": " + line.split(": ", 2)[2] for line in found] == [
+        f"{line} (warning)" for line in whole
+    ]
+
+
+MISSPELT = placing(f"{NAMESPACE}, name: payment")
+
+
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        "{apiVersion: v1, kind: Namespace, metadata: {name: payment, labels: 3}}",
+        "{apiVersion: v1, kind: Namespce, metadata: {name: payment}}",
+        "{apiVersion: v1, kind: Namespace, metadata: {name: payment}",
+    ],
+)
+def test_what_has_an_error_of_its_own_is_not_missing(hiding: str) -> None:
+    files = {"resources/a.yaml": PAYLOAD, "x.yaml": MISSPELT}
+    assert any("did you mean payments?" in line for line in faults_of(files))
+    lines = faults_of({**files, "resources/b.yaml": hiding})
+    assert lines and not any("did you mean payments?" in line for line in lines)
