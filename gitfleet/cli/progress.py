@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,19 +29,20 @@ class Progress(Protocol):
 
 
 @contextmanager
-def progress_for(output: str, *, live: bool = False) -> Iterator[Progress]:
-    """What shows events as `text`, `jsonl` or `json`; with `live` each at once, and on a terminal with bars below."""
+def progress_for(output: str, *, live: bool = False, without: Collection[EventType] = ()) -> Iterator[Progress]:
+    """What shows events as `text`, `jsonl` or `json`; with `live` each at once, and on a terminal with bars below. Text
+    is `without` the types of events that the caller shows otherwise."""
     shown: Progress
     if output in ("json", "jsonl"):
         shown = AsJson(as_lines=output == "jsonl")
     elif live and sys.stdout.isatty():
         with _bars() as bars:
-            shown = ProgressBars(bars)
+            shown = ProgressBars(bars, without)
             yield shown
             shown.finish()
         return
     else:
-        shown = Lines(show)
+        shown = Lines(show, without)
     yield AtOnce(shown) if live else shown
     shown.finish()
 
@@ -69,14 +70,17 @@ class AsJson:
 class Lines:
     """One line an event, in the words of the state branch's commits; objects that were applied are only counted."""
 
-    def __init__(self, write: Callable[[str], None]) -> None:
+    def __init__(self, write: Callable[[str], None], without: Collection[EventType] = ()) -> None:
         self._write = write
+        self._without = without
         self._applied: dict[tuple[str, str], dict[str, int]] = {}
         self._picked: Event | None = None
         self._when = ""
 
     def on_event(self, event: Event, at: float | None = None) -> None:
         """See Progress."""
+        if event.type in self._without:
+            return
         if event.type == EventType.APPLIED:
             self._emit_picked()
             counts = self._applied.setdefault((event.placement or "", event.cluster or ""), {})
@@ -118,9 +122,9 @@ def _same_place(one: Event, other: Event) -> bool:
 class ProgressBars:
     """Lines above, and below them how many of each placement's clusters are available with what they are to have."""
 
-    def __init__(self, bars: RichProgress) -> None:
+    def __init__(self, bars: RichProgress, without: Collection[EventType] = ()) -> None:
         self._bars = bars
-        self._lines = Lines(self._print)
+        self._lines = Lines(self._print, without)
         self._tasks: dict[str, Any] = {}
         self._available: dict[str, dict[str, bool]] = {}
 

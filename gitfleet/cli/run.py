@@ -13,6 +13,7 @@ from gitfleet.cli.progress import progress_for
 from gitfleet.cli.signals import ending_gently
 from gitfleet.cli.streams import outlive_stdout
 from gitfleet.errors import BadInput
+from gitfleet.model.events import EventType
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,11 +63,12 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
             "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
         )
     outlive_stdout()
+    listed_at_the_end = (EventType.FAULT,) if once or until_settled else ()
     result: ReconcileResult | None = None
     with (
         wiring.open_workspace(settings) as workspace,
         ending_gently(workspace.wake.stop) as ending,
-        progress_for(output, live=True) as progress,
+        progress_for(output, live=True, without=listed_at_the_end) as progress,
     ):
         runner = workspace.runner(progress.on_event)
         if once:

@@ -27,6 +27,15 @@ def test_once_then_until_settled(gitfleet: Shell, fleet: Path) -> None:
     assert settled.err == f"settled at commit {head[:12]}: 2 placements, 6 bindings\n"
 
 
+@pytest.mark.parametrize("words", [["--once"], ["--until-settled", "--timeout", "0"]])
+def test_a_run_that_ends_lists_each_error_once(gitfleet: Shell, fleet: Path, words: list[str]) -> None:
+    commit(fleet, {"placements/bad.yaml": BAD})
+    for _ in range(2):
+        ended = gitfleet("run", *words, fleet)
+        found = [line for line in (ended.out + ended.err).splitlines() if "placements/bad.yaml:7:" in line]
+        assert [line.partition(" ")[0] for line in found] == ["error:"]
+
+
 def test_the_work_tree_is_never_touched(gitfleet: Shell, fleet: Path) -> None:
     (fleet / "README.md").write_text("edited and not committed\n")
     before = git(fleet, "status", "--porcelain")
