@@ -15,10 +15,12 @@ from gitfleet.errors import BadInput
 from gitfleet.loop.state_source import SharedSource, certain_state_head
 from gitfleet.ports.repos import RepoReader
 from gitfleet.settings import Settings
-from gitfleet.state import StateReader
+from gitfleet.state import StateReader, holds_state
 
 if TYPE_CHECKING:
     from gitfleet import schedule
+
+_FOREIGN = "push the last commit that gitfleet made there back; docs/state-branch.md says how to find it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,10 @@ def open_state(settings: Settings, at: str | None = None, warn: Callable[[str], 
     watch = settings.watch_branch or Branches().watch
     heads = repo.fetch((watch, Branches().state))
     if at is None:
-        reader = StateReader(SharedSource(repo), _head(settings, repo, heads, watch), warn)
+        head = _head(settings, repo, heads, watch)
+        reader = StateReader(SharedSource(repo), head, warn)
+        if reader.head().observed_commit is None and not (head.startswith("dir:") or holds_state(repo.list_tree(head))):
+            raise BadInput(f"the state branch's commit {head[:12]} holds no state of gitfleet", hint=_FOREIGN)
     else:
         reader = StateReader(SharedSource(repo), repo.resolve(at), warn)
         if reader.head().observed_commit is None:

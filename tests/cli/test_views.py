@@ -137,6 +137,21 @@ def test_before_the_first_reconcile(gitfleet: Shell, fleet: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "words", [("get", "crp"), ("get", "mc", "-o", "json"), ("describe", "crp", "web"), ("explain", "web")]
+)
+def test_a_state_branch_that_is_not_gitfleets(gitfleet: Shell, moving: Path, words: tuple[str, ...]) -> None:
+    foreign = git(moving, "commit-tree", "-m", "mine", "main^{tree}").strip()
+    git(moving, "update-ref", "refs/heads/gitfleet/state", foreign)
+    ended = gitfleet(*words, "-C", moving)
+
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == (
+        f"error: the state branch's commit {foreign[:12]} holds no state of gitfleet\n"
+        "hint: push the last commit that gitfleet made there back; docs/state-branch.md says how to find it\n"
+    )
+
+
 def test_kinds_that_people_write(gitfleet: Shell, fleet: Path) -> None:
     strategy = """\
 apiVersion: placement.kubernetes-fleet.io/v1
