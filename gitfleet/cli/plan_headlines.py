@@ -54,18 +54,21 @@ def later_line(document: Mapping[str, Any]) -> str:
     return f"Later: {', '.join(parts)}." if parts else ""
 
 
-def risk_line(document: Mapping[str, Any]) -> str:
-    """How much of what is placed is deleted and updated by all steps, on how many clusters; "" for a plan that writes
-    nothing to a cluster that has anything."""
+def risk_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """How much of what is placed is deleted and updated by all steps, on how many clusters; which Namespaces go, and
+    what the placements lose. None for a plan that writes nothing to a cluster that has anything."""
     risk = document["risk"]
     parts = [
         f"{word} {_share(risk[action], risk['placed'])}"
         for action, word in (("delete", "deletes"), ("update", "updates"))
         if risk[action]["objects"]
     ]
-    if not parts:
-        return ""
-    return f"Risk: {' and '.join(parts)}, on {risk['touched']} of {count(risk['clusters'], 'cluster')}."
+    if parts:
+        yield f"Risk: {' and '.join(parts)}, on {risk['touched']} of {count(risk['clusters'], 'cluster')}."
+    if namespaces := [f"{row['name']} (on {count(row['clusters'], 'cluster')})" for row in risk["namespaces"]]:
+        yield f"Namespaces that go with everything in them: {named_briefly(namespaces, _MOST_NAMED)}."
+    if losses := [f"{row['placement']} {_share(row, row['placed'])}" for row in risk["losses"]]:
+        yield f"What placements lose: {named_briefly(losses, _MOST_NAMED)}."
 
 
 def blocked_lines(document: Mapping[str, Any]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
-from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_line, work_tree_line
+from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.views import code_span, hold_sentence, how_to_approve, moves_sentence, reason_sentence, table_lines
 
@@ -30,10 +30,10 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     touched = {o["clusterName"] for p in document["placements"] for o in p["operations"] if o["action"] in _WRITES}
     where = f" {len(touched)} {'cluster is' if len(touched) == 1 else 'clusters are'} touched." if touched else ""
     yield summary_line(document) + where
-    later, risk = later_line(document), risk_line(document)
-    if later or risk:
+    later, risks = later_line(document), list(risk_lines(document))
+    if later or risks:
         yield ""
-        yield " ".join(filter(None, (later, risk, document["risk"]["assumes"] if later else "")))
+        yield " ".join(filter(None, (later, *risks, document["risk"]["assumes"] if later else "")))
     lines = [*((line, False) for line in blocked_lines(document)), *headlines(document)]
     if lines:
         yield ""

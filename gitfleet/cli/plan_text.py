@@ -12,7 +12,7 @@ from gitfleet.cli.plan_headlines import (
     count,
     headlines,
     later_line,
-    risk_line,
+    risk_lines,
     work_tree_line,
 )
 from gitfleet.views import answering_file, hold_sentence, how_to_approve, moves_sentence, reason_sentence
@@ -107,11 +107,10 @@ def _where(placement: Mapping[str, Any], still: bool) -> str:
 def closing_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The counts: of this reconcile, of later steps and what they take for granted, the risk, and what is blocked."""
     yield summary_line(document)
-    later, risk = later_line(document), risk_line(document)
+    later = later_line(document)
     if later:
         yield later
-    if risk:
-        yield risk
+    yield from risk_lines(document)
     if later:
         yield document["risk"]["assumes"]
     yield from blocked_lines(document)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from gitfleet.api.clusters import is_leaving
+from gitfleet.api.objects import GroupKind, ObjectKey
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
 from gitfleet.model.state import FleetState
@@ -20,7 +22,8 @@ _COUNTED: Final = {"create": Create, "update": Update, "delete": Delete, "refuse
 
 def risk_document(decision: Decision, now: Sequence[Operation], later: Sequence[Operation]) -> dict[str, Any]:
     """How many objects each action is about, in this reconcile and after it, on how many clusters, and their share of
-    the objects that are placed (`percent`, null where nothing is placed); the clusters that leave the fleet."""
+    the objects that are placed (`percent`, null where nothing is placed); the clusters that leave the fleet; which
+    Namespaces are deleted on how many clusters, and what each placement loses of what it has placed."""
     before, after = decision.inputs.before, decision.after
     placed = sum(map(len, before.inventory.values()))
     return {
@@ -29,6 +32,7 @@ def risk_document(decision: Decision, now: Sequence[Operation], later: Sequence[
         "clusters": sum(cluster.deleting is None for cluster in before.clusters.values()),
         "touched": len({o.cluster for o in (*now, *later) if isinstance(o, Create | Update | Delete)}),
         "leaving": _leaving(before, after),
+        **_losses(before, {(o.cluster, o.key): None for o in (*now, *later) if isinstance(o, Delete)}),
         "assumes": ASSUMES,
     }
 
@@ -59,6 +63,29 @@ def _counts(kind: type[Operation], now: Sequence[Operation], later: Sequence[Ope
         "later": len(objects) - len({(operation.cluster, operation.key.identity) for operation in first}),
         "clusters": len({cluster for cluster, _ in objects}),
         "percent": round(100 * len(objects) / placed, 1) if placed else None,
+    }
+
+
+def _losses(before: FleetState, deleted: Collection[tuple[str, ObjectKey]]) -> dict[str, list[dict[str, Any]]]:
+    """The Namespaces among what is deleted, which go with everything in them, and the placements that lose something,
+    the largest share first."""
+    namespaces = Counter(key.name for _, key in deleted if key.group_kind == GroupKind("", "Namespace"))
+    owners = {
+        (cluster, key): str(e.placement) for cluster, found in before.inventory.items() for key, e in found.items()
+    }
+    placed, lost = Counter(owners.values()), Counter(owners[place] for place in deleted if place in owners)
+    rows = [
+        {
+            "placement": name,
+            "objects": lost[name],
+            "placed": placed[name],
+            "percent": round(100 * lost[name] / placed[name], 1),
+        }
+        for name in lost
+    ]
+    return {
+        "namespaces": [{"name": name, "clusters": number} for name, number in sorted(namespaces.items())],
+        "losses": sorted(rows, key=lambda row: (-row["percent"], row["placement"])),
     }
 
 

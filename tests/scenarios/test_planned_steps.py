@@ -274,6 +274,22 @@ def test_risk_counts_each_object_once() -> None:
     }  # fmt: skip
 
 
+def test_risk_names_the_namespaces_that_go_and_what_each_placement_loses() -> None:
+    world = settled()
+    world.commit(builders.namespace("db"), builders.placement("db"))
+    world.settle()
+    move_and_change(world)
+    document = plan_of(world)
+    assert document["risk"]["placed"] == 24
+    assert document["risk"]["namespaces"] == [{"name": "web", "clusters": 3}]
+    assert document["risk"]["losses"] == [{"placement": "web", "objects": 9, "placed": 18, "percent": 50.0}]
+    lines = list(lines_of(document))
+    assert lines[lines.index("Namespaces that go with everything in them: web (on 3 clusters).") - 1].startswith(
+        "Risk: "
+    )
+    assert "What placements lose: web 9 of 18 placed objects (50%)." in lines
+
+
 def test_a_held_removal_is_planned_as_held() -> None:
     world = settled()
     world.commit(builders.fleet_config())
