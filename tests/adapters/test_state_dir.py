@@ -247,9 +247,9 @@ trees = st.dictionaries(names, st.binary(max_size=3), min_size=1, max_size=5).fi
 
 
 @settings(max_examples=60)
-@given(st.lists(trees, min_size=2, max_size=5))
+@given(st.lists(trees, min_size=2, max_size=5), st.booleans())
 def test_the_folder_holds_what_a_branch_would(
-    tmp_path_factory: pytest.TempPathFactory, states: list[dict[str, bytes]]
+    tmp_path_factory: pytest.TempPathFactory, states: list[dict[str, bytes]], whole_folders: bool
 ) -> None:
     folder, repo = tmp_path_factory.mktemp("state"), MemoryRepo()
     state = on(folder)
@@ -257,7 +257,7 @@ def test_the_folder_holds_what_a_branch_would(
     oid: str | None = None
     before: dict[str, bytes] = {}
     for wanted in states:
-        gone = tuple(path for path in before if path not in wanted)
+        gone = tuple(path.partition("/")[0] if whole_folders else path for path in before if path not in wanted)
         head = state.commit(change(head, wanted, remove=gone))
         oid = repo.commit(change(oid, wanted, remove=gone))
         assert files_in(folder) == dict(repo.files(BRANCH)) == wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import subprocess
@@ -125,12 +126,14 @@ def test_all_three_streams_may_be_closed_from_the_start(fleet: Path) -> None:
 
 
 def test_a_reader_that_comes_late_gets_everything() -> None:
-    """A pipe that does not block when it is full, as some programs leave theirs to us."""
+    """A pipe that does not block when it is full, as some programs leave theirs to us; it is full again and again."""
     read, write = os.pipe()
     os.set_blocking(write, False)
-    process = subprocess.Popen([*GITFLEET, "schema", "ClusterResourcePlacement"], stdout=write, stderr=subprocess.PIPE)
+    fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+    printing = "from gitfleet.cli.streams import guard_streams\nguard_streams()\nprint('x' * 1_000_000)"
+    process = subprocess.Popen([sys.executable, "-c", printing], stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
         text = pipe.read()
     assert process.communicate()[1] == b"" and process.returncode == 0
-    assert text.endswith(b"}\n")
+    assert text == b"x" * 1_000_000 + b"\n"

@@ -191,6 +191,46 @@ def test_the_target_of_a_run_is_fixed() -> None:
     assert [run.placement_name for run in desired.runs.values()] == ["web"]
 
 
+SELECTING = """\
+apiVersion: placement.kubernetes-fleet.io/v1
+kind: ClusterResourcePlacement
+metadata: {{name: web}}
+spec:
+  resourceSelectors: [{}]
+"""
+SHOP = '{group: "", version: v1, kind: Namespace, name: shop}'
+SHOPS = '{group: "", version: v1, kind: Namespace, name: shops}'
+GADGET = "{apiVersion: acme.example/v1, kind: Gadget, metadata: {name: one}}"
+MISSPELT = "{group: acme.example, version: v1, kind: Gadgt, name: one}"
+WIDGET = "{group: acme.example, version: v1, kind: Widget, name: one}"
+WIDGETS = "{group: acme.example, version: v1, kind: Widget, name: two}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "severity"),
+    [
+        ([], [WIDGET], "warning"),
+        ([], [MISSPELT], "error"),
+        ([SHOP], [SHOP, WIDGET], "warning"),
+        ([SHOP], [SHOP, MISSPELT], "error"),
+        ([SHOP], [WIDGET], "error"),
+        ([SHOP, SHOPS], [SHOP, WIDGET], "error"),
+        ([SHOP, WIDGET], [WIDGET], "warning"),
+        ([WIDGET], [WIDGETS], "warning"),
+        ([MISSPELT], [MISSPELT], "warning"),
+        ([SHOP, MISSPELT], [SHOPS, MISSPELT], "warning"),
+    ],
+)
+def test_an_unknown_kind_is_refused_where_it_stands_for_a_known_one(
+    before: list[str], after: list[str], severity: str
+) -> None:
+    """Misspelt in this commit, or in the place of a selector that went: else it may be a kind that clusters have."""
+    state = accepted(SELECTING.format(", ".join(before))) if before else None
+    files = {"placements/a.yaml": SELECTING.format(", ".join(after)), "resources/one.yaml": GADGET}
+    found = [fault for fault in read(files, accepted=state).faults if fault.path == "placements/a.yaml"]
+    assert [fault.severity for fault in found] == [severity], found
+
+
 def test_links_and_submodules_are_never_followed() -> None:
     before = {"resources/app/a.yaml": config_map("a", "old"), "clusters/c.yaml": config_map("c", "old")}
     request = request_of({}, before=before)

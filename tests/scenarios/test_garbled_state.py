@@ -11,6 +11,7 @@ import pytest
 from gitfleet.api.objects import JsonObject
 from gitfleet.ports.repos import BranchChange
 from tests import builders
+from tests.scenarios.test_settled import only_reported
 from tests.scenarios.world import STATE, World
 
 NAMES: Final = ("c1", "c2", "c3")
@@ -138,6 +139,17 @@ def test_a_file_that_a_stranger_removed_is_rebuilt(path: str, history: bool) -> 
     before = objects(world)
     garble(world, {path: None}, history=history)
     check_heals(world, before)
+
+
+def test_what_was_only_compared_is_not_rebuilt_as_owned() -> None:
+    """Somebody else applied it, so it is not gitfleet's to update or delete."""
+    world = only_reported()
+    world.commit(builders.namespace("shop"), builders.placement("shop", policy=builders.pick_fixed("c1")))
+    world.settle()
+    garble(world, {"inventory/c1/all.yaml": b"\x00"}, history=False)
+    world.restart()
+    rebuilt = world.driver.gather(world.repo.fetch(), world.clock.now()).before
+    assert [(key.name, entry.placement.name) for key, entry in rebuilt.inventory["c1"].items()] == [("shop", "shop")]
 
 
 def test_a_loss_is_said_in_faults_readme_and_events_until_the_next_commit_of_the_config_repo() -> None:

@@ -117,6 +117,22 @@ def test_a_lost_race_is_told_and_performs_nothing() -> None:
     assert world.repo.files(STATE)["stranger.txt"] == b"1"  # somebody else's file outlives ours
 
 
+@pytest.mark.parametrize(("seconds", "lost"), [(0, False), (2, False), (3, True)])
+def test_a_process_that_was_delayed_after_its_push_asks_whether_the_branch_moved(seconds: int, lost: bool) -> None:
+    """Within two seconds it is sure of what it pushed just now."""
+    world = prepared(update)
+    before = len(world.happenings)
+
+    def delayed(step: str) -> None:
+        if step == "intent published":
+            world.advance(seconds=seconds)
+            world.repo.commit_files(STATE, {"stranger.txt": "1"}, world.clock.now(), "s")
+
+    world.driver.checkpoint = delayed
+    assert world.driver.reconcile().lost_race
+    assert (len(world.happenings) == before) == lost, "whether something was done to a cluster"
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_two_processes_never_take_more_down_than_one_may(step: str) -> None:
     world = prepared(update)

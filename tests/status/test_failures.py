@@ -131,7 +131,8 @@ def test_a_placement_that_could_not_be_settled_says_so_and_keeps_its_schedule(ke
     assert marked.clusters == STATE.clusters
     assert with_unsettled(state, marked, failed(subject), LATER).placements[key] is marked.placements[key]
     assert with_unsettled(marked, marked, failed(), LATER).placements[key] == state.placements[key]
-    assert with_unsettled(state, state, failed(), LATER).placements[key] is state.placements[key]
+    for before in (state, STATE):
+        assert with_unsettled(state, before, failed(), LATER).placements[key] is state.placements[key]
     fresh = with_unsettled(state, FleetState(), failed(subject), LATER).placements[key]
     assert fresh.conditions[-1] == replace(said, last_transition_time=LATER)
     named_twice = replace(state.placements[key], conditions=(said, *state.placements[key].conditions))

@@ -8,7 +8,7 @@ import pytest
 
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.placements import PlacementKey
-from gitfleet.model.state import Damage, FleetState
+from gitfleet.model.state import Damage, FleetState, UnusableHead
 from gitfleet.status import notices_of, released_cluster, released_placement, standing_notices
 from gitfleet.status.notices import MOST_NOTICES
 from tests.state.builders import fault
@@ -47,6 +47,15 @@ def test_the_first_files_are_named_and_the_others_counted(more: int) -> None:
     assert [notice.path for notice in found[:MOST_NOTICES]] == paths[:MOST_NOTICES]
     rest = f"{more} more files of the state branch cannot be used and are set aside"
     assert found[MOST_NOTICES:] == ((warning("state", "state", rest),) if more > 0 else ())
+
+
+def test_a_head_that_is_not_used_is_said_first() -> None:
+    head = UnusableHead(commit=HEAD, why="holds no tree", instead=EARLIER, readable=True)
+    said = "commit 0123456789ab holds no tree; commit fedcba987654 before it holds instead"
+    assert notices_of(Damage(commit=EARLIER, files={"p/x.yaml": "odd"}, head=head)) == (
+        warning("state", "head", said),
+        *notices_of(Damage(commit=EARLIER, files={"p/x.yaml": "odd"})),
+    )
 
 
 def test_what_is_said_of_objects_whose_owner_is_gone() -> None:

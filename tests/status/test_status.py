@@ -162,6 +162,18 @@ def test_what_each_cluster_shows_as_the_whole_answer() -> None:
 
 
 @pytest.mark.parametrize(
+    ("reason", "message"),
+    [("ClusterUnreachable", "it hangs"), ("Odd", "The availability of the selected resources is unknown yet")],
+)
+def test_a_cluster_that_does_not_answer_says_why_nothing_is_known(reason: str, message: str) -> None:
+    seen = condition("Available", "Unknown", reason, "it hangs")
+    silent = binding(WEB, "a", conditions=(*through(upto="Applied"), seen))
+    (progress,) = cluster_progress(record("web", silent))
+    assert [step.status for step in progress.steps] == [Status.TRUE] * 4 + [Status.UNKNOWN]
+    assert progress.steps[-1].message == message
+
+
+@pytest.mark.parametrize(
     ("references", "upto_type", "last", "expected"),
     [
         ({}, "Available", "True", False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
+from gitfleet.adapters.git.hardening import git_environment
+from gitfleet.adapters.git.mirror import Mirror
+from gitfleet.adapters.git.runner import GitRunner
 from gitfleet.errors import BadInput, UnreadableCommit
 from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, clone_with_work_tree, git, two_on
 
@@ -64,6 +68,19 @@ def test_nothing_of_a_local_repository_runs(tmp_path: Path, trap: Path, kind: st
     assert not (tmp_path / "sprung").exists()
     with pytest.raises(subprocess.CalledProcessError):  # the trap is armed: plain git steps into it
         git(path, "update-ref", "refs/heads/x", f"refs/heads/{STATE}")
+    assert (tmp_path / "sprung").exists()
+
+
+def test_a_hook_that_got_into_the_mirror_meanwhile_does_not_run(tmp_path: Path, trap: Path) -> None:
+    mirror = Mirror(tmp_path / "mirror", lock_seconds=9)
+    with mirror.hold():
+        shutil.copytree(trap, mirror.git_dir / "hooks")
+        blob = git(mirror.git_dir, "hash-object", "-w", "--stdin", stdin=b"1")
+        ours = GitRunner(mirror.folder, git_environment(str(mirror.git_dir)))
+        assert ours.run("update-ref", "refs/gitfleet/x", blob).ok
+    assert not (tmp_path / "sprung").exists()
+    with pytest.raises(subprocess.CalledProcessError):  # the trap is armed
+        git(mirror.git_dir, "update-ref", "refs/gitfleet/y", blob)
     assert (tmp_path / "sprung").exists()
 
 
