@@ -13,12 +13,12 @@ from gitfleet.api.envelopes import MAX_ENTRY_BYTES, is_envelope
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import JsonPatch
 from gitfleet.api.placements import Placement
-from gitfleet.api.placing_policy import KindPattern, PlacingPolicy, PlacingRule
+from gitfleet.api.placing_policy import USUAL_POLICY, KindPattern, PlacingPolicy, PlacingRule
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.works import WorksMemo, overrides_for, render_fleet
+from gitfleet.works import WorksMemo, overrides_for, render_fleet, works_when_done
 from tests.works.builders import (
     EAST,
     NAMESPACE,
@@ -219,6 +219,8 @@ def test_a_text_is_parsed_once_for_all_clusters_of_a_pass(monkeypatch: pytest.Mo
 
 ROLE_BINDING = of("ClusterRoleBinding")
 DENYING = PlacingPolicy(deny=(PlacingRule(kinds=(KindPattern(kind="ClusterRoleBinding", group="*"),)),))
+FOR_WEB = PlacingPolicy(deny=(replace(DENYING.deny[0], placements=("web",)),))
+FOR_API = PlacingPolicy(deny=(replace(DENYING.deny[0], placements=("api",)),))
 LETTING = PlacingPolicy(allow=(PlacingRule(namespaces=("kube-system",)),))
 PLAIN = obj("v1", "ConfigMap", "wrapper", "web", data={"x": json.dumps(ROLE_BINDING)})
 OTHER = JsonPatch("add", "/data/y", json.dumps(ROLE_BINDING))
@@ -231,6 +233,8 @@ SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "kubernet
     [
         (config(x=QUOTA), OTHER, DENYING, "kind is denied by spec.policy.deny[0]"),
         (PLAIN, MADE_ENVELOPE, DENYING, "kind is denied by spec.policy.deny[0]"),
+        (config(x=QUOTA), OTHER, FOR_WEB, "kind is denied by spec.policy.deny[0]"),
+        (config(x=QUOTA), OTHER, FOR_API, ""),
         (config(x=QUOTA), OTHER, LETTING, ""),
         (config(x=json.dumps(ROLE_BINDING)), JsonPatch("add", "/metadata/labels", {"a": "b"}), DENYING, ""),
         (config(x=QUOTA), JsonPatch("add", "/data/y", json.dumps(KUBE_SYSTEM)), LETTING, "y is namespace kube-system"),
@@ -262,7 +266,8 @@ def test_a_policy_that_changed_renders_again_what_overrides_add() -> None:
     )
     state = FleetState(clusters={"east": EAST}, placements={WEB: record}, overrides={change.override.key: (change,)})
     memo, errors = WorksMemo(), []
-    for policy in (LETTING, DENYING, LETTING):
+    for policy in (LETTING, DENYING, USUAL_POLICY, DENYING):
         works, memo = render_fleet(state, memo, Failures(), policy)
         errors.append(bool(works["east"][0].error))
-    assert errors == [False, True, False]
+        assert bool(works_when_done(state, (change,), policy)["east"][0].error) is errors[-1]
+    assert errors == [False, True, False, True]
