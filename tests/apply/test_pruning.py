@@ -24,6 +24,11 @@ BARE = LiveObject(CM.key, {**THERE.body, "metadata": {**THERE.body["metadata"], 
 _TWICE = [{"manager": "before-first-apply", "operation": "Update"}, {"manager": "c", "subresource": "status"}]
 BARE_TWICE = LiveObject(CM.key, {**BARE.body, "metadata": {**BARE.body["metadata"], "managedFields": _TWICE}})
 GONE = live(CM, manager="gitfleet", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+MANY = live(
+    CM,
+    manager="gitfleet",
+    metadata={"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a/" + "x" * 99, "b", "c", "d", "e"]},
+)
 DELETE, ABANDON = DeletePropagation.DELETE, DeletePropagation.ABANDON
 LEAVES: dict[str, Any] = {"removing": {WEB: DELETE}}
 
@@ -70,6 +75,12 @@ FINALIZERS = "is being deleted and waits for its finalizers"
         ((), {"live": {CM.key: GONE}, **LEAVES}, ENTRY, kept(KeepCode.TERMINATING, FINALIZERS, GONE)),
         (
             (),
+            {"live": {CM.key: MANY}, **LEAVES},
+            ENTRY,
+            kept(KeepCode.TERMINATING, f"{FINALIZERS} (a/{'x' * 98}, b, c and 2 more)", MANY),
+        ),
+        (
+            (),
             {"live": {CM.key: THERE}, "unreadable": {CM.key: "500"}, **LEAVES},
             ENTRY,
             kept(KeepCode.UNREADABLE, "could not be read: 500"),
@@ -99,6 +110,12 @@ FINALIZERS = "is being deleted and waits for its finalizers"
             {"live": {CM.key: THERE}},
             ENTRY,
             kept(KeepCode.HELD, "stays as it is: the resources could not be overridden: no such path"),
+        ),
+        (
+            (replace(work(error="no such path"), unwrapped=False),),
+            {"live": {CM.key: THERE}},
+            ENTRY,
+            kept(KeepCode.HELD, "stays as it is: the resources could not be unwrapped: no such path"),
         ),
         (
             (work(CM, error="no such path"),),

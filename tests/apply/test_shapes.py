@@ -129,6 +129,15 @@ def test_a_secret_is_compared_by_its_bytes_and_never_shown() -> None:
         ("/data/password", "(redacted)", "(redacted)"),
         ("/data/user", "(redacted)", None),
     )
+    for one, two in ((wanted, {**other, "kind": None}), ({**wanted, "kind": None}, other)):
+        assert {text for _, *texts in find_differences(one, two, full=True) for text in texts} == {"(redacted)", None}
+
+
+def test_a_secret_of_another_group_has_fields_of_its_own() -> None:
+    """Only the Secret of Kubernetes moves `stringData` into `data`."""
+    wanted = {"apiVersion": "acme.example/v1", "kind": "Secret", "stringData": {"a": "1"}}
+    digests = {shape_digest(wanted, {**wanted, "stringData": {"a": value}}) for value in "123"}
+    assert len(digests) == 3
 
 
 def test_lists_follow_the_servers_own_bookkeeping() -> None:
