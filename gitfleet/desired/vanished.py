@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Identity, Origin
-from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_hidden, read_paths
+from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, read_paths
 from gitfleet.desired.readings import ReadObject
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.formats.near_names import is_near, is_typing_error
@@ -79,7 +79,7 @@ def ignore_rules(request: DesiredRequest) -> bytes:
 
 
 def _ignored(path: str, request: DesiredRequest, rules: bytes) -> int:
-    return ignoring_line(rules, path) if path in request.files and not is_hidden(path) else 0
+    return ignoring_line(rules, path) if path in request.files else 0
 
 
 def _is_cluster(identity: Identity) -> bool:

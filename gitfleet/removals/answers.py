@@ -8,7 +8,7 @@ from typing import Final
 
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.holds import APPROVED, HOLD_PREFIX, Hold, Removal
+from gitfleet.api.holds import APPROVED, Hold, Removal
 from gitfleet.api.staged import Approval, NamespacedName
 from gitfleet.formats.near_names import is_near
 from gitfleet.removals.kept import Kept
@@ -98,4 +98,4 @@ def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:
 def _may_be_meant(written: str, waiting: str) -> bool:
     subject, _, digest = waiting.rpartition("-")
     begins, _, ends = written.rpartition("-")
-    return is_near(ends, digest) or written == subject or (begins == subject and written.startswith(HOLD_PREFIX))
+    return is_near(ends, digest) or written == subject or begins == subject

@@ -70,7 +70,7 @@ class _Limits:
     wanted: MassDelete
 
     def exceeded(self, part: int, whole: int) -> bool:
-        return part > 0 and part * 100 > whole * self.used.max_percent
+        return part * 100 > whole * self.used.max_percent
 
     def __str__(self) -> str:
         text = f"more than {self.used.max_percent}%"

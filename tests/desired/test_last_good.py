@@ -105,6 +105,13 @@ def test_a_renamed_and_faulty_object_is_found_where_it_was() -> None:
     }
 
 
+def test_of_a_double_the_first_goes_on_when_its_file_breaks() -> None:
+    before = {"resources/a.yaml": config_map("a", "first") + "---\n" + config_map("a", "second")}
+    (known,) = [fault for fault in read(before).faults if fault.object == "ConfigMap/default/a"]
+    desired = read({"resources/a.yaml": "a: ["}, before=before, accepted=FleetState(faults=(known,)))
+    assert payload(desired) == {"a": "first"}
+
+
 def test_removing_a_sound_file_is_no_fault() -> None:
     desired = read({}, before={"resources/a.yaml": config_map("a")})
     assert desired.payload == ()

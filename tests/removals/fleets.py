@@ -1,0 +1,65 @@
+"""Placements that are rolled out to clusters, in a few words: the values that removals are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gitfleet.api.holds import Cause, Hold, HoldReason, HoldRule, Removal, RemovalKind
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import Manifest, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.state import FleetState, PlacementRecord
+from tests.state import builders
+from tests.works.builders import obj, snapshot
+
+WEB, SHOP = PlacementKey("", "web"), PlacementKey("", "shop")
+
+
+def config_map(name: str, namespace: str = "web", **labels: str) -> Manifest:
+    """An object."""
+    return obj("v1", "ConfigMap", name, namespace, metadata={"labels": labels})
+
+
+def placed(key: PlacementKey, clusters: Iterable[str], *manifests: Manifest) -> PlacementRecord:
+    """A placement that has these objects, and these clusters."""
+    record = builders.record(key.name, *(builders.binding(key, name) for name in clusters), namespace=key.namespace)
+    return replace(record, resource_snapshots=(replace(snapshot(*manifests, placement=key), index=0),))
+
+
+def fleet(*records: PlacementRecord) -> FleetState:
+    """All of these, applied everywhere; the first of two placements owns what both have on a cluster."""
+    state = FleetState(placements={record.placement.key: record for record in records})
+    inventory: dict[str, dict[ObjectKey, InventoryEntry]] = {}
+    for record in records:
+        for binding in record.bindings:
+            for document in record.latest_resources.documents if record.latest_resources else ():
+                owned = builders.entry(document.key, record.placement.key.name)
+                inventory.setdefault(binding.cluster, {}).setdefault(document.key, owned)
+    clusters = {name: builders.cluster(name) for name in inventory}
+    return replace(state, clusters=clusters, inventory=inventory)
+
+
+def of_object(
+    manifest: Manifest, key: PlacementKey = WEB, *, reasons: tuple[int, ...] = (), cause: str = ""
+) -> Removal:
+    """An object that leaves a placement's selection."""
+    known = Cause(path=f"resources/{manifest.key.name}.yaml", text=cause) if cause else Cause()
+    return Removal(kind=RemovalKind.OBJECT, placement=key, object=manifest.key, reasons=reasons, cause=known)
+
+
+def of_cluster(name: str) -> Removal:
+    """A cluster that leaves the fleet."""
+    return Removal(kind=RemovalKind.CLUSTER, cluster=name)
+
+
+def of_binding(name: str, key: PlacementKey = WEB) -> Removal:
+    """A cluster that a placement picks no more."""
+    return Removal(kind=RemovalKind.BINDING, placement=key, cluster=name)
+
+
+def hold(name: str, removals: Sequence[Removal], *messages: str, **more: object) -> Hold:
+    """A hold of some removals for these reasons."""
+    reasons = tuple(HoldReason(rule=HoldRule.MASS_DELETION, message=message) for message in messages)
+    base = Hold(name=name, commit="c", since=builders.T0, digest="d", reasons=reasons, removals=tuple(removals))
+    return replace(base, **more)  # type: ignore[arg-type]

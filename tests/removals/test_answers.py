@@ -1,0 +1,131 @@
+"""Which holds go on, what an answer does to them, and which approvals answer nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfleet.api.conditions import Conditions, Status
+from gitfleet.api.holds import Hold, Removal
+from gitfleet.api.objects import Origin
+from gitfleet.api.staged import Approval, NamespacedName
+from gitfleet.removals import Kept, answered, pending, remaining, wrong_approvals
+from gitfleet.removals.answers import IN_PART
+from tests.removals.fleets import config_map, hold, of_cluster, of_object
+from tests.state.builders import condition
+
+A, B, C = (of_object(config_map(name)) for name in "abc")
+YES, NO, UNKNOWN = (condition("Approved", status) for status in ("True", "False", "Unknown"))
+NAME = "hold-web-0123456789"
+
+
+def approvals(*names: str, status: str = "True", namespace: str = "") -> dict[NamespacedName, Approval]:
+    """Approval files of the watched branch."""
+    keys = [NamespacedName(namespace, name) for name in names]
+    place = Origin("approvals/a.yaml", 3)
+    return {key: Approval(key=key, conditions=(condition("Approved", status),), origin=place) for key in keys}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "files", "answer"),
+    [
+        ((), {}, None),
+        ((YES,), {}, None),
+        ((NO,), {}, None),
+        ((), approvals(NAME), Status.TRUE),
+        ((NO,), approvals(NAME), Status.TRUE),
+        ((YES,), approvals(NAME, status="False"), Status.FALSE),
+        ((YES,), approvals(NAME, status="Unknown"), None),
+        ((YES,), approvals(NAME, namespace="web"), None),
+        ((YES,), approvals("hold-web-9876543210"), None),
+    ],
+    ids=["none", "forged", "forged no", "yes", "yes after no", "no after yes", "unknown", "with namespace", "another"],
+)
+def test_only_the_file_of_the_watched_branch_answers(
+    recorded: Conditions, files: dict[NamespacedName, Approval], answer: Status | None
+) -> None:
+    known = hold(NAME, [A], conditions=recorded)
+    (now,) = answered({NAME: known}, files).values()
+    assert now.answer is answer
+    assert (now is known) == (now.conditions == recorded)
+
+
+def test_what_is_not_approved_waits() -> None:
+    open_, rejected, approved = (
+        hold("h-1", [A]),
+        hold("h-2", [B], conditions=(NO,)),
+        hold("h-3", [C], conditions=(YES,)),
+    )
+    assert pending([open_, rejected, approved]) == (A, B)
+
+
+KEPT_A, KEPT_AB = Kept.of([A]), Kept.of([A, B])
+
+
+@pytest.mark.parametrize(
+    ("known", "before", "kept", "undecided", "left"),
+    [
+        (hold(NAME, [A, B]), None, KEPT_AB, (), (A, B)),
+        (hold(NAME, [A, B]), None, KEPT_A, (), (A,)),
+        (hold(NAME, [A, B]), None, Kept(), (), ()),
+        (hold(NAME, [A, B], conditions=(NO,)), None, KEPT_A, (), (A,)),
+        (hold(NAME, [A, B], conditions=(YES,)), hold(NAME, [A, B]), Kept(), (), (A, B)),
+        (hold(NAME, [A, B], conditions=(YES,)), hold(NAME, [A, B], conditions=(NO,)), Kept(), (), (A, B)),
+        (hold(NAME, [A, B], conditions=(YES,)), hold(NAME, [A, B], conditions=(YES,)), KEPT_AB, (), ()),
+        (hold(NAME, [A, B], conditions=(YES,)), hold(NAME, [A, B], conditions=(YES,)), Kept(), (B,), (B,)),
+    ],
+    ids=["asked", "in part", "taken back", "rejected in part", "just approved", "approved after all", "over", "late"],
+)
+def test_a_hold_goes_on_with_what_is_asked_for(
+    known: Hold, before: Hold | None, kept: Kept, undecided: tuple[Removal, ...], left: tuple[Removal, ...]
+) -> None:
+    found = remaining({NAME: known}, {NAME: before} if before else {}, kept, undecided)
+    assert [one.removals for one in found.values()] == ([left] if left else [])
+    if left == known.removals:
+        assert found[NAME] is known
+
+
+def test_reasons_of_which_nothing_is_left_go_and_the_others_are_numbered_again() -> None:
+    a, b, c = (of_object(config_map(n), reasons=r) for n, r in (("a", (0,)), ("b", (1, 2)), ("c", (2,))))
+    whole = hold(NAME, [a, b, c], "first", "second", "third")
+    (left,) = remaining({NAME: whole}, {}, Kept.of([b, c]), ()).values()
+    assert [reason.message for reason in left.reasons] == ["second", "third"]
+    assert [removal.reasons for removal in left.removals] == [(0, 1), (1,)]
+    (last,) = remaining({NAME: left}, {}, Kept.of([c]), ()).values()
+    assert [reason.message for reason in last.reasons] == [f"third{IN_PART}"]
+    assert [removal.reasons for removal in last.removals] == [(0,)]
+
+
+def test_a_removal_without_numbers_waits_for_every_reason() -> None:
+    whole = hold(NAME, [A, B, C], "first", "second")
+    for kept in (Kept.of([A, B]), KEPT_A):
+        (whole,) = remaining({NAME: whole}, {}, kept, ()).values()
+        assert [reason.message for reason in whole.reasons] == [f"first{IN_PART}", f"second{IN_PART}"]
+        assert {removal.reasons for removal in whole.removals} == {()}
+
+
+@pytest.mark.parametrize(
+    ("written", "is_said"),
+    [
+        ("hold-web", True),
+        ("hold-web-0123456798", True),
+        ("web-0123456789", True),
+        ("hold-web-ffffffffff", True),
+        ("hold-shop-ffffffffff", False),
+        ("web-ffffffffff", False),
+        ("run-1-canary", False),
+        (NAME, False),
+    ],
+)
+def test_an_approval_that_may_be_meant_for_a_hold_is_warned_about(written: str, is_said: bool) -> None:
+    found = list(wrong_approvals({NAME: hold(NAME, [A])}, approvals(written)))
+    expected = [("approvals/a.yaml", 3, f"ClusterApprovalRequest/{written}")] if is_said else []
+    assert [(fault.path, fault.line, fault.object) for fault in found] == expected
+    answered_already = {NAME: hold(NAME, [A], conditions=(NO,))}
+    assert not list(wrong_approvals(answered_already, approvals(written)))
+    assert not list(wrong_approvals({NAME: hold(NAME, [A])}, approvals(written, namespace="web")))
+
+
+def test_a_cluster_is_asked_for_by_its_name() -> None:
+    known = hold(NAME, [of_cluster("c1"), of_cluster("c2")])
+    (left,) = remaining({NAME: known}, {}, Kept(clusters=frozenset({"c2"})), ()).values()
+    assert [removal.cluster for removal in left.removals] == ["c2"]

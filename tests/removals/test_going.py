@@ -1,0 +1,114 @@
+"""What begins to go between two states, each once, and what does not count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.objects import Manifest
+from gitfleet.model.state import FleetState
+from gitfleet.removals import going
+from tests.removals.fleets import SHOP, WEB, config_map, fleet, placed
+from tests.works.builders import obj
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+A, B = config_map("a"), config_map("b")
+CLUSTERS = ("c1", "c2")
+BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, config_map("s", "shop")))
+
+
+def ids(before: FleetState, after: FleetState) -> list[str]:
+    """What goes."""
+    return [removal.id for removal in going(before, after)]
+
+
+def with_web(state: FleetState, **changes: object) -> FleetState:
+    """The placement web changed."""
+    web = replace(state.placements[WEB], **changes)  # type: ignore[arg-type]
+    return replace(state, placements={**state.placements, WEB: web})
+
+
+def with_objects(state: FleetState, *manifests: Manifest) -> FleetState:
+    """The placement web with other objects."""
+    return with_web(state, resource_snapshots=placed(WEB, CLUSTERS, *manifests).resource_snapshots)
+
+
+def deleting(state: FleetState) -> FleetState:
+    """The placement web on its way out."""
+    return with_web(state, placement=replace(state.placements[WEB].placement, deleting=NOW))
+
+
+def without(state: FleetState, cluster: str, *, leaving: bool = False) -> FleetState:
+    """A cluster that is gone, or that is on its way out."""
+    clusters = {name: one for name, one in state.clusters.items() if name != cluster}
+    if leaving:
+        clusters[cluster] = replace(state.clusters[cluster], deleting=NOW)
+    return replace(state, clusters=clusters)
+
+
+def unpicked(state: FleetState, cluster: str) -> FleetState:
+    """The placement web without one of its clusters."""
+    states = {cluster: BindingState.UNSCHEDULED}
+    bindings = state.placements[WEB].bindings
+    return with_web(state, bindings=tuple(replace(b, state=states.get(b.cluster, b.state)) for b in bindings))
+
+
+def test_what_goes_is_named_once() -> None:
+    gone = with_web(BEFORE)
+    assert ids(BEFORE, gone) == ids(BEFORE, BEFORE) == []
+    no_web = replace(BEFORE, placements={SHOP: BEFORE.placements[SHOP]})
+    assert ids(BEFORE, deleting(BEFORE)) == ids(BEFORE, no_web) == ["Placement web"]
+    assert ids(BEFORE, without(BEFORE, "c1")) == ids(BEFORE, without(BEFORE, "c1", leaving=True)) == ["Cluster c1"]
+    assert ids(BEFORE, with_objects(BEFORE, A)) == ["Object ConfigMap web/b of web"]
+    assert ids(BEFORE, unpicked(BEFORE, "c2")) == ["Binding of web to c2"]
+
+
+def test_what_was_on_its_way_out_is_not_named_again() -> None:
+    leaving = without(BEFORE, "c1", leaving=True)
+    assert ids(leaving, without(BEFORE, "c1")) == []
+    assert ids(deleting(BEFORE), replace(BEFORE, placements={})) == ["Placement shop"]
+    assert ids(deleting(BEFORE), unpicked(with_objects(deleting(BEFORE), A), "c1")) == []
+    assert ids(unpicked(BEFORE, "c1"), with_web(BEFORE, bindings=BEFORE.placements[WEB].bindings[1:])) == []
+
+
+def test_what_goes_with_its_placement_or_cluster_is_not_named_by_itself() -> None:
+    assert ids(BEFORE, deleting(unpicked(with_objects(BEFORE, A), "c1"))) == ["Placement web"]
+    assert ids(BEFORE, without(unpicked(BEFORE, "c1"), "c1", leaving=True)) == ["Cluster c1"]
+
+
+def test_what_comes_is_no_removal() -> None:
+    assert ids(with_objects(BEFORE, A), BEFORE) == ids(unpicked(BEFORE, "c2"), BEFORE) == []
+    assert ids(without(BEFORE, "c1"), BEFORE) == ids(FleetState(), BEFORE) == []
+    assert ids(with_web(BEFORE, resource_snapshots=()), with_objects(BEFORE, A)) == []
+
+
+def envelope(*inside: Manifest, broken: bool = False) -> Manifest:
+    """An envelope that carries some objects."""
+    data = {f"{one.key.name}.yaml": one.body for one in inside}
+    api = "placement.kubernetes-fleet.io/v1beta1"
+    return obj(api, "ResourceEnvelope", "bundle", "web", data="oops" if broken else data)
+
+
+def test_an_object_in_an_envelope_counts_as_itself() -> None:
+    before = with_objects(BEFORE, A, envelope(B))
+    assert ids(before, with_objects(BEFORE, envelope(B))) == ["Object ConfigMap web/a of web"], (
+        "what stays inside stays"
+    )
+    assert ids(with_objects(BEFORE, A, B), with_objects(BEFORE, A, envelope(B))) == [], "it moved in"
+    assert ids(before, with_objects(BEFORE, A, envelope())) == ["Object ConfigMap web/b of web"]
+    assert ids(before, with_objects(BEFORE, A, B, envelope())) == []
+    assert ids(before, with_objects(BEFORE, A)) == [
+        "Object ResourceEnvelope.placement.kubernetes-fleet.io web/bundle of web",
+        "Object ConfigMap web/b of web",
+    ]
+
+
+def test_of_an_envelope_that_cannot_be_read_nothing_goes() -> None:
+    assert ids(with_objects(BEFORE, A, envelope(B)), with_objects(BEFORE, A, envelope(broken=True))) == []
+
+
+def test_of_a_snapshot_without_manifests_no_envelope_is_judged() -> None:
+    before, after = with_objects(BEFORE, A, envelope(B)), with_objects(BEFORE, A, envelope())
+    (unread,) = after.placements[WEB].resource_snapshots
+    assert ids(before, with_web(after, resource_snapshots=(replace(unread, manifests=None),))) == []
