@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,16 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import left_out, say
-from gitfleet.cli.output import print_json, print_table, print_yaml, show
+from gitfleet.cli.output import print_json, print_table, print_yaml, show, show_wrapped
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.views import Table
+
+
+_KEY = re.compile(" *[^: ][^:]*: +")
+"""What stands before a value in a line of `describe`."""
 
 
 @click.command(
@@ -60,7 +65,8 @@ def describe(kind: str, name: str, at: str | None, settings: Settings) -> None:
     from gitfleet.views import describe_lines
 
     for line in describe_lines(_objects(settings, kind, name, at)[0]):
-        show(line)
+        key = _KEY.match(line)
+        show_wrapped(line, " " * key.end() if key is not None else "")
 
 
 def _objects(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:

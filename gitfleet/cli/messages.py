@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
+
+from gitfleet.cli.folding import folded
 
 LONGEST_LINE = 2000
 MOST_LINES = 20
@@ -17,8 +21,9 @@ def plain(text: str) -> str:
 
 def say(text: str) -> None:
     """A message to stderr, on one line whatever it holds: a path or a name of the repo may have line breaks, and what
-    follows them would be taken for a line of ours. It may be indented."""
-    click.echo(" " * (len(text) - len(text.lstrip(" "))) + plain(text), err=True)
+    follows them would be taken for a line of ours. It may be indented; a terminal's further lines are."""
+    indent = " " * (len(text) - len(text.lstrip(" ")))
+    click.echo(folded(indent + plain(text), f"{indent}  ", sys.stderr), err=True)
 
 
 def left_out(sentence: str) -> None:

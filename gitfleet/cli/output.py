@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -10,10 +9,10 @@ from typing import Any
 
 import click
 
+from gitfleet.cli.folding import NARROWEST, folded, terminal_width
 from gitfleet.formats.canonical_json import json_text
 from gitfleet.formats.yaml_writer import yaml_text
 
-_NARROWEST = 20
 _USUAL_WIDTH = 80
 
 
@@ -45,21 +44,7 @@ def show(line: str) -> None:
 
 def show_wrapped(line: str, indent: str) -> None:
     """One line that is folded to the terminal's width, its further lines behind `indent`; never folded in a pipe."""
-    width = terminal_width()
-    clean = printable(line)
-    if width is None or len(clean) <= width:
-        click.echo(clean)
-        return
-    start = clean[: len(clean) - len(clean.lstrip(" "))]
-    for part in textwrap.wrap(
-        clean.strip(), max(width, _NARROWEST), initial_indent=start, subsequent_indent=indent, break_on_hyphens=False
-    ):
-        click.echo(part)
-
-
-def terminal_width() -> int | None:
-    """The columns of the terminal that reads stdout; None when a file or another program does."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    click.echo(folded(printable(line), indent, sys.stdout))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -73,13 +58,13 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     gaps = len(columns) - 1
     gap = " " * (2 if 2 * gaps <= _USUAL_WIDTH - sum(widths) < 3 * gaps else 3)
     before_last = sum(widths[:-1]) + len(gap) * gaps
-    terminal = terminal_width()
+    terminal = terminal_width(sys.stdout)
     last_width = None if terminal is None else terminal - before_last
     lines: list[str] = []
     for line in [list(columns), *shown]:
         first = gap.join(cell.ljust(width) for cell, width in zip(line[:-1], widths[:-1], strict=True))
         last = [line[-1]]
-        if last_width is not None and last_width >= _NARROWEST and len(line[-1]) > last_width:
+        if last_width is not None and last_width >= NARROWEST and len(line[-1]) > last_width:
             last = textwrap.wrap(line[-1], last_width, break_on_hyphens=False)
         head = f"{first}{gap}" if len(columns) > 1 else ""
         lines.append(f"{head}{last[0]}".rstrip())

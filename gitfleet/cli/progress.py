@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gitfleet.api.conditions import ConditionType, Reason
+from gitfleet.cli.folding import folded
 from gitfleet.cli.output import print_json, print_json_line, printable, show
 from gitfleet.model.events import Event, EventType
 from gitfleet.status import sentence
@@ -149,7 +150,8 @@ class ProgressBars:
         self._lines.finish()
 
     def _print(self, line: str) -> None:
-        self._bars.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        line = folded(printable(line), "  ", sys.stdout)
+        self._bars.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 class AtOnce:

@@ -9,7 +9,7 @@ import click
 
 from gitfleet.cli import options
 from gitfleet.cli.messages import plain, say
-from gitfleet.cli.output import print_json, show
+from gitfleet.cli.output import print_json, show_wrapped
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) 
                 click.echo(github_line(fault))
         case _:
             for fault in faults:
-                show(str(fault) if fault.severity == "error" else f"{fault} (warning)")
+                show_wrapped(str(fault) if fault.severity == "error" else f"{fault} (warning)", "  ")
     what = "the work tree" if read else f"commit {commit[:12]}"
     say(f"{what} has {counted(errors, 'error')} and {counted(len(faults) - errors, 'warning')}")
     if files is not None and files.changed and not read:

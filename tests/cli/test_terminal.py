@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import struct
 import sys
 import termios
@@ -12,7 +13,9 @@ from pathlib import Path
 
 from gitfleet.cli.main import run
 from tests.cli.conftest import commit, git
-from tests.cli.test_validate import HOSTILE, HOSTILE_PATH
+from tests.cli.test_validate import BAD, HOSTILE, HOSTILE_PATH
+
+STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def on_a_terminal(*words: str | Path, columns: int = 80) -> str:
@@ -66,6 +69,20 @@ def test_a_plan_folds_its_sentences(fleet: Path) -> None:
     assert max(map(len, lines)) <= 80
     at = lines.index("  bind   eu-north-1, eu-west-1, us-east-1, us-lab-1: monitoring-0-snapshot goes")
     assert lines[at + 1] == "      out to a new cluster"
+
+
+def test_long_sentences_are_folded_between_words(fleet: Path) -> None:
+    long = "a-name-that-is-as-long-as-names-of-clusters-can-get"
+    commit(fleet, {f"placements/{long}.yaml": BAD.replace("name: bad", f"name: {long}")})
+    for words in (("validate", fleet), ("run", "--once", fleet), ("describe", "crp", "web", "-C", fleet)):
+        lines = [STEERING.sub("", line) for line in re.split("[\r\n]+", on_a_terminal(*words))]
+        assert max(map(len, lines)) <= 80, lines
+        if words[0] == "describe":
+            further = [line for line in lines if line.lstrip().startswith('"eu-west-1" (affinity score: 0, ')]
+            assert further and all(line.startswith(" " * 20) for line in further), lines
+        else:
+            at = next(n for n, line in enumerate(lines) if f"placements/{long}.yaml:7:" in line)
+            assert lines[at + 1].startswith(f"  ClusterResourcePlacement/{long[:20]}")
 
 
 def test_a_run_shows_bars_and_cleans_up(fleet: Path) -> None:
