@@ -21,12 +21,13 @@ from typing import Any
 import orjson
 from kubernetes.client import ApiClient
 
-from gitfleet.adapters.kube import ConnectionRules, KubeClient, KubeDirectory
+from gitfleet.adapters.kube import KubeClient, KubeDirectory
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.operations import Create
+from gitfleet.settings import ConnectionRules
 from tests.realparts.control_plane import ApiServer, ControlPlanes
 
 

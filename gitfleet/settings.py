@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
+
+SecretReader = Callable[[str, str, str], bytes]
+"""(namespace, name, key) -> the value of a Secret's key; MissingPart when it is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Bounds on what an untrusted repository may make gitfleet read; sizes in bytes."""
 
-    file_bytes: int = 4 * 1024 * 1024
-    files: int = 200_000
+    file_bytes: int = MAX_FILE_BYTES
+    files: int = MAX_FILES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GitLogin:
-    """The credentials for the git remote; what is None is not used, and then the user's own git settings and ssh agent
-    count. A token is a password; many hosts ignore the name that goes with it."""
+class GitCredentials:
+    """How to prove who we are to the git remote; what is None is not used, and then the user's own git settings and ssh
+    agent count.
+
+    For http and https: `username` and `password` (a token is a password; many hosts ignore the name that goes with
+    it). For ssh: `ssh_key_file` and `known_hosts_file`. `ca_file` is the authority that signs an https remote.
+    """
 
     username: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -28,34 +38,48 @@ class GitLogin:
     @property
     def given(self) -> bool:
         """Whether anything is there."""
-        return self != GitLogin()
+        return self != GitCredentials()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionRules:
+    """What the connections of member clusters may use.
+
+    `kubeconfig` and `kubeconfig_dir` are all the files that they may name; only those may run login plug-ins, and of
+    these only `allowed_exec`, with the variables of `exec_environment`. `secret_namespaces` are where kubeconfigs in
+    Secrets of the cluster that gitfleet itself runs in may lie; empty stands for the pod's own namespace. `read_secret`
+    reads them (None: the pod's service account does). `allow_in_cluster` lets a cluster be the one of the pod.
+    """
+
+    kubeconfig: Path | None = None
+    kubeconfig_dir: Path | None = None
+    allowed_exec: tuple[str, ...] = ()
+    exec_environment: tuple[str, ...] = ()
+    secret_namespaces: tuple[str, ...] = ()
+    allow_in_cluster: bool = True
+    allow_insecure: bool = False
+    read_secret: SecretReader | None = None
+    service_account: Path = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """One process's settings.
 
-    `cache_dir` holds the mirror and the parse cache: losing it costs time only. `kubeconfig`, `kubeconfig_dir`,
-    `allowed_exec`, `exec_environment`, `in_cluster` and `secret_namespaces` say which credentials connections may name
-    (see ConnectionRules of adapters.kube). `simulated_dir` keeps simulated clusters between
-    runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate). `watch_branch`
-    overrides the FleetConfig's.
+    `cache_dir` holds the mirror and the parse cache: losing it costs time only. `simulated_dir` keeps simulated
+    clusters between runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate).
+    `watch_branch` overrides the FleetConfig's.
     """
 
     repo: str
     cache_dir: Path
     state_dir: Path | None = None
-    kubeconfig: Path | None = None
-    kubeconfig_dir: Path | None = None
-    allowed_exec: tuple[str, ...] = ()
-    exec_environment: tuple[str, ...] = ()
-    in_cluster: bool = True
-    secret_namespaces: tuple[str, ...] = ()
+    connections: ConnectionRules = ConnectionRules()
     simulated_dir: Path | None = None
     simulate_unconnected: bool = False
     watch_branch: str | None = None
     limits: Limits = Limits()
-    git_login: GitLogin = GitLogin()
+    git_credentials: GitCredentials = GitCredentials()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

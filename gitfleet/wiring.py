@@ -19,7 +19,7 @@ from gitfleet.adapters.clock import SystemClock
 from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.signing import person_of
 from gitfleet.adapters.git_setup import local_git_dir, make_repository, open_repository, work_tree_of
-from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
+from gitfleet.adapters.kube import CoreProvider, KubeDirectory, Provider, Timeouts, chosen_providers
 from gitfleet.adapters.kustomize import KustomizeProgram
 from gitfleet.adapters.report_files import save_report
 from gitfleet.adapters.state_dir import StateDirectory
@@ -84,7 +84,7 @@ def open_workspace(
     wake = Wake()
     executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
     providers = _ListedProviders()
-    real = KubeDirectory(_connection_rules(settings), providers=providers.chosen)
+    real = KubeDirectory(settings.connections, providers=providers.chosen)
     directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     unconnected = clusters == "simulated" or settings.simulate_unconnected
@@ -119,18 +119,6 @@ def _request_branches(remote: GitRemote | StateDirectory, clock: Clock) -> Reque
     if isinstance(remote, StateDirectory):
         return None
     return RequestBranches(history=remote, writer=remote, clock=clock)
-
-
-def _connection_rules(settings: Settings) -> ConnectionRules:
-    """Which connections a repository may ask for on this machine."""
-    return ConnectionRules(
-        kubeconfig=settings.kubeconfig,
-        kubeconfig_dir=settings.kubeconfig_dir,
-        allowed_exec=settings.allowed_exec,
-        exec_environment=settings.exec_environment,
-        secret_namespaces=settings.secret_namespaces,
-        allow_in_cluster=settings.in_cluster,
-    )
 
 
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:

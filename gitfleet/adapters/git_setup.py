@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gitfleet.adapters.git import GitCredentials, GitRemote
+from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.local import find_local_repository
 from gitfleet.adapters.git.work_tree import read_work_tree
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.ports.repos import WorkTreeFiles
-from gitfleet.settings import GitLogin, Settings
+from gitfleet.settings import Settings
 
 
 def make_repository(folder: Path, files: Mapping[str, bytes], message: str) -> None:
@@ -56,20 +56,8 @@ def open_repository(settings: Settings) -> GitRemote | StateDirectory:
         hint = "name a folder that can be written with --cache-dir"
         why = f"the cache folder {settings.cache_dir} cannot be made: {error.strerror}"
         raise MissingPart(why, hint=hint) from error
-    mirror, credentials = settings.cache_dir / "mirror", _credentials(settings.git_login)
-    remote = GitRemote(settings.repo, mirror, credentials=credentials, use_git_config=True)
+    credentials = settings.git_credentials if settings.git_credentials.given else None
+    remote = GitRemote(settings.repo, settings.cache_dir / "mirror", credentials=credentials, use_git_config=True)
     if settings.state_dir is None:
         return remote
     return StateDirectory(settings.state_dir, Branches().state, remote)
-
-
-def _credentials(login: GitLogin) -> GitCredentials | None:
-    if not login.given:
-        return None
-    return GitCredentials(
-        username=login.username,
-        password=login.password,
-        ssh_key_file=login.ssh_key_file,
-        known_hosts_file=login.known_hosts_file,
-        ca_file=login.ca_file,
-    )

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from gitfleet.api.annotations import At, Default
+from gitfleet.formats.sentences import counted
 
 MOST_OF_A_FILE: Final = 100
 MOST_IN_ALL: Final = 1000
@@ -78,7 +79,7 @@ def _more(rest: Sequence[Fault], where: str) -> Fault:
     """The sentence that stands for faults that are not listed, at the first of them."""
     errors = sum(map(is_error, rest))
     counts = [(errors, "error"), (len(rest) - errors, "warning")]
-    said = " and ".join(f"{count} more {word}{'' if count == 1 else 's'}" for count, word in counts if count)
+    said = " and ".join(counted(count, f"more {word}") for count, word in counts if count)
     message = f"{where} {said}, not listed here; correct what is listed first"
     return Fault(rest[0].path, rest[0].line, "", "", message, Severity.ERROR if errors else Severity.WARNING)
 

@@ -8,28 +8,22 @@ from typing import Annotated, Final
 
 from annotated_types import Len
 
-from gitfleet.api.annotations import Absent, At, Break, Default, Inline, OneOf, Only, Shown
+from gitfleet.api.annotations import Absent, At, Break, Inline, OneOf, Only, Shown
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
-from gitfleet.api.values import Labels, NamespaceName, NonEmpty, ObjectName
+from gitfleet.api.values import Labels, NamespacedName, NonEmpty
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class OverrideKey:
+class OverrideKey(NamespacedName):
     """An override's identity: `namespace` is "" for a ClusterResourceOverride."""
-
-    namespace: Annotated[NamespaceName, Default("")]
-    name: ObjectName
 
     @property
     def kind(self) -> str:
         """ClusterResourceOverride or ResourceOverride."""
         return "ResourceOverride" if self.namespace else "ClusterResourceOverride"
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 @document(tolerated={"selectionScope": str})  # a hub fills it in (decision D35)

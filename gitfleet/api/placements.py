@@ -24,7 +24,7 @@ from gitfleet.api.values import (
     LabelKey,
     Labels,
     LabelValue,
-    NamespaceName,
+    NamespacedName,
     NonEmpty,
     ShortName,
     Time,
@@ -40,19 +40,15 @@ PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class PlacementKey:
+class PlacementKey(NamespacedName):
     """A placement's identity: `namespace` is "" for a ClusterResourcePlacement."""
 
-    namespace: Annotated[NamespaceName, Default("")]
     name: ShortName
 
     @property
     def kind(self) -> str:
         """ClusterResourcePlacement or ResourcePlacement."""
         return "ResourcePlacement" if self.namespace else "ClusterResourcePlacement"
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 def _read_key(text: Any) -> PlacementKey:

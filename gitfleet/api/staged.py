@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 from annotated_types import Len
 
-from gitfleet.api.annotations import At, Break, Check, Default, Form, Inline, OneOf, Only
+from gitfleet.api.annotations import At, Break, Check, Form, Inline, OneOf, Only
 from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
@@ -21,7 +21,7 @@ from gitfleet.api.values import (
     DURATION,
     IntOrPercent,
     LabelKey,
-    NamespaceName,
+    NamespacedName,
     NonEmpty,
     ObjectName,
     Seconds,
@@ -49,17 +49,6 @@ DIGEST: Final = "gitfleet.dev/digest"
 """The annotation of an approval that says for which request, of those of its name, it was given."""
 Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 100%; raise it")]
 _INDEX: Final = {"anyOf": [{"type": "string", "pattern": "^[0-9]*$"}, {"type": "integer", "minimum": 0}]}
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class NamespacedName:
-    """namespace ("" = cluster-scoped) and name."""
-
-    namespace: Annotated[NamespaceName, Default("")]
-    name: ObjectName
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
 Key = Annotated[NamespacedName, Inline(("metadata",))]

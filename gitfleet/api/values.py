@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
 from annotated_types import MinLen
 
-from gitfleet.api.annotations import Accept, Check, Form
+from gitfleet.api.annotations import Accept, Check, Default, Form
 from gitfleet.formats.durations import SCHEMA as DURATION_SCHEMA
 from gitfleet.formats.durations import read_seconds, seconds_text
 from gitfleet.formats.int_or_percent import ABOVE_ZERO_SCHEMA, is_zero, read_int_or_percent
@@ -143,3 +144,14 @@ Seconds = Annotated[float, DURATION]
 Time = Annotated[datetime, Form(read_time, TIME_SCHEMA, time_text)]
 IndexText = Annotated[int, Form(read_index, {"type": "string", "pattern": "^[0-9]+$"}, str)]
 BytesText = Annotated[str, Form(read_bytes_text, {"type": "string"}, lambda text: b64encode(text.encode()).decode())]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NamespacedName:
+    """namespace ("" = cluster-scoped) and name."""
+
+    namespace: Annotated[NamespaceName, Default("")]
+    name: ObjectName
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name

@@ -11,6 +11,7 @@ from gitfleet.apply.claims import Claims, is_terminating, needs_of
 from gitfleet.apply.ledgers import is_applied_by_gitfleet
 from gitfleet.formats.kinds import wave_of
 from gitfleet.formats.managed_fields import FIELD_MANAGER, managed_entries
+from gitfleet.formats.sentences import more_than_first
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, DifferenceDetails, Keep, KeepCode, Operation, Refuse, RefuseCode, Update
 from gitfleet.model.works import Work
@@ -129,8 +130,7 @@ def _first(details: DifferenceDetails) -> str:
         return f"{path} is missing"
     if wanted is None:
         return f"{path} is there and should not be"
-    more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
-    return f"{path} is {there} and should be {wanted}{more}"
+    return f"{path} is {there} and should be {wanted}{more_than_first(details)}"
 
 
 def _update(manifest: Manifest, work: Work, live: LiveObject, claims: Claims, reason: str) -> Update:

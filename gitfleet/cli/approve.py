@@ -73,7 +73,7 @@ def _hold(name: str, workspace: Workspace) -> Hold:
 
 def _path(hold: Hold, workspace: Workspace) -> str | None:
     """Where the approval stands that answers the hold now. BadInput for one that a file shares with others."""
-    from gitfleet.api.staged import NamespacedName
+    from gitfleet.api.values import NamespacedName
 
     approval = workspace.desired_at(workspace.commit_of(None)).approvals.get(NamespacedName("", hold.name))
     origin = approval.origin if approval is not None else None

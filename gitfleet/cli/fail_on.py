@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gitfleet.formats.near_names import did_you_mean
+from gitfleet.formats.sentences import agreeing, counted
 
 DEFAULT: Final = "errors"
 _PLAIN: Final = ("errors", "unreachable", "held")
@@ -93,23 +94,19 @@ def _counted(word: str, document: Mapping[str, Any]) -> tuple[int, int, str]:
     if word == "errors":
         number = sum(fault["severity"] == "error" for fault in document["faults"])
         blocked = len({row["placement"] for row in document["blocked"]})
-        parts = [f"the commit has {_number(number, 'error')}"] if number else []
-        parts += [f"{_number(blocked, 'placement')} cannot be rolled out"] if blocked else []
+        parts = [f"the commit has {counted(number, 'error')}"] if number else []
+        parts += [f"{counted(blocked, 'placement')} cannot be rolled out"] if blocked else []
         return number + blocked, 0, " and ".join(parts)
     if word == "unreachable":
         number = len(document["unreachable"])
-        return number, 0, f"{_number(number, 'cluster')} {'does' if number == 1 else 'do'} not answer"
+        return number, 0, f"{counted(number, 'cluster')} {agreeing(number, 'does', 'do')} not answer"
     if word == "held":
         number = len(document["holds"])
-        return number, 0, f"{_number(number, 'removal')} {'is' if number == 1 else 'are'} held"
+        return number, 0, f"{counted(number, 'removal')} {agreeing(number, 'is', 'are')} held"
     if word == "leave":
         number, whole = len(risk["leaving"]), risk["clusters"]
-        return number, whole, f"{number} of {_number(whole, 'cluster')} would leave the fleet"
+        return number, whole, f"{number} of {counted(whole, 'cluster')} would leave the fleet"
     number, placed = risk[word]["objects"], risk["placed"]
     percent = risk[word]["percent"]
     share = f" of {placed} placed ({percent:g}%)" if word in _SHARED and percent is not None else ""
-    return number, placed, f"{_number(number, 'object')}{share} {_VERBS[word]}"
-
-
-def _number(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    return number, placed, f"{counted(number, 'object')}{share} {_VERBS[word]}"

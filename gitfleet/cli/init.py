@@ -12,6 +12,7 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.messages import say
 from gitfleet.errors import BadInput
+from gitfleet.formats.sentences import and_more
 
 
 @click.command(
@@ -27,9 +28,8 @@ def init(directory: Path, force: bool) -> None:
     try:
         existing = sorted(path for path in files if (directory / path).exists())
         if existing and not force:
-            more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
             raise BadInput(
-                f"{directory.resolve()} already has {existing[0]}{more}",
+                f"{directory.resolve()} already has {existing[0]}{and_more(len(existing) - 1)}",
                 hint="choose an empty folder, or write over these files with --force",
             )
         for path, content in files.items():

@@ -13,7 +13,7 @@ import click
 
 from gitfleet.cli.messages import say
 from gitfleet.errors import MissingPart
-from gitfleet.settings import GitLogin, Settings, WhatIfOptions
+from gitfleet.settings import ConnectionRules, GitCredentials, Settings, WhatIfOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -174,13 +174,13 @@ def _temporary_cache(why: str) -> Path:
     return Path(click.get_current_context().with_resource(made))
 
 
-def git_login() -> GitLogin:
+def git_credentials() -> GitCredentials:
     """The credentials for the git remote, from the environment; never from an argument that others can see."""
 
     def file(name: str) -> Path | None:
         return Path(os.environ[name]) if os.environ.get(name) else None
 
-    return GitLogin(
+    return GitCredentials(
         username=os.environ.get("GITFLEET_GIT_USERNAME") or None,
         password=os.environ.get("GITFLEET_GIT_PASSWORD") or None,
         ssh_key_file=file("GITFLEET_SSH_KEY_FILE"),
@@ -212,16 +212,18 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
         repo=repo,
         cache_dir=cache_dir,
         state_dir=given.get("state_dir"),
-        kubeconfig=given.get("kubeconfig"),
-        kubeconfig_dir=given.get("kubeconfig_dir"),
-        allowed_exec=tuple(given.get("allow_exec", ())),
-        exec_environment=tuple(given.get("exec_env", ())),
-        in_cluster=given.get("in_cluster", "allow") == "allow",
-        secret_namespaces=tuple(given.get("secret_namespace", ())),
+        connections=ConnectionRules(
+            kubeconfig=given.get("kubeconfig"),
+            kubeconfig_dir=given.get("kubeconfig_dir"),
+            allowed_exec=tuple(given.get("allow_exec", ())),
+            exec_environment=tuple(given.get("exec_env", ())),
+            allow_in_cluster=given.get("in_cluster", "allow") == "allow",
+            secret_namespaces=tuple(given.get("secret_namespace", ())),
+        ),
         simulated_dir=given.get("simulated_dir") or cache_dir / "simulated",
         simulate_unconnected=given.get("simulate_unconnected", False),
         watch_branch=given.get("branch"),
-        git_login=git_login(),
+        git_credentials=git_credentials(),
     )
 
 

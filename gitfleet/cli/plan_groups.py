@@ -6,6 +6,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gitfleet.formats.sentences import and_more
+
 MOST_NAMED: Final = 4
 
 
@@ -58,7 +60,7 @@ def names(clusters: tuple[str, ...]) -> str:
     """The first few names, and how many there are besides."""
     if len(clusters) <= MOST_NAMED + 1:
         return ", ".join(clusters)
-    return f"{', '.join(clusters[:MOST_NAMED])} and {len(clusters) - MOST_NAMED} more"
+    return f"{', '.join(clusters[:MOST_NAMED])}{and_more(len(clusters) - MOST_NAMED)}"
 
 
 def _of_any(reason: str, cluster: str) -> str:

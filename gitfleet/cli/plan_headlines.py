@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gitfleet.cli.plan_groups import names, operations_of, placement_name
 from gitfleet.cli.work_trees import uncommitted
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import counted, named_briefly
 
 _MOST_NAMED: Final = 4
 _ACTIONS: Final = {"delete": "to delete", "create": "to create", "update": "to update", "refuse": "refused"}
@@ -22,7 +22,7 @@ Line = tuple[str, bool]
 def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
     """Leaving clusters and deletions, each with what explains it below."""
     for cluster in document["risk"]["leaving"]:
-        number = count(cluster["objects"], "object")
+        number = counted(cluster["objects"], "object")
         what = f"its {number} stay there" if cluster["objectsStay"] else f"its {number} are deleted"
         yield f"leaves the fleet: {cluster['clusterName']}; {what}", False
     deleted = document["risk"]["delete"]
@@ -47,7 +47,7 @@ def later_line(document: Mapping[str, Any]) -> str:
     """How much is left for later steps, "" when nothing is."""
     risk = document["risk"]
     parts = [
-        f"{risk[action]['later']} {words} on {count(len(_clusters(document, 'later', action)), 'cluster')}"
+        f"{risk[action]['later']} {words} on {counted(len(_clusters(document, 'later', action)), 'cluster')}"
         for action, words in _ACTIONS.items()
         if risk[action]["later"]
     ]
@@ -64,8 +64,8 @@ def risk_lines(document: Mapping[str, Any]) -> Iterator[str]:
         if risk[action]["objects"]
     ]
     if parts:
-        yield f"Risk: {' and '.join(parts)}, on {risk['touched']} of {count(risk['clusters'], 'cluster')}."
-    if namespaces := [f"{row['name']} (on {count(row['clusters'], 'cluster')})" for row in risk["namespaces"]]:
+        yield f"Risk: {' and '.join(parts)}, on {risk['touched']} of {counted(risk['clusters'], 'cluster')}."
+    if namespaces := [f"{row['name']} (on {counted(row['clusters'], 'cluster')})" for row in risk["namespaces"]]:
         yield f"Namespaces that go with everything in them: {named_briefly(namespaces, _MOST_NAMED)}."
     if losses := [f"{row['placement']} {_share(row, row['placed'])}" for row in risk["losses"]]:
         yield f"What placements lose: {named_briefly(losses, _MOST_NAMED)}."
@@ -80,26 +80,21 @@ def blocked_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"blocked: {placement} changes nothing on {names(tuple(clusters))}: {message}"
 
 
-def count(number: int, word: str) -> str:
-    """`1 cluster`, `2 clusters`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def percent_of(counted: Mapping[str, Any]) -> str:
+def percent_of(shares: Mapping[str, Any]) -> str:
     """` (16.7%)`, "" where nothing is placed."""
-    percent = counted["percent"]
+    percent = shares["percent"]
     return "" if percent is None else f" ({percent:g}%)"
 
 
-def _share(counted: Mapping[str, Any], placed: int) -> str:
-    return f"{counted['objects']} of {count(placed, 'placed object')}{percent_of(counted)}"
+def _share(shares: Mapping[str, Any], placed: int) -> str:
+    return f"{shares['objects']} of {counted(placed, 'placed object')}{percent_of(shares)}"
 
 
-def _when(counted: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+def _when(times: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     parts = [
-        f"{counted[when]} {when} on {count(len(_clusters(document, part, 'delete')), 'cluster')}"
+        f"{times[when]} {when} on {counted(len(_clusters(document, part, 'delete')), 'cluster')}"
         for when, part in (("now", "operations"), ("later", "later"))
-        if counted[when]
+        if times[when]
     ]
     return ", ".join(parts)
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
 from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.plan_text import summary_line
+from gitfleet.formats.sentences import agreeing, counted
 from gitfleet.views import code_span, hold_sentence, how_to_approve, moves_sentence, reason_sentence, table_lines
 
 MOST_DIFF_CHARACTERS: Final = 40_000
@@ -28,7 +29,7 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield from _hold_lines(hold)
         yield ""
     touched = {o["clusterName"] for p in document["placements"] for o in p["operations"] if o["action"] in _WRITES}
-    where = f" {len(touched)} {'cluster is' if len(touched) == 1 else 'clusters are'} touched." if touched else ""
+    where = f" {counted(len(touched), 'cluster')} {agreeing(len(touched), 'is', 'are')} touched." if touched else ""
     yield summary_line(document) + where
     later, risks = later_line(document), list(risk_lines(document))
     if later or risks:

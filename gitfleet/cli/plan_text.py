@@ -9,12 +9,12 @@ from gitfleet.cli.plan_groups import moves_of, names, operations_of, placement_n
 from gitfleet.cli.plan_headlines import (
     APPROVE_LATER,
     blocked_lines,
-    count,
     headlines,
     later_line,
     risk_lines,
     work_tree_line,
 )
+from gitfleet.formats.sentences import counted
 from gitfleet.views import answering_file, hold_sentence, how_to_approve, moves_sentence, reason_sentence
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
@@ -69,7 +69,7 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
     snapshot = placement["resourceSnapshotIndex"]
     yield (
         f"{placement_name(placement)} ({placement['placementType']}): {_where(placement, still)}, "
-        f"{count(len(placement['selectedResources']), 'object')}, "
+        f"{counted(len(placement['selectedResources']), 'object')}, "
         f"{'no snapshot' if snapshot is None else f'snapshot {snapshot}'}"
     )
     if still:
@@ -93,7 +93,7 @@ def _placement_lines(placement: Mapping[str, Any]) -> Iterator[str]:
 
 def _where(placement: Mapping[str, Any], still: bool) -> str:
     """On how many clusters a placement is, whether something of it is held, and whether it is up to date (`still`)."""
-    where = count(sum(row["selected"] for row in placement["clusters"]), "cluster")
+    where = counted(sum(row["selected"] for row in placement["clusters"]), "cluster")
     if kept := sum(row["keptByHold"] for row in placement["clusters"]):
         return f"{where} picked, {kept} kept by a hold"
     held = placement["removalsHeld"]
@@ -120,7 +120,7 @@ def summary_line(document: Mapping[str, Any]) -> str:
     """One line of counts."""
     summary = document["summary"]
     if not any(summary[action] for action in ("create", "update", "delete", "refuse")):
-        return f"No object changes; {count(summary['keep'], 'object')} in place."
+        return f"No object changes; {counted(summary['keep'], 'object')} in place."
     words = {
         "create": "to create",
         "update": "to update",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gitfleet.api.conditions import ConditionType, Reason
 from gitfleet.cli.folding import folded
 from gitfleet.cli.output import print_json, print_json_line, printable, show
+from gitfleet.formats.sentences import counted
 from gitfleet.model.events import Event, EventType
 from gitfleet.status import sentence
 
@@ -105,7 +106,7 @@ class Lines:
         self._emit_picked()
         for (placement, cluster), counts in self._applied.items():
             first, *others = counts.items()
-            actions = [f"{first[1]} object{'' if first[1] == 1 else 's'} {first[0]}d"]
+            actions = [f"{counted(first[1], 'object')} {first[0]}d"]
             actions += [f"{number} {action}d" for action, number in others]
             self._write(f"{self._when}{placement}: {cluster}: {', '.join(actions)}")
         self._applied = {}

@@ -100,13 +100,13 @@ def show_result(result: ReconcileResult) -> None:
     """What a person should know when a run ends: clusters that do not answer, what is waiting, what has errors."""
     from gitfleet.api.conditions import Status
     from gitfleet.api.faults import Severity
-    from gitfleet.status import cluster_state, health_condition
+    from gitfleet.status import ClusterState, cluster_state, health_condition
     from gitfleet.views import answering_file, hold_document, hold_sentence
 
     unreachable = []
     for name, cluster in sorted(result.state.clusters.items()):
         word, condition = cluster_state(cluster), health_condition(cluster)
-        if word != "healthy":
+        if word is not ClusterState.HEALTHY:
             unreachable.append(f"{name} is {word}" + (f": {condition.message}" if condition else ""))
     warn_some("cluster", unreachable, "`gitfleet get clusters` lists them all")
     warn_some("waiting", list(result.waiting), "`gitfleet explain PLACEMENT` says of each cluster why")

@@ -10,6 +10,7 @@ import click
 from gitfleet.cli import options
 from gitfleet.cli.messages import plain, say
 from gitfleet.cli.output import print_json, show_wrapped
+from gitfleet.formats.sentences import counted
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,15 +49,10 @@ def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) 
             for fault in faults:
                 show_wrapped(str(fault) if fault.severity == "error" else f"{fault} (warning)", "  ")
     what = "the work tree" if read else f"commit {commit[:12]}"
-    say(f"{what} has {counted(errors, 'error')} and {counted(len(faults) - errors, 'warning')}")
+    say(f"{what} has {counted(errors or 'no', 'error')} and {counted(len(faults) - errors or 'no', 'warning')}")
     if files is not None and files.changed and not read:
         say(f"not read: the work tree has uncommitted changes in {uncommitted(files.changed)}; --work-tree reads them")
     return 1 if errors else 0
-
-
-def counted(number: int, word: str) -> str:
-    """`no errors`, `1 error`, `2 errors`."""
-    return f"{number or 'no'} {word}{'' if number == 1 else 's'}"
 
 
 def faults_document(commit: str, faults: Sequence[Fault]) -> dict[str, object]:

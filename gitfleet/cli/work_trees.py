@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from gitfleet.errors import BadInput
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,4 +35,4 @@ def files_of(settings: Settings, rev: str | None, wanted: bool) -> WorkTreeFiles
 
 def uncommitted(changed: Sequence[str]) -> str:
     """How many files have uncommitted changes, the first of them by name."""
-    return f"{len(changed)} file{'' if len(changed) == 1 else 's'} ({named_briefly(changed, _MOST_NAMED)})"
+    return f"{counted(len(changed), 'file')} ({named_briefly(changed, _MOST_NAMED)})"

@@ -31,8 +31,6 @@ from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.desired.accept import Accepted, accept
 from gitfleet.desired.paths import (
     IGNORE_FILE,
-    MAX_FILE_BYTES,
-    MAX_FILES,
     is_read,
     kustomize_folders,
     read_paths,
@@ -42,12 +40,11 @@ from gitfleet.desired.readings import FileReading, read_file
 from gitfleet.desired.request import DesiredRequest, HeldVersion, SourceFile
 from gitfleet.desired.tree import read_desired
 from gitfleet.formats.canonical_json import digest_of
+from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.formats.yaml_reader import PARSER_VERSION, ParsedFile, parse_documents
 
 __all__ = [
     "IGNORE_FILE",
-    "MAX_FILES",
-    "MAX_FILE_BYTES",
     "Accepted",
     "DesiredRequest",
     "FileReading",

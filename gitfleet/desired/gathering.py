@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.desired.paths import (
     IGNORE_FILE,
-    MAX_FILE_BYTES,
-    MAX_FILES,
     folders_of,
     is_kustomization,
     is_manifest_path,
@@ -22,6 +20,7 @@ from gitfleet.desired.paths import (
 )
 from gitfleet.desired.readings import FileReading
 from gitfleet.desired.request import SUBMODULE, SYMLINK, DesiredRequest, SourceFile
+from gitfleet.formats.limits import MAX_FILE_BYTES, MAX_FILES
 
 
 @dataclass(slots=True)

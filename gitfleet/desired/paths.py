@@ -15,10 +15,6 @@ IGNORE_FILE: Final = ".gitfleetignore"
 """At the top of the repo, in gitignore's syntax: what gitfleet must not read."""
 PAYLOAD_FOLDER: Final = "resources"
 FLEET_FILE: Final = "gitfleet.yaml"
-MAX_FILES: Final = 200_000
-"""Most files read of one commit."""
-MAX_FILE_BYTES: Final = 4 * 1024 * 1024
-"""Largest file read."""
 
 _LONGEST_PATTERN: Final = 500
 _MOST_WILDCARDS: Final = 4

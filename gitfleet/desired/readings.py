@@ -15,7 +15,8 @@ from gitfleet.api.holds import HOLD_PREFIX
 from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
-from gitfleet.api.staged import Approval, NamespacedName
+from gitfleet.api.staged import Approval
+from gitfleet.api.values import NamespacedName
 from gitfleet.desired.approvals import approval_warnings
 from gitfleet.desired.kinds import ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 
 def named_briefly(names: Sequence[str], most: int) -> str:
     """`a`, `a and b`, `a, b, c and 7 more`: at most so many names, then how many there are besides."""
     shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def agreeing(number: int, one: str, many: str) -> str:
+    """The word that goes with a number: `is` or `are`."""
+    return one if number == 1 else many
+
+
+def counted(number: int | str, word: str) -> str:
+    """`1 cluster`, `2 clusters`, `no errors`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def and_more(number: int) -> str:
+    """` and 3 more`; "" where there are no more."""
+    return f" and {number} more" if number > 0 else ""
+
+
+def more_than_first(every: Sized) -> str:
+    """` (and 2 more)` behind the first of several; "" behind an only one."""
+    return f" (and {len(every) - 1} more)" if len(every) > 1 else ""

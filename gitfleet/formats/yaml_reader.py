@@ -17,6 +17,7 @@ import orjson
 
 from gitfleet.formats.json_reader import read_json, starts_as_json, yaml_lines_of
 from gitfleet.formats.json_values import JsonValue
+from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.lists import NO_ITEMS, is_list, items_of, lacks_items
 from gitfleet.formats.yaml_streams import MAX_DOCUMENTS, TOO_MANY, read_stream
 from gitfleet.formats.yaml_values import MAX_DEPTH, LineFault, Marks, Profile, UnreadableText
@@ -37,8 +38,6 @@ __all__ = [
     "read_documents",
 ]
 
-MAX_STATE_BYTES: Final = 64 * 1024 * 1024
-"""Largest file of gitfleet's own."""
 PARSER_VERSION: Final = 5
 """Grows with every change of what a file means; part of the cache key and of the encoded form."""
 MOST_FAULTS: Final = 1000

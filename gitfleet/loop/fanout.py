@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, TypeVar
 
@@ -97,7 +98,7 @@ class Fanout:
                 why = f"{name} did not answer within {self.timeout / 2:g} s"
                 results[name] = failed(name, why, OutcomeCode.UNREACHABLE)
             else:
-                results[name] = self._here(name, lambda _, done=future: done.result(), failed)  # type: ignore[misc]  # bound now
+                results[name] = self._here(name, partial(_result_of, future), failed)
         return results
 
     def _await_all(self, futures: Iterable[Future[Any]]) -> None:
@@ -128,3 +129,7 @@ class Fanout:
             return failed(name, str(result.cause), OutcomeCode.UNREACHABLE)
         log.error("%s", result.report)
         return failed(name, f"{name}: {result.sentence}", OutcomeCode.INTERNAL_ERROR)
+
+
+def _result_of(future: Future[_Result], _name: str) -> _Result:
+    return future.result()

@@ -10,6 +10,7 @@ from typing import Final
 
 from gitfleet import desired
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
+from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.formats.yaml_reader import ParsedFile
 from gitfleet.loop.kustomize_files import (
     Kustomization,
@@ -23,7 +24,6 @@ from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_LARGEST_OUTPUT: Final = 16 * desired.MAX_FILE_BYTES
 _REGULAR: Final = ("100644", "100755")
 _MOST_PLUGINS: Final = 10_000
 ReadBlobs = Callable[[list[str]], Mapping[str, bytes]]
@@ -200,7 +200,7 @@ def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:
 
 def _output(content: bytes) -> desired.SourceFile:
     """kustomize's output as one file. Its lines are nowhere in the repo, so every document stands on line 1."""
-    parsed = desired.parse_file("kustomization.yaml", content, max_bytes=_LARGEST_OUTPUT)
+    parsed = desired.parse_file("kustomization.yaml", content, max_bytes=MAX_STATE_BYTES)
     documents = tuple(replace(document, line=1) for document in parsed.documents)
     faults = tuple((1, f"kustomize's output: {message}") for _, message in parsed.faults)
     return desired.SourceFile(blob="", size=len(content), parsed=ParsedFile(documents, tuple(sorted(set(faults)))))

@@ -7,12 +7,12 @@ from threading import Lock
 from typing import Final
 
 from gitfleet.errors import BadInput
+from gitfleet.formats.limits import MAX_FILE_BYTES
 from gitfleet.ports.repos import RepoReader, TreeEntry
 from gitfleet.state import StateReader
 
 _CONFIG: Final = b"FleetConfig"
 _KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_LARGEST_BYTES: Final = 4 * 1024 * 1024
 _MOST_CHANGES: Final = 1000
 
 
@@ -62,4 +62,4 @@ def _config_changed(repo: RepoReader, old: str, new: str) -> bool:
         return True  # a build may make a FleetConfig out of files that do not name it
     blobs = {entry.oid for entry in changes.values() if entry is not None}
     blobs |= {before[path].oid for path in changes if path in before}
-    return any(_CONFIG in content for content in repo.read_blobs(blobs, limit=_LARGEST_BYTES).values())
+    return any(_CONFIG in content for content in repo.read_blobs(blobs, limit=MAX_FILE_BYTES).values())

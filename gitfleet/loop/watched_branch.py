@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.errors import BadInput
+from gitfleet.formats.sentences import and_more
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.ports.repos import RepoReader
@@ -23,7 +24,7 @@ def no_such_branch(watch: str, heads: Mapping[str, str]) -> BadInput:
             "the repository has no commit on any branch yet",
             hint=f"commit to {watch} and, where there is a remote, push; `gitfleet init` lays a first fleet out",
         )
-    named = ", ".join(others[:5]) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+    named = ", ".join(others[:5]) + and_more(len(others) - 5)
     return BadInput(
         f'the repository has no branch "{watch}"; it has {named}',
         hint=f"watch another one with --branch {others[0]}, or rename it: git branch -m {others[0]} {watch}",

@@ -12,7 +12,8 @@ from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
-from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, NamespacedName, StagedRun, StagedStrategy
+from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
+from gitfleet.api.values import NamespacedName
 
 _DEFAULTS: Final = FleetConfig()
 

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from gitfleet.api.bindings import DELETED, Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, condition_of, find_condition
+from gitfleet.formats.sentences import more_than_first
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import Availability
 from gitfleet.model.operations import KeepCode, Operation, Outcome, RefuseCode
@@ -196,7 +197,7 @@ def _available(results: Sequence[ObjectResult], work: Work) -> _Reported:
         # The seed's reason; newer KubeFleet says NotAllWorkAreAvailabilityTrackable for the same.
         message = f"The availability of work object {work.placement.name}-work is not trackable"
         first = untracked[0]
-        why = f"{message}: {first.key}, {first.verdict.reason if first.verdict else ''}{_more(untracked)}"
+        why = f"{message}: {first.key}, {first.verdict.reason if first.verdict else ''}{more_than_first(untracked)}"
         return ConditionType.AVAILABLE, Status.TRUE, Reason.WORK_NOT_TRACKABLE, why
     return (
         ConditionType.AVAILABLE,
@@ -323,8 +324,4 @@ def _sentence(concerned: Sequence[ObjectResult], verb: str) -> str:
     """The first object and why, and how many more there are."""
     first = concerned[0]
     why = first.verdict.reason if verb == "available" and first.verdict is not None else first.message
-    return f"{first.key} is not {verb}: {why}{_more(concerned)}"
-
-
-def _more(concerned: Sequence[ObjectResult]) -> str:
-    return f" (and {len(concerned) - 1} more)" if len(concerned) > 1 else ""
+    return f"{first.key} is not {verb}: {why}{more_than_first(concerned)}"

@@ -9,7 +9,8 @@ from typing import Final
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.holds import APPROVED, Hold, Removal
-from gitfleet.api.staged import Approval, NamespacedName
+from gitfleet.api.staged import Approval
+from gitfleet.api.values import NamespacedName
 from gitfleet.formats.near_names import is_near
 from gitfleet.removals.kept import Kept
 

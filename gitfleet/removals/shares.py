@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gitfleet.api.fleet import MassDelete
 from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.placements import PlacementKey
+from gitfleet.formats.sentences import counted
 from gitfleet.model.state import FleetState
 from gitfleet.removals.placed import Cell, Placed
 
@@ -95,7 +96,7 @@ class _Share:
     @property
     def reason(self) -> HoldReason:
         names = len({cluster for cluster, _ in self.gone})
-        where = "" if self.scope.startswith("cluster ") else f", from {names} cluster{'' if names == 1 else 's'}"
+        where = "" if self.scope.startswith("cluster ") else f", from {counted(names, 'cluster')}"
         text = (
             f"the commit removes {len(self.gone)} of the {self.total} objects that {self.scope} has{where} "
             f"({self.limits})"

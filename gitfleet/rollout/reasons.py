@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gitfleet.api.bindings import Binding, BindingState, is_active
 from gitfleet.api.values import IntOrPercent
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import agreeing, counted, named_briefly
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.rollout.budgets import Budget
 from gitfleet.rollout.candidates import Classes
@@ -52,7 +52,7 @@ def held_take_down(request: RolloutRequest, classes: Classes, limits: Budget, fi
         if i not in classes.ready and bindings[i].state is BindingState.BOUND and bindings[i].deleting is None
     ]
     missing = limits.target - len(classes.targeted)
-    more = [f"{missing} more {'cluster' if missing == 1 else 'clusters'} can be picked"] if missing > 0 else []
+    more = [f"{counted(missing, 'more cluster')} can be picked"] if missing > 0 else []
     found = [*([f"{names(waiting)} {_are(len(waiting))} available"] if waiting else []), *more]
     until = f" until {' or '.join(found)}" if found else ""
     remedy = _clearing(request, classes, limits, available) if what == "removal" else ""
@@ -66,7 +66,7 @@ def _clearing(request: RolloutRequest, classes: Classes, limits: Budget, availab
     if not classes.ready.isdisjoint(classes.removes):
         return ""
     enough = limits.target - available + len(idle)
-    them = "it" if len(idle) == 1 else "them"
+    them = agreeing(len(idle), "it", "them")
     return f"; {names(idle)} {_are(len(idle))} not available either: maxUnavailable {enough} clears {them}"
 
 
@@ -74,7 +74,7 @@ def held_bind(request: RolloutRequest, classes: Classes, limits: Budget, first: 
     """Why no (further) cluster is bound; `first` are those that are bound now."""
     limit = _limit("maxSurge", request.rolling_update.max_surge, limits.max_surge)
     held, most = classes.can_be_ready, limits.target + limits.max_surge
-    state = f"{held} {'cluster has' if held == 1 else 'clusters have'} the resources and at most {most} may"
+    state = f"{counted(held, 'cluster')} {agreeing(held, 'has', 'have')} the resources and at most {most} may"
     if first:
         return f"{state}: {limit} lets {names(first)} go first"
     going = [b.cluster for b in request.bindings if not is_active(b)]
@@ -89,7 +89,7 @@ def left_out(binding: Binding) -> str:
 
 def cut_off(silent: Sequence[str], of: int) -> str:
     """Why nothing moves while most clusters are silent."""
-    do = "does" if len(silent) == 1 else "do"
+    do = agreeing(len(silent), "does", "do")
     return (
         f"{len(silent)} of {of} clusters {do} not answer ({names(silent)}): with more than half of them silent at once "
         "the cause may be the network of gitfleet itself, so nothing moves until enough answer"
@@ -108,4 +108,4 @@ def _limit(name: str, written: IntOrPercent, number: int) -> str:
 
 
 def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+    return agreeing(count, "is", "are")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState
 from gitfleet.api.conditions import ConditionType, Status, find_condition
+from gitfleet.formats.sentences import more_than_first
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
 
@@ -62,5 +63,4 @@ def _not_deleted(binding: Binding) -> str:
     there = [failed for failed in binding.failed if failed.condition == DELETED]
     if not there:
         return ""
-    more = f" (and {len(there) - 1} more)" if len(there) > 1 else ""
-    return f"has not deleted {there[0].key}: {there[0].message}{more}"
+    return f"has not deleted {there[0].key}: {there[0].message}{more_than_first(there)}"

@@ -15,7 +15,7 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
-from gitfleet.formats.yaml_reader import MAX_STATE_BYTES
+from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.state import paths
 from gitfleet.state.assemble import assemble_state, refuse_damage

@@ -9,13 +9,13 @@
     with_past_times(state, now, memo, failures)             no time of the state lies in the future
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
     notices_of, released_*, standing_notices                 what could not be used of the state branch
-    cluster_state, joined_condition, health_condition                   what is said of a cluster
+    ClusterState, cluster_state, joined_condition, health_condition     what is said of a cluster
     SCHEDULED, one_line(text, limit)                                    the words in which it is said
 
 Source: contracts.md §5; kubefleet.md §9; decision D23.
 """
 
-from gitfleet.status.cluster_states import cluster_state, health_condition, joined_condition
+from gitfleet.status.cluster_states import ClusterState, cluster_state, health_condition, joined_condition
 from gitfleet.status.commit_messages import commit_message, one_line, sentence
 from gitfleet.status.conditions import (
     ClusterProgress,
@@ -36,6 +36,7 @@ from gitfleet.status.vocabulary import SCHEDULED
 __all__ = [
     "SCHEDULED",
     "ClusterProgress",
+    "ClusterState",
     "TimesMemo",
     "cluster_progress",
     "cluster_state",

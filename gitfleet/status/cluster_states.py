@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, MemberConditionType, Status, find_condition
 
 
-def cluster_state(cluster: MemberCluster) -> str:
-    """leaving, not seen yet, not joined, healthy, or unhealthy."""
+class ClusterState(StrEnum):
+    """All that a cluster can be, as people read it."""
+
+    LEAVING = "leaving"
+    NOT_SEEN = "not seen yet"
+    NOT_JOINED = "not joined"
+    HEALTHY = "healthy"
+    UNHEALTHY = "unhealthy"
+
+
+def cluster_state(cluster: MemberCluster) -> ClusterState:
+    """The first that holds, in this order, of a cluster that leaves, was never seen, has not joined, is healthy."""
     if cluster.deleting is not None:
-        return "leaving"
+        return ClusterState.LEAVING
     if cluster.status.agent is None:
-        return "not seen yet"
+        return ClusterState.NOT_SEEN
     joined = joined_condition(cluster)
     if joined is not None and joined.status is not Status.TRUE:
-        return "not joined"
+        return ClusterState.NOT_JOINED
     healthy = health_condition(cluster)
-    return "healthy" if healthy is not None and healthy.status is Status.TRUE else "unhealthy"
+    good = healthy is not None and healthy.status is Status.TRUE
+    return ClusterState.HEALTHY if good else ClusterState.UNHEALTHY
 
 
 def joined_condition(cluster: MemberCluster) -> Condition | None:

@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Final
 
 from gitfleet.api.objects import JsonValue
+from gitfleet.formats.sentences import and_more
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
 
@@ -56,7 +57,7 @@ def commit_message(events: Iterable[Event], failures: Failures | None = None) ->
     body = [one_line(line, 500) for line in lines[:MOST_LINES]]
     if len(lines) > MOST_LINES:
         body.append(f"and {len(lines) - MOST_LINES} more")
-    return f"{subject} and {len(lines) - 1} more", "\n".join(body)
+    return f"{subject}{and_more(len(lines) - 1)}", "\n".join(body)
 
 
 def _subject_of(event: Event) -> Subject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 from gitfleet.api.clusters import MemberCluster
@@ -18,11 +19,15 @@ from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord, keep
 from gitfleet.status.vocabulary import SCHEDULED
 
-OBSERVED: Final = "Observed"
-"""A member's condition that is there, and False, only while what was seen of it could not be taken in."""
-SETTLED: Final = "Settled"
-"""The same of a placement or a member, while what was performed for it could not be taken in. Each step sets and drops
-its own condition alone, so that a failure that lasts makes one commit and not one a step."""
+
+class TakenIn(StrEnum):
+    """A condition of a member or a placement that is there, and False, only while what was seen of it (`OBSERVED`) or
+    done for it (`SETTLED`) could not be taken in. Each step sets and drops its own condition alone, so that a failure
+    that lasts makes one commit and not one a step."""
+
+    OBSERVED = "Observed"
+    SETTLED = "Settled"
+
 
 _FAULTS: Final = Subject("Faults", "")
 """Stands for an object of which not even its name can be said."""
@@ -39,7 +44,9 @@ def with_failures(state: FleetState, before: FleetState, failures: Failures, now
         if failure is not None:
             old = before.placements.get(key, record)
             placements[key] = failures.contain(subject, record, _failed, old, record, failure, now)
-    return replace(state, placements=placements, clusters=_marked_clusters(state, before, OBSERVED, failures, now))
+    return replace(
+        state, placements=placements, clusters=_marked_clusters(state, before, TakenIn.OBSERVED, failures, now)
+    )
 
 
 def _failed(old: PlacementRecord, record: PlacementRecord, failure: Failure, now: datetime) -> PlacementRecord:
@@ -47,7 +54,7 @@ def _failed(old: PlacementRecord, record: PlacementRecord, failure: Failure, now
 
 
 def _marked_clusters(
-    state: FleetState, before: FleetState, type_: str, failures: Failures, now: datetime
+    state: FleetState, before: FleetState, type_: TakenIn, failures: Failures, now: datetime
 ) -> dict[str, MemberCluster]:
     """Every cluster with its condition; one of which it cannot be said stays as it is, and that is noted."""
     marked: dict[str, MemberCluster] = {}
@@ -65,13 +72,15 @@ def with_unsettled(state: FleetState, before: FleetState, failures: Failures, no
         subject = Subject.of_placement(key)
         old, failure = before.placements.get(key), failures.of(subject)
         placements[key] = failures.contain(subject, record, _unsettled, record, old, failure, now)
-    return replace(state, placements=placements, clusters=_marked_clusters(state, before, SETTLED, failures, now))
+    return replace(
+        state, placements=placements, clusters=_marked_clusters(state, before, TakenIn.SETTLED, failures, now)
+    )
 
 
 def _unsettled(
     record: PlacementRecord, old: PlacementRecord | None, failure: Failure | None, now: datetime
 ) -> PlacementRecord:
-    type_ = type_of(record.placement.key.kind, SETTLED)
+    type_ = type_of(record.placement.key.kind, TakenIn.SETTLED)
     known = find_condition(old.conditions, type_) if old is not None else None
     conditions = _marked(record.conditions, type_, known, failure, record.placement.generation, now)
     return record if conditions is record.conditions else keep(old or record, replace(record, conditions=conditions))
@@ -91,10 +100,10 @@ def _held(record: PlacementRecord, failure: Failure, now: datetime) -> Placement
 
 
 def _marked_cluster(
-    cluster: MemberCluster, before: MemberCluster | None, type_: str, failure: Failure | None, now: datetime
+    cluster: MemberCluster, before: MemberCluster | None, type_: TakenIn, failure: Failure | None, now: datetime
 ) -> MemberCluster:
     known = find_condition(before.status.conditions, type_) if before is not None else None
-    conditions = _marked(cluster.status.conditions, type_, known, failure, cluster.generation, now)
+    conditions = _marked(cluster.status.conditions, type_.value, known, failure, cluster.generation, now)
     if conditions is cluster.status.conditions:
         return cluster
     marked = replace(cluster, status=replace(cluster.status, conditions=conditions))

@@ -19,7 +19,7 @@ from gitfleet.errors import BadInput
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import PlacementRecord
-from gitfleet.status import cluster_state, health_condition
+from gitfleet.status import ClusterState, cluster_state, health_condition
 
 Clusters = Mapping[str, MemberCluster]
 
@@ -72,7 +72,7 @@ def no_placement(name: str, known: list[str]) -> BadInput:
 
 def _scheduled(verdict: ClusterVerdict, cluster: MemberCluster | None) -> JsonObject:
     state = cluster_state(cluster) if cluster else None
-    health = health_condition(cluster) if cluster and state != "healthy" else None
+    health = health_condition(cluster) if cluster and state is not ClusterState.HEALTHY else None
     score = verdict.score
     return {
         "clusterName": verdict.cluster,

@@ -13,7 +13,7 @@ from gitfleet.api.holds import APPROVED, Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.staged import DIGEST
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state import StateReader
 from gitfleet.status import one_line
@@ -130,11 +130,10 @@ def hold_sentence(document: Mapping[str, Any]) -> str:
     """What a hold keeps back, in one line, from its document."""
     names = [row["clusterName"] for row in document["clusters"]]
     where = f" on {named_briefly(names, _MOST_NAMED)}" if names else ""
-    count = document["objects"]
     what = named_briefly(document["removals"], _MOST_NAMED)
     stay = document["unmanaged"]
     left = f"; {stay} stay on clusters that leave the fleet, unmanaged" if stay else ""
-    return one_line(f"{what}: {count} placed object{'' if count == 1 else 's'}{where}{left}", _MOST_CHARACTERS)
+    return one_line(f"{what}: {counted(document['objects'], 'placed object')}{where}{left}", _MOST_CHARACTERS)
 
 
 def reason_sentence(reason: Mapping[str, Any]) -> str:

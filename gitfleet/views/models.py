@@ -27,7 +27,7 @@ from gitfleet.state import (
     policy_snapshot_object,
     resource_snapshot_object,
 )
-from gitfleet.status import cluster_state, health_condition, joined_condition
+from gitfleet.status import ClusterState, cluster_state, health_condition, joined_condition
 from gitfleet.views.placement_status import status_object
 
 
@@ -78,7 +78,7 @@ class ClusterView:
     """A member cluster with its state in one word, and why it is not healthy ("" where it is)."""
 
     cluster: MemberCluster
-    state: str
+    state: ClusterState
     joined: str
     since: datetime | None
     message: str
@@ -98,7 +98,7 @@ class ClusterView:
             state=state,
             joined=joined.status.value if joined else "",
             since=joined.last_transition_time if joined else first_time(cluster.status.conditions),
-            message=health.message or health.reason if health is not None and state != "healthy" else "",
+            message=health.message or health.reason if health is not None and state is not ClusterState.HEALTHY else "",
         )
 
     def body(self) -> JsonObject:

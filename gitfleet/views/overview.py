@@ -10,7 +10,7 @@ from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.status import ClusterProgress, cluster_progress, cluster_state
+from gitfleet.status import ClusterProgress, ClusterState, cluster_progress, cluster_state
 from gitfleet.views.holds import HoldView, held_condition
 from gitfleet.views.models import ClusterView
 
@@ -72,7 +72,7 @@ class FleetView:
 
     observed_commit: str | None
     holds: tuple[HoldView, ...]
-    states: Mapping[str, int]
+    states: Mapping[ClusterState, int]
     clusters: tuple[BoundCluster, ...]
     complete: int
     incomplete: int
@@ -84,7 +84,7 @@ class FleetView:
         """The view of a state with at most so many clusters and placements."""
         states = {name: cluster_state(cluster) for name, cluster in state.clusters.items()}
         complete = {key: is_complete(record) for key, record in state.placements.items()}
-        shown = sorted(states, key=lambda name: (states[name] == "healthy", name))[:most]
+        shown = sorted(states, key=lambda name: (states[name] is ClusterState.HEALTHY, name))[:most]
         bound: dict[str, list[tuple[PlacementKey, str | None]]] = {name: [] for name in shown}
         for key, record in sorted(state.placements.items()):
             for binding in record.bindings:

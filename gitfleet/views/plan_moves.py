@@ -8,7 +8,7 @@ from typing import Any, Final
 from gitfleet.api.bindings import is_active
 from gitfleet.api.clusters import MemberCluster, is_leaving
 from gitfleet.api.placements import PlacementKey, PlacementType
-from gitfleet.formats.sentences import named_briefly
+from gitfleet.formats.sentences import agreeing, counted, named_briefly
 from gitfleet.model.state import FleetState, PlacementRecord
 
 _MOST_NAMED: Final = 3
@@ -27,9 +27,9 @@ def moves_document(key: PlacementKey, before: FleetState, after: FleetState) -> 
 def moves_sentence(moves: Mapping[str, Any]) -> str:
     """`3 clusters leave, 2 join, because ...`; "" when nothing moves."""
     leave, join = len(moves["leave"]), len(moves["join"])
-    parts = [f"{_count(leave)} {'leaves' if leave == 1 else 'leave'}"] if leave else []
+    parts = [f"{counted(leave, 'cluster')} {agreeing(leave, 'leaves', 'leave')}"] if leave else []
     if join:
-        parts.append(f"{join if leave else _count(join)} {'joins' if join == 1 else 'join'}")
+        parts.append(f"{join if leave else counted(join, 'cluster')} {agreeing(join, 'joins', 'join')}")
     return f"{', '.join(parts)}, because {moves['because']}" if parts else ""
 
 
@@ -109,8 +109,4 @@ def _names(clusters: Iterable[str]) -> str:
 
 
 def _verb(clusters: Collection[str], one: str, many: str) -> str:
-    return one if len(clusters) == 1 else many
-
-
-def _count(number: int) -> str:
-    return f"{number} cluster{'' if number == 1 else 's'}"
+    return agreeing(len(clusters), one, many)

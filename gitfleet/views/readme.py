@@ -7,9 +7,11 @@ from typing import Final
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity
+from gitfleet.formats.sentences import and_more, counted
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState
 from gitfleet.state import paths
+from gitfleet.status import ClusterState
 from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, reason_sentence
 from gitfleet.views.markdown import code_span, link, table_lines
 from gitfleet.views.models import ClusterView
@@ -77,7 +79,7 @@ def _clusters(fleet: FleetView) -> list[str]:
             _state_cell(shown.cluster),
             str(len(shown.placements)),
             ", ".join(f"{code_span(str(key))} {index or '-'}" for key, index in shown.placements[:_MOST_NAMED])
-            + _more(len(shown.placements) - _MOST_NAMED),
+            + and_more(len(shown.placements) - _MOST_NAMED),
         )
         for shown in fleet.clusters
     ]
@@ -91,16 +93,8 @@ def _clusters(fleet: FleetView) -> list[str]:
 
 
 def _state_cell(view: ClusterView) -> str:
-    shown = view.state == "unhealthy" and view.message
+    shown = view.state is ClusterState.UNHEALTHY and view.message
     return f"{view.state}: {code_span(view.message, 100)}" if shown else view.state
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def _more(count: int) -> str:
-    return f" and {count} more" if count > 0 else ""
 
 
 def _rest(count: int, folder: str) -> list[str]:
@@ -133,14 +127,14 @@ def _placements(fleet: FleetView) -> list[str]:
 
 def _waiting_cell(waiting: WaitingFor) -> str:
     place = f"{code_span(waiting.cluster)} " if waiting.cluster else ""
-    return f"{place}{code_span(waiting.reason)}{_more(waiting.others)}"
+    return f"{place}{code_span(waiting.reason)}{and_more(waiting.others)}"
 
 
 def _faults(faults: tuple[Fault, ...]) -> list[str]:
     if not faults:
         return []
     errors = sum(1 for fault in faults if fault.severity is Severity.ERROR)
-    lines = [f"## Errors and warnings: {_count(errors, 'error')}, {_count(len(faults) - errors, 'warning')}", ""]
+    lines = [f"## Errors and warnings: {counted(errors, 'error')}, {counted(len(faults) - errors, 'warning')}", ""]
     for fault in faults[:MOST_ROWS]:
         middle = " ".join(code_span(part) for part in (fault.object, fault.field) if part)
         place = code_span(f"{fault.path}:{fault.line}")

@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,15 +100,18 @@ def fleet(tmp_path: Path) -> Path:
     return make_repo(tmp_path / "fleet")
 
 
-@pytest.fixture(scope="session")
-def settled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The same repo after `gitfleet run --until-settled`; for tests that only read."""
-    home = tmp_path_factory.mktemp("settled")
-    repo = make_repo(home / "fleet")
+def settle(repo: Path) -> Path:
+    """The repo after `gitfleet run --until-settled`, with a cache beside it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        patch.setenv("XDG_CACHE_HOME", str(repo.parent / "cache"))
         assert run(["run", "--until-settled", str(repo)]) == 0
-    yield repo
+    return repo
+
+
+@pytest.fixture(scope="session")
+def settled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same repo, settled; for tests that only read."""
+    return settle(make_repo(tmp_path_factory.mktemp("settled") / "fleet"))
 
 
 @pytest.fixture

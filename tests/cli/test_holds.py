@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.cli.main import run
-from tests.cli.conftest import Shell, commit, git
+from tests.cli.conftest import Shell, commit, git, settle
 
 AFFINITY = """\
     affinity:
@@ -120,13 +119,9 @@ def test_a_plan_does_not_call_up_to_date_what_is_held(
 @pytest.fixture(scope="module")
 def held_once(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The settled repo with a hold."""
-    home = tmp_path_factory.mktemp("held")
-    repo = shutil.copytree(settled, home / "fleet")
+    repo = shutil.copytree(settled, tmp_path_factory.mktemp("held") / "fleet")
     pick_nothing(repo)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-        assert run(["run", "--until-settled", str(repo)]) == 0
-    return repo
+    return settle(repo)
 
 
 @pytest.fixture

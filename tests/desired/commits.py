@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha1
 
-from gitfleet.desired import MAX_FILE_BYTES, DesiredRequest, SourceFile, parse_file, read_desired
+from gitfleet.desired import DesiredRequest, SourceFile, parse_file, read_desired
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 
@@ -64,5 +64,4 @@ def faults_of(files: Files, *, before: Files | None = None, accepted: FleetState
 
 def error_texts(path: str, content: str) -> list[str]:
     """The faults of one file."""
-    assert MAX_FILE_BYTES
     return faults_of({path: content})

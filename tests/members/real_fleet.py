@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
-from gitfleet.adapters.kube import ConnectionRules, KubeClient, KubeDirectory, chosen_providers
+from gitfleet.adapters.kube import KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import FleetConfig, ListedProvider
 from gitfleet.loop.fanout import Fanout
+from gitfleet.settings import ConnectionRules
 from gitfleet.wiring import property_providers
 from tests.realparts.api_server import ApiServer
 from tests.scenarios.world import World

@@ -14,10 +14,11 @@ from uuid import uuid4
 import pytest
 from kubernetes.client import ApiClient, CoreV1Api
 
-from gitfleet.adapters.kube import ConnectionRules, KubeDirectory, chosen_providers
+from gitfleet.adapters.kube import KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.fleet import ListedProvider
+from gitfleet.settings import ConnectionRules
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.wiring import property_providers
 from tests import builders

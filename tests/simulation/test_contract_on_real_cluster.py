@@ -12,10 +12,11 @@ from uuid import uuid4
 import pytest
 from kubernetes.client import ApiClient
 
-from gitfleet.adapters.kube import ConnectionRules, KubeDirectory
+from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.settings import ConnectionRules
 from tests.realparts.api_server import ApiServer
 from tests.simulation.cluster_contract import ClusterBench, ClusterContract
 

@@ -18,7 +18,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import faults_of, with_failures, with_unsettled
-from gitfleet.status.failures import OBSERVED, SETTLED
+from gitfleet.status.failures import TakenIn
 from tests.state.builders import CONFIG, T0, binding, cluster, condition, manifest, record
 
 WEB, OTHER = PlacementKey("", "web"), PlacementKey("shop", "web")
@@ -88,7 +88,7 @@ def test_a_failure_that_lasts_changes_nothing_more() -> None:
     assert new == once
 
 
-@pytest.mark.parametrize(("mark", "type_"), [(with_failures, OBSERVED), (with_unsettled, SETTLED)])
+@pytest.mark.parametrize(("mark", "type_"), [(with_failures, TakenIn.OBSERVED), (with_unsettled, TakenIn.SETTLED)])
 def test_a_cluster_that_failed_says_so_until_it_no_longer_does(mark: Any, type_: str) -> None:
     state = replace(STATE, clusters={**STATE.clusters, "a": replace(STATE.clusters["a"], generation=3)})
     marked = mark(state, STATE, failed(A), NOW)
@@ -109,13 +109,13 @@ def test_a_cluster_that_failed_says_so_until_it_no_longer_does(mark: Any, type_:
 
 
 def test_each_step_drops_its_own_condition_alone() -> None:
-    both = with_condition(STATE.clusters["a"], condition(OBSERVED, "False"), condition(SETTLED, "False"))
+    both = with_condition(STATE.clusters["a"], *(condition(type_, "False") for type_ in TakenIn))
     state = replace(STATE, clusters={"a": both})
     types = [
         [c.type for c in mark(state, state, failed(), NOW).clusters["a"].status.conditions[-2:]]
         for mark in (with_failures, with_unsettled)
     ]
-    assert types == [["Joined", SETTLED], ["Joined", OBSERVED]]
+    assert types == [["Joined", TakenIn.SETTLED], ["Joined", TakenIn.OBSERVED]]
 
 
 @pytest.mark.parametrize("key", [WEB, OTHER], ids=str)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from gitfleet.adapters.git.credentials import GitCredentials
 from gitfleet.adapters.git.local import LocalRepository, find_local_repository
 from gitfleet.errors import BadInput
+from gitfleet.settings import GitCredentials
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")

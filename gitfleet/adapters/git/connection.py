@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gitfleet.adapters.git.address import parse_address
-from gitfleet.adapters.git.credentials import GitCredentials, Mask
+from gitfleet.adapters.git.credentials import Mask
 from gitfleet.adapters.git.errors import error_of, is_about_the_remote, quote_of
 from gitfleet.adapters.git.examining import commit_with
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import BRANCHES, Mirror, branch_ref, remove_tree
 from gitfleet.adapters.git.runner import LOCAL_SECONDS, OUTPUT_BYTES, GitResult, GitRunner
 from gitfleet.errors import BadInput, GitfleetError, RemoteUnreachable, UnreadableCommit
+from gitfleet.settings import GitCredentials
 
 _HEADS = "refs/heads/"
 _DAMAGED = "is damaged; it is fetched again."

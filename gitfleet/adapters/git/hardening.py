@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gitfleet.adapters.git.credentials import GitCredentials
+from gitfleet.adapters.git.credentials import git_config, ssh_options
+from gitfleet.settings import GitCredentials
 
 _SETTINGS: Mapping[str, str] = {
     # Nothing of a repository runs.
@@ -61,7 +62,7 @@ def git_environment(
     are settings beside the usual ones."""
     settings = {**_SETTINGS, **(more or {})}
     if credentials:
-        settings |= credentials.config(origin)
+        settings |= git_config(credentials, origin)
     environment = {
         "LC_ALL": "C",
         "LANGUAGE": "C",
@@ -75,7 +76,7 @@ def git_environment(
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_DEFAULT_REF_FORMAT": "files",  # the mirror clears stale locks of that format
         "GIT_SSH_VARIANT": "ssh",
-        "GIT_SSH_COMMAND": " ".join(filter(None, [_SSH, credentials.ssh_options() if credentials else ""])),
+        "GIT_SSH_COMMAND": " ".join(filter(None, [_SSH, ssh_options(credentials) if credentials else ""])),
     }
     if git_dir is not None:
         environment["GIT_DIR"] = git_dir

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from gitfleet.adapters.git import imports
 from gitfleet.adapters.git.connection import Bounds, Connection, ConnectionSettings
-from gitfleet.adapters.git.credentials import GitCredentials
 from gitfleet.adapters.git.mirror import PENDING, branch_ref
 from gitfleet.adapters.git.pushes import checked_out, classify_push
 from gitfleet.adapters.git.reader import GitReader
@@ -16,6 +15,7 @@ from gitfleet.adapters.git.signing import commit_signed
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import GITFLEET, BranchChange
+from gitfleet.settings import GitCredentials
 
 _EMPTY_TREES = frozenset(
     {

@@ -9,13 +9,12 @@ write discovery to a predictable file that everybody can read and costs twice th
 """
 
 from gitfleet.adapters.kube.client import KubeClient
-from gitfleet.adapters.kube.directory import ConnectionRules, KubeDirectory
+from gitfleet.adapters.kube.directory import KubeDirectory
 from gitfleet.adapters.kube.properties import CoreProvider
 from gitfleet.adapters.kube.properties_collecting import Provider, chosen_providers
 from gitfleet.adapters.kube.wire import Timeouts
 
 __all__ = [
-    "ConnectionRules",
     "CoreProvider",
     "KubeClient",
     "KubeDirectory",

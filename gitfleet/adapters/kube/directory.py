@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -23,32 +23,10 @@ from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.transport import Transport
+from gitfleet.settings import ConnectionRules
 
-SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_NOTHING_GIVEN: Final = ConnectionRules()
 _FILE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-SecretReader = Callable[[str, str, str], bytes]
-"""(namespace, name, key) -> the value of a Secret's key; MissingPart when it is not there."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionRules:
-    """What the connections of member clusters may use.
-
-    `kubeconfig` and `kubeconfig_dir` are all the files that they may name; only those may run login plug-ins, and of
-    these only `allowed_exec`, with the variables of `exec_environment`. `secret_namespaces` are where kubeconfigs in
-    Secrets of the cluster that gitfleet itself runs in may lie; empty stands for the pod's own namespace. `read_secret`
-    reads them (None: the pod's service account does). `allow_in_cluster` lets a cluster be the one of the pod.
-    """
-
-    kubeconfig: Path | None = None
-    kubeconfig_dir: Path | None = None
-    allowed_exec: tuple[str, ...] = ()
-    exec_environment: tuple[str, ...] = ()
-    secret_namespaces: tuple[str, ...] = ()
-    allow_in_cluster: bool = True
-    allow_insecure: bool = False
-    read_secret: SecretReader | None = None
-    service_account: Path = SERVICE_ACCOUNT
 
 
 class KubeDirectory:
@@ -60,7 +38,7 @@ class KubeDirectory:
 
     def __init__(
         self,
-        allowed: ConnectionRules = ConnectionRules(),
+        allowed: ConnectionRules = _NOTHING_GIVEN,
         *,
         parallel: int = 8,
         providers: Callable[[], Sequence[Provider]] | None = None,

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.adapters.git import GitCredentials, GitRemote
+from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
 from gitfleet.errors import BadInput, Forbidden, LostRace, RemoteUnreachable
+from gitfleet.settings import GitCredentials
 from tests.adapters.git.hubs import STATE, change, unsound
 from tests.realparts.git_http import GitHttpServer
 

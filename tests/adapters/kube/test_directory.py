@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from gitfleet.adapters.kube import ConnectionRules, KubeDirectory, Timeouts
+from gitfleet.adapters.kube import KubeDirectory, Timeouts
 from gitfleet.adapters.kube.http_transport import connect
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
 from gitfleet.adapters.kube.logins import Endpoint, Login
 from gitfleet.api.clusters import Connection, MemberCluster, SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
+from gitfleet.settings import ConnectionRules
 from tests.adapters.kube.stub import serving
 from tests.realparts.certificates import write_server_certificate
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from gitfleet.adapters.kube import ConnectionRules, KubeDirectory
+from gitfleet.adapters.kube import KubeDirectory
 from gitfleet.adapters.kube.kubeconfigs import Rules, parse_kubeconfig
 from gitfleet.api.clusters import SecretKey
 from gitfleet.errors import BadInput, Forbidden, GitfleetError, MissingPart
+from gitfleet.settings import ConnectionRules
 from tests.adapters.kube.test_directory import PEM, T0, access, kubeconfig, member
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from kubernetes.client import CoreV1Api
 
-from gitfleet.adapters.kube import ConnectionRules, CoreProvider, KubeClient, KubeDirectory, chosen_providers
+from gitfleet.adapters.kube import CoreProvider, KubeClient, KubeDirectory, chosen_providers
 from gitfleet.adapters.kube.wire import Timeouts
 from gitfleet.api.clusters import Connection, MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey, Origin, key_of
@@ -25,6 +25,7 @@ from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, 
 from gitfleet.model.state import Inventory
 from gitfleet.model.works import Work
 from gitfleet.observe import availability_of
+from gitfleet.settings import ConnectionRules
 from tests.apply.strategies import apply_strategy
 from tests.realparts.control_plane import ApiServer, ControlPlanes
 
