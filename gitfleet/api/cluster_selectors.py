@@ -32,7 +32,12 @@ PropertyName = Annotated[NonEmpty, Shown({"pattern": _NAME_PATTERN, "maxLength":
 
 @dataclass(frozen=True, slots=True)
 class PropertyRequirement:
-    """A property of a cluster, compared with exactly one quantity."""
+    """A property of a cluster, compared with exactly one quantity.
+
+    name: the property's name
+    operator: how it is compared
+    values: the one quantity that it is compared with
+    """
 
     name: PropertyName
     operator: Annotated[str, OneOf("Gt", "Ge", "Eq", "Ne", "Lt", "Le")]
@@ -43,7 +48,11 @@ class PropertyRequirement:
 
 @dataclass(frozen=True, slots=True)
 class PropertySorter:
-    """Sorts clusters by a property; order Ascending or Descending."""
+    """Sorts clusters by a property.
+
+    name: the property's name
+    sortOrder: Ascending prefers small values, Descending large ones
+    """
 
     name: PropertyName
     sort_order: Annotated[str, OneOf("Ascending", "Descending")]
@@ -51,7 +60,12 @@ class PropertySorter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSelectorTerm:
-    """A term: labels AND properties; an absent (None) or empty part matches every cluster."""
+    """Clusters for which all parts hold; a part that is absent or empty holds for every cluster.
+
+    labelSelector: labels of the clusters
+    propertySelector.matchExpressions: properties of the clusters; in required terms alone
+    propertySorter: by which property clusters are sorted; in preferred terms alone
+    """
 
     label_selector: LabelSelector | None = None
     property_requirements: Annotated[tuple[PropertyRequirement, ...], At("propertySelector", "matchExpressions")] = ()
@@ -76,7 +90,11 @@ def _list_of_one(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class PreferredTerm:
-    """A preference with its weight (-100..100)."""
+    """Clusters that are preferred, and how much.
+
+    weight: how much: -100 to 100, below zero for clusters to avoid
+    preference: which clusters
+    """
 
     weight: Annotated[int, Interval(ge=-100, le=100)]
     preference: Annotated[ClusterSelectorTerm, Accept(_lone_item, _list_of_one)]
@@ -84,7 +102,12 @@ class PreferredTerm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAffinity:
-    """required: terms ORed, an empty tuple means no requirement; preferred: summed."""
+    """Which clusters fit, and which of them are preferred.
+
+    requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms: a cluster fits where one of the terms holds, or
+        there is none
+    preferredDuringSchedulingIgnoredDuringExecution: a cluster's weights are added up over the terms that hold
+    """
 
     required: Annotated[
         tuple[ClusterSelectorTerm, ...],

@@ -36,7 +36,12 @@ MEMBER_NAME_LABEL = "kubernetes-fleet.io/member-name"
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """Keeps placements away that do not tolerate it; the only effect is NoSchedule."""
+    """Keeps placements away that do not tolerate it.
+
+    key: the taint's key
+    value: its value
+    effect: always NoSchedule
+    """
 
     key: LabelKey
     value: LabelValue = ""
@@ -45,7 +50,13 @@ class Taint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who a member's agent is; rbac/v1 Subject."""
+    """Who a member's agent is, as a subject of Kubernetes RBAC; gitfleet itself does not use it.
+
+    kind: kind of the subject
+    name: its name
+    namespace: its namespace
+    apiGroup: its API group
+    """
 
     kind: NonEmpty
     name: NonEmpty
@@ -55,7 +66,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class SecretKey:
-    """A key of a Secret on the cluster where gitfleet runs."""
+    """A key of a Secret on the cluster where gitfleet runs.
+
+    namespace: the Secret's namespace
+    name: its name
+    key: the key that holds the kubeconfig
+    """
 
     namespace: NamespaceName
     name: NonEmpty
@@ -67,9 +83,17 @@ _Set = Annotated[bool, Check(lambda value: None if value else "can only be true;
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """How to reach the cluster (contracts.md §1): exactly one way, none when the file says nothing.
+    """How gitfleet reaches the cluster: exactly one way.
 
-    Names are looked up in what the process was given, never in the repo.
+    None when the file says nothing (contracts.md §1). Names are looked up in what the process was given, never in the
+    repo.
+
+    context: a context of the kubeconfig that gitfleet was given
+    kubeconfig.file: a file of the folder of kubeconfigs that gitfleet was given
+    kubeconfig.secret: a Secret on the cluster where gitfleet runs
+    inCluster: the cluster where gitfleet runs
+    pull: an agent on the cluster fetches what it is to have
+    simulated: there is no cluster: it is simulated
     """
 
     context: NonEmpty | None = None
@@ -109,7 +133,15 @@ _Quantities = Mapping[str, QuantityText]
 @document(lenient=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceUsage:
-    """Quantities by resource name ("cpu", "memory"), and when they were seen. `capacity` is the seed's `total`."""
+    """Quantities by the name of a resource, such as cpu and memory, and when they were seen.
+
+    `capacity` is the seed's `total`.
+
+    capacity: what the cluster has
+    allocatable: what of it can be used
+    available: what of that is free
+    observationTime: when this was seen
+    """
 
     capacity: _Quantities = field(default_factory=dict)
     allocatable: _Quantities = field(default_factory=dict)
@@ -156,6 +188,14 @@ class MemberCluster:
     """One cluster of the fleet: its labels and taints, how to reach it, and what is known of it.
 
     `deleting` is when gitfleet saw the file gone (KubeFleet's deletionTimestamp): the cluster is leaving.
+
+    identity: who the cluster's agent is; not used
+    taints: keep placements away that do not tolerate them
+    heartbeatPeriodSeconds: how often an agent reports
+    deleteOptions.validationMode: Strict or Skip, as KubeFleet has it
+    deleteOptions.propagationPolicy: whether placed objects are deleted or kept (Abandon) when the cluster leaves the
+        fleet
+    connection: how gitfleet reaches the cluster
     """
 
     name: Annotated[ShortName, At("metadata", "name")]

@@ -113,9 +113,17 @@ class Reason(StrEnum):
 @document(tolerated={"lastUpdateTime": Time}, shared=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """metav1.Condition: `observed_generation` says for which generation of the object it was seen.
+    """A condition, as Kubernetes writes it in a status.
 
-    People may leave out all but type and status; a missing transition time is the epoch, since no clock is read here.
+    metav1.Condition. People may leave out all but type and status; a missing transition time is the epoch, since no
+    clock is read here.
+
+    type: what it is about
+    status: True, False or Unknown
+    reason: why, in one word
+    message: why, for people
+    lastTransitionTime: since when the status is what it is
+    observedGeneration: for which generation of the object it was seen
     """
 
     type: NonEmpty

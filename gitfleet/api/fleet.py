@@ -20,7 +20,14 @@ GITFLEET_GROUP: Final = "gitfleet.dev"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branches:
-    """Names of the branches; `approvals` and `members` are prefixes."""
+    """The names of gitfleet's branches.
+
+    watch: the branch with the configuration
+    state: the branch with the state
+    rendered: the branch with what each cluster gets
+    approvals: how the names of branches that ask for an approval begin
+    members: how the names of branches for agents begin
+    """
 
     watch: NonEmpty = "main"
     state: NonEmpty = "gitfleet/state"
@@ -31,7 +38,13 @@ class Branches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPlugin:
-    """One plug-in of the profile: its entry-point name, whether it takes part, and the factor of its score."""
+    """A scheduler plug-in.
+
+    name: its entry-point name
+    enabled: whether it takes part
+    weight: the factor of its score
+    args: its own settings
+    """
 
     name: NonEmpty
     enabled: bool = True
@@ -41,7 +54,12 @@ class ListedPlugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeScope:
-    """What a freeze window holds still; empty means everything."""
+    """What a freeze window holds; what is empty means everything.
+
+    placements: names of placements
+    stages: names of stages
+    clusters: labels of clusters
+    """
 
     placements: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
@@ -50,7 +68,14 @@ class FreezeScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeWindow:
-    """A time in which nothing moves: a cron schedule for its beginning, and how long it lasts."""
+    """A time in which nothing moves.
+
+    name: its name
+    schedule: when it begins, as a cron schedule
+    duration: how long it lasts
+    timeZone: the time zone of the schedule
+    scope: what it holds; everything where it is absent
+    """
 
     name: NonEmpty
     schedule: NonEmpty
@@ -61,7 +86,13 @@ class FreezeWindow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """A user's CEL rule for one kind: `available` and `failed` are expressions over the object."""
+    """When an object of a kind is available, as CEL expressions over the object.
+
+    group: API group of the kind
+    kind: name of the kind
+    available: true while the object is available
+    failed: true once the object has failed
+    """
 
     group: str
     kind: NonEmpty
@@ -71,7 +102,15 @@ class HealthCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IgnoreDifferences:
-    """Fields of live objects that are left alone."""
+    """Fields of live objects that are left alone.
+
+    group: API group of the objects
+    kind: their kind
+    name: name of the one object
+    namespace: their namespace
+    jsonPointers: the fields, as JSON Pointers
+    managers: field managers all of whose fields are left alone
+    """
 
     group: str = ""
     kind: NonEmpty
@@ -83,7 +122,11 @@ class IgnoreDifferences:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedProvider:
-    """One property provider, beside the built-in one (core): its entry-point name and its args."""
+    """A property provider, beside the built-in one.
+
+    name: its entry-point name
+    args: its own settings
+    """
 
     name: NonEmpty
     args: JsonObject = field(default_factory=dict)
@@ -101,8 +144,14 @@ _Count = Annotated[int, Interval(ge=1)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MassDelete:
-    """From which share of what is placed on one commit's removals wait for a person (decision D25); only where there
-    are so many clusters or objects."""
+    """How much one commit may remove before a person must approve it.
+
+    Decision D25.
+
+    maxPercent: share of what is placed, in percent
+    minClusters: counts only where there are so many clusters
+    minObjects: or so many objects
+    """
 
     max_percent: _Percent = 30
     min_clusters: _Count = 5
@@ -120,7 +169,29 @@ class MassDelete:
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "FleetConfig"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetConfig:
-    """How the reconciler works on this repository; `interval_seconds` is the poll interval."""
+    """How gitfleet works on this repository.
+
+    interval: how often the repository is looked at
+    branches: names of the branches
+    delivery.mode: push, pull or render; only push has an effect
+    delivery.concurrency: how many clusters are asked at a time; no effect yet
+    delivery.executor: how work is spread; no effect yet
+    rendered.enabled: whether what each cluster gets is written to a branch; no effect yet
+    scheduler.plugins: the scheduler's plug-ins; KubeFleet's where the list is empty
+    approvals.required: how many people must approve
+    approvals.allowedSigners: whose signatures count
+    approvals.separateDuties: whether an author may not approve
+    approvals.expiresAfter: how long an approval counts
+    massDelete: how much one commit may remove before a person must approve it
+    rollout.unreachable: whether a rollout goes on (Skip) beside a cluster that cannot be reached
+    policy: what may be placed where
+    freezeWindows: times in which nothing moves; no effect yet
+    healthChecks: when objects are available; no effect yet
+    ignoreDifferences: fields of live objects that are left alone; no effect yet
+    notifications: whom to tell; no effect yet
+    stateHistory.maxCommits: how long the history of the state branch may grow; no effect yet
+    propertyProviders: what collects properties of clusters, beside the built-in provider
+    """
 
     name: Annotated[ObjectName, At("metadata", "name"), Default(MISSING)] = "fleet"
     interval_seconds: Annotated[Seconds, At("spec", "interval")] = 30.0

@@ -16,7 +16,12 @@ class InvalidSelector(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LabelRequirement:
-    """One matchExpression: operator In, NotIn, Exists or DoesNotExist."""
+    """A label's key, and which values it may have.
+
+    key: the label's key
+    operator: In, NotIn, Exists or DoesNotExist
+    values: the values, for In and NotIn
+    """
 
     key: LabelKey
     operator: Annotated[str, OneOf("In", "NotIn", "Exists", "DoesNotExist")]
@@ -47,8 +52,11 @@ class LabelRequirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """matchLabels AND matchExpressions; an empty selector matches everything, an absent one (None) is the caller's
-    affair."""
+    """Labels that must all fit; an empty selector fits everything.
+
+    matchLabels: labels with their values
+    matchExpressions: further requirements on labels
+    """
 
     match_labels: Mapping[LabelKey, SelectorValue] = field(default_factory=dict)
     match_expressions: tuple[LabelRequirement, ...] = ()

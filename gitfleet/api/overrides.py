@@ -29,7 +29,13 @@ class OverrideKey(NamespacedName):
 @document(tolerated={"selectionScope": str})  # a hub fills it in (decision D35)
 @dataclass(frozen=True, slots=True)
 class OverriddenResource:
-    """The resource an override selects, by name; in a ResourceOverride it lies in the override's own namespace."""
+    """The object to change, by name.
+
+    group: API group of the object, "" for the core group
+    version: its API version
+    kind: its kind
+    name: its name
+    """
 
     group: str
     version: NonEmpty
@@ -81,9 +87,13 @@ _PATH_PATTERN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
-    """One RFC 6902 operation: op add, remove or replace; `value` counts for the first and the last, and may be null.
+    """One change, as a JSON Patch operation (RFC 6902).
 
-    A value that was not written stands for null.
+    A value that was not written stands for null (`Absent`).
+
+    op: add, remove or replace
+    path: what is changed, such as /spec/replicas
+    value: the value to put there; not with remove
     """
 
     op: Annotated[str, OneOf("add", "remove", "replace")]
@@ -105,7 +115,15 @@ class JsonPatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverrideRule:
-    """cluster_terms None: no cluster; empty: every cluster; otherwise any term. override_type JSONPatch or Delete."""
+    """What is changed on which clusters.
+
+    `cluster_terms` None: no cluster.
+
+    clusterSelector.clusterSelectorTerms: a cluster is meant where one of the terms holds, every one where the list is
+        empty
+    overrideType: JSONPatch changes the object, Delete leaves it away
+    jsonPatchOverrides: the changes, in order
+    """
 
     cluster_terms: Annotated[
         tuple[ClusterSelectorTerm, ...] | None, At("clusterSelector", "clusterSelectorTerms", alone=())
@@ -131,7 +149,11 @@ class OverrideRule:
 
 @dataclass(frozen=True, slots=True)
 class OverridePlacement:
-    """The placement that an override is for; scope Cluster or Namespaced."""
+    """The placement that the override is for.
+
+    name: its name
+    scope: Cluster for a ClusterResourcePlacement, Namespaced for a ResourcePlacement
+    """
 
     name: NonEmpty
     scope: Annotated[str, OneOf("Cluster", "Namespaced")] = "Cluster"
@@ -139,7 +161,11 @@ class OverridePlacement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """What both kinds have. `placement` None means any placement."""
+    """What both kinds have. `placement` None means any placement.
+
+    placement: the placement that it is for; any where it is absent
+    policy.overrideRules: what is changed on which clusters, in order
+    """
 
     key: Annotated[OverrideKey, Inline(("metadata",))]
     resources: tuple[OverriddenResource, ...]
@@ -174,7 +200,10 @@ _API_VERSION = f"{PLACEMENT_GROUP}/v1beta1"
 @document("spec", identify=lambda _: (_API_VERSION, "ClusterResourceOverride"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterResourceOverride(Override):
-    """Changes cluster-scoped resources, or all of a namespace, on some clusters."""
+    """Changes cluster-scoped objects, or all of a namespace, on some clusters.
+
+    clusterResourceSelectors: the objects to change
+    """
 
     resources: Annotated[tuple[OverriddenResource, ...], Len(1, 20), At("spec", "clusterResourceSelectors")]
 
@@ -182,7 +211,10 @@ class ClusterResourceOverride(Override):
 @document("spec", identify=lambda _: (_API_VERSION, "ResourceOverride"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceOverride(Override):
-    """Changes resources of its own namespace on some clusters."""
+    """Changes objects of its own namespace on some clusters.
+
+    resourceSelectors: the objects to change
+    """
 
     resources: Annotated[tuple[OverriddenResource, ...], Len(1, 20), At("spec", "resourceSelectors")]
 

@@ -85,7 +85,15 @@ class SelectionScope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSelector:
-    """One selector: by name, by labels, or (neither) every object of the kind."""
+    """Which objects are placed: by name, by labels, or (neither) every object of the kind.
+
+    group: API group of the objects, "" for the core group
+    version: API version of the objects
+    kind: kind of the objects
+    name: name of the one object; not beside labelSelector
+    labelSelector: labels of the objects; not beside name
+    selectionScope: what a selected Namespace brings along: everything in it, nothing, or what the other selectors name
+    """
 
     group: str
     version: NonEmpty
@@ -97,7 +105,12 @@ class ResourceSelector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologySpreadConstraint:
-    """maxSkew >= 1; when_unsatisfiable is DoNotSchedule or ScheduleAnyway."""
+    """How evenly the picked clusters are spread over the values of a label.
+
+    maxSkew: how much the numbers of picked clusters may differ between two values
+    topologyKey: the label's key
+    whenUnsatisfiable: DoNotSchedule picks no cluster that breaks it, ScheduleAnyway only prefers others
+    """
 
     max_skew: Annotated[int, Interval(ge=1)] = 1
     topology_key: Annotated[LabelKey, Default(MISSING)] = ""
@@ -110,7 +123,13 @@ def _taint_key_break(key: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toleration:
-    """operator Equal or Exists; an empty key tolerates every key (Exists only); an empty effect every effect."""
+    """Lets a placement onto clusters with a taint.
+
+    key: the taint's key; empty for every key, with operator Exists
+    operator: Equal compares the value, Exists takes any
+    value: the taint's value, with operator Equal
+    effect: the taint's effect; empty for every effect
+    """
 
     key: Annotated[str, Check(_taint_key_break, {"pattern": whole(f"(?:{QUALIFIED_NAME})?")})] = ""
     operator: Annotated[
@@ -131,7 +150,15 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementPolicy:
-    """Which clusters. `number_of_clusters` is set for PickN alone, `cluster_names` for PickFixed alone."""
+    """Which clusters are picked.
+
+    placementType: PickAll: every cluster that fits; PickN: the best so many; PickFixed: those named
+    clusterNames: the clusters, with PickFixed
+    numberOfClusters: how many clusters, with PickN
+    affinity.clusterAffinity: which clusters fit, and which are preferred
+    topologySpreadConstraints: how the clusters are spread, with PickN
+    tolerations: which taints do not matter
+    """
 
     placement_type: PlacementType = PlacementType.PICK_ALL
     cluster_names: Annotated[tuple[ShortName, ...], Len(0, 100)] = ()
@@ -164,10 +191,16 @@ class PlacementPolicy:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """ClusterResourcePlacement (namespace "") or ResourcePlacement.
+    """Which objects go to which clusters, and how they get there.
 
-    `policy` is None when the file has none: PickAll. `generation` is 1
-    for a new object and grows with each accepted change of the spec; `deleting` is when gitfleet saw the file gone.
+    `policy` is None when the file has none: PickAll. `generation` is 1 for a new object and grows with each accepted
+    change of the spec; `deleting` is when gitfleet saw the file gone.
+
+    resourceSelectors: which objects are placed
+    policy: which clusters are picked; every one where it is absent
+    strategy: how changes reach the clusters
+    revisionHistoryLimit: how many snapshots of the objects are kept
+    statusReportingScope: NamespaceAccessible shows the status in the selected namespace too
     """
 
     key: Annotated[PlacementKey, Inline(("metadata",))]

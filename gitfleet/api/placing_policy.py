@@ -38,7 +38,11 @@ _OF_EVERY_SERVER: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindPattern:
-    """A kind; `*` for the group or the kind means any. The group of Secret, ConfigMap and the like is ""."""
+    """A kind of objects; `*` means any.
+
+    group: its API group, "" for the core group
+    kind: its name
+    """
 
     group: str = ""
     kind: NonEmpty
@@ -50,8 +54,13 @@ class KindPattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacingRule:
-    """Objects that satisfy all that is given: their kind, their namespace (a Namespace by its own name), their scope,
-    and the placement that selects them (NAME, or NAMESPACE/NAME of a ResourcePlacement)."""
+    """Objects that satisfy all that is given.
+
+    kinds: their kinds
+    namespaces: their namespaces (a Namespace by its own name), `*` for any text
+    placements: the placements that select them: NAME, or NAMESPACE/NAME of a ResourcePlacement
+    scope: Cluster or Namespaced
+    """
 
     kinds: tuple[KindPattern, ...] = ()
     namespaces: tuple[NamePattern, ...] = ()
@@ -78,8 +87,11 @@ class PlacingRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacingPolicy:
-    """What may be placed where: everything, but what a rule of deny matches and none of allow. Reserved namespaces
-    (kube-*, fleet-*) are denied unless a rule of allow names them."""
+    """What may be placed where: everything, but what a rule of deny matches and none of allow.
+
+    allow: what may be placed all the same; a reserved namespace (kube-*, fleet-*) has to be named here
+    deny: what may not be placed
+    """
 
     allow: tuple[PlacingRule, ...] = ()
     deny: tuple[PlacingRule, ...] = ()

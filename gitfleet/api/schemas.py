@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import types
 from collections.abc import Mapping
 from enum import Enum
@@ -16,6 +17,7 @@ from gitfleet.api.layout import Field, find, layout_of, parts_of
 from gitfleet.api.reading import METADATA
 from gitfleet.api.writing import write_as
 
+_FIELD: Final = re.compile(r"^([a-zA-Z]+(?:\.[a-zA-Z]+)*): (.+(?:\n    .+)*)$", re.M)
 _SCALARS: Final[Mapping[Any, str]] = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -46,7 +48,23 @@ def _class_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
     schema = _section(tree, (), layout.lenient, definitions)
     if layout.document.lenient:
         del schema["additionalProperties"]
-    return {"title": cls.__name__, "description": inspect.cleandoc(cls.__doc__ or ""), **schema}
+    summary, fields = descriptions_of(cls)
+    for item in layout.fields:
+        if text := fields.get(".".join(item.path[len(layout.document.section) :])):
+            described = schema
+            for step in item.path:
+                described = described["properties"][step]
+            described["description"] = text
+    return {"title": cls.__name__, "description": summary, **schema}
+
+
+def descriptions_of(cls: type) -> tuple[str, dict[str, str]]:
+    """What docstrings say to those who write a declaration: the first paragraph, and by its path in the file each
+    field that a line `path: text` of the class or of one that it extends describes."""
+    docs = [inspect.cleandoc(base.__doc__ or "") for base in reversed(cls.__mro__)]
+    return docs[-1].split("\n\n")[0], {
+        path: " ".join(text.split()) for doc in docs for path, text in _FIELD.findall(doc)
+    }
 
 
 def _section(

@@ -21,7 +21,12 @@ _NO_BUDGET = "must be at least 1 (or 1%): with zero no cluster could ever be upd
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollingUpdate:
-    """The budget of a rolling update; the period is in seconds and counts only for what cannot be tracked."""
+    """How many clusters may change at a time.
+
+    maxUnavailable: how many clusters may be without available objects, as number or percentage
+    maxSurge: how many clusters beyond the wanted number may have the objects, as number or percentage
+    unavailablePeriodSeconds: how long objects whose availability cannot be seen count as unavailable
+    """
 
     max_unavailable: Annotated[IntOrPercent, above_zero(_NO_BUDGET)] = "25%"
     max_surge: IntOrPercent = "25%"
@@ -140,7 +145,17 @@ class DeletePropagation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyStrategy:
-    """How objects are applied on a member (kubefleet.md §1, §6)."""
+    """How objects are applied on a cluster.
+
+    Source: kubefleet.md §1, §6.
+
+    type: ClientSideApply, ServerSideApply, or ReportDiff, which compares and never writes
+    comparisonOption: which fields count as a difference: those of the manifest, or all that the live object has
+    whenToApply: IfNotDrifted leaves an object alone that was changed on the cluster
+    whenToTakeOver: what becomes of objects that were on the cluster before
+    allowCoOwnership: whether other owners may own the object too
+    serverSideApplyConfig.force: whether fields that somebody else owns are taken over
+    """
 
     type: ApplyStrategyType = ApplyStrategyType.CLIENT_SIDE_APPLY
     comparison_option: ComparisonOption = ComparisonOption.PARTIAL
@@ -158,7 +173,11 @@ class ApplyStrategy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportBackStrategy:
-    """Accepted as KubeFleet declares it; it does nothing there either."""
+    """Accepted as KubeFleet declares it; it does nothing.
+
+    type: Disabled or Mirror
+    destination: where the status would be mirrored to
+    """
 
     type: Annotated[str, OneOf("Disabled", "Mirror")] = "Disabled"
     destination: Annotated[str, OneOf("OriginalResource", "WorkAPI")] | None = None
@@ -166,7 +185,14 @@ class ReportBackStrategy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutStrategy:
-    """Who moves the bindings and how, and how objects are applied and removed."""
+    """How changes reach the clusters, and how objects are applied and removed.
+
+    type: RollingUpdate keeps to a budget; External leaves the rollout to staged update runs
+    rollingUpdate: the budget, with RollingUpdate
+    applyStrategy: how objects are applied on a cluster
+    deleteStrategy.propagationPolicy: whether placed objects are deleted or kept (Abandon) when the placement ends
+    reportBackStrategy: has no effect
+    """
 
     type: RolloutStrategyType = RolloutStrategyType.ROLLING_UPDATE
     rolling_update: RollingUpdate = RollingUpdate()

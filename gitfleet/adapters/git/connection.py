@@ -21,9 +21,7 @@ from gitfleet.settings import GitCredentials
 
 _HEADS = "refs/heads/"
 _DAMAGED = "is damaged; it is fetched again."
-_OTHER_FORMAT = re.compile(
-    r"mismatched algorithms|unknown object format|object format mismatch|repository's hash algorithm", re.I
-)
+_OTHER_FORMAT = re.compile(r"(?i)mismatched algorithms|unknown object format|object format mismatch|'s hash algorithm")
 _DAMAGE = re.compile(r"corrupt|inflate|is far too short|bad config|unable to read|is empty|does not match index")
 _ABSENT = re.compile(
     r"not a tree|bad object|[Nn]ot a valid|not found|bad file|[Mm]issing|unknown|does not exist|not a commit"
