@@ -64,10 +64,10 @@ def test_the_detailed_exit_code(gitfleet: Shell, settled: Path, fleet: Path) -> 
     assert (ended.code, ended.out) == (0, STILL)
 
 
-def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path) -> None:
+def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path, moving: Path) -> None:
     place = next((settled.parent / "cache").glob("gitfleet/repos/*"))
-    git(settled, "switch", "--quiet", "--create", "my-change")
-    path = settled / "resources" / "web" / "web.yaml"
+    git(moving, "switch", "--quiet", "--create", "my-change")
+    path = moving / "resources" / "web" / "web.yaml"
     old = path.read_text()
     assert "replicas: 2" in old
     new = (
@@ -75,9 +75,9 @@ def test_an_update_shows_its_diff(gitfleet: Shell, settled: Path) -> None:
         .replace("    app: web\nspec:", "spec:", 1)
         .replace("  labels:\n", "", 1)
     )
-    commit(settled, {"resources/web/web.yaml": new})
-    git(settled, "switch", "--quiet", "main")
-    ended = gitfleet("plan", settled, "--rev", "my-change", "--simulated-dir", place / "simulated")
+    commit(moving, {"resources/web/web.yaml": new})
+    git(moving, "switch", "--quiet", "main")
+    ended = gitfleet("plan", moving, "--rev", "my-change", "--simulated-dir", place / "simulated")
 
     web = ended.out[ended.out.index("web (PickN)") :]
     assert "  update eu-west-1: " in web and "  wait   us-east-1: " in web  # one cluster at a time: maxUnavailable 1

@@ -7,7 +7,8 @@ import pytest
 from gitfleet.api.conditions import Conditions, Status
 from gitfleet.api.holds import Hold, Removal
 from gitfleet.api.objects import Origin
-from gitfleet.api.staged import Approval, NamespacedName
+from gitfleet.api.staged import Approval
+from gitfleet.api.values import NamespacedName
 from gitfleet.removals import Kept, answered, pending, remaining, wrong_approvals
 from gitfleet.removals.answers import IN_PART
 from tests.removals.fleets import config_map, hold, of_cluster, of_object
