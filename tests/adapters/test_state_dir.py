@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gitfleet.adapters.state_dir import StateDirectory
@@ -248,6 +248,7 @@ trees = st.dictionaries(names, st.sampled_from([b"", b"1", b"22"]), min_size=1, 
 
 @settings(max_examples=60)
 @given(st.lists(trees, min_size=2, max_size=5), st.booleans())
+@example([{"a/b": b"1", "a/c": b"2"}, {"a/b": b"1"}], True)
 def test_the_folder_holds_what_a_branch_would(
     tmp_path_factory: pytest.TempPathFactory, states: list[dict[str, bytes]], whole_folders: bool
 ) -> None:
