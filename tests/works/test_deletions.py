@@ -140,6 +140,8 @@ def test_with_an_envelope_goes_what_it_carries() -> None:
     for selected in (ENVELOPE, QUOTA):
         change = override("few", selected, rule(region="eu", delete=True), ns="web")
         assert taken(before, change) == [("east", "quota", "web/few")], selected.key
+    all_of_it = override("all", NAMESPACE, rule(region="eu", delete=True))
+    assert taken(before, all_of_it) == [("east", "web", "all"), ("east", "quota", "all")]
 
 
 def test_the_removal_names_the_object_as_it_is_written() -> None:
@@ -219,6 +221,10 @@ def test_what_is_held_stays_as_it_is_bound_and_the_rest_goes_on() -> None:
     assert target.references == {"east": ((), ("web/few-0", "web/other-4"))}
     assert target.labels == {"east": (("region", "past"), ("zone", None))}
     assert target.held == HELD
+    for placement, held in (("web", HELD), ("api", {})):
+        of_one = replace(AFTER, override=replace(AFTER.override, placement=OverridePlacement(placement, "Cluster")))
+        target = target_overrides(bound(replace(AT_EAST, override_labels=())), (of_one, OTHER), CLUSTERS, HELD)
+        assert (target.labels, target.held) == ({"east": (("region", "eu"),)}, held)
 
 
 def test_an_override_that_is_new_does_not_go_to_a_cluster_where_it_is_held() -> None:
