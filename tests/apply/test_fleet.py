@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ A, B = config_map("a", a="1"), config_map("b", a="1")
 THERE = live(A, "u1")
 ENTRY = owned(A, THERE)
 MOST = 8
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HERE = {"c1": MemberCluster(name="c1"), "c2": MemberCluster(name="c2")}
 
 
@@ -94,6 +96,18 @@ def test_a_cluster_with_neither_works_nor_inventory_is_passed_over_and_the_next_
     operations, memo = plan_fleet(state, {}, answers, removing, {}, Failures())
     assert [(type(o), o.cluster) for o in operations] == [(Delete, "c2")]
     assert set(memo) == {"c2"}
+
+
+@pytest.mark.parametrize(
+    ("deleting", "setting"), [(None, "deleteStrategy"), (NOW, "MemberCluster's deleteOptions.propagationPolicy")]
+)
+def test_what_stays_says_which_setting_keeps_it(deleting: datetime | None, setting: str) -> None:
+    state = FleetState(clusters={"c1": MemberCluster(name="c1", deleting=deleting)}, inventory={"c1": {A.key: ENTRY}})
+    removing = {"c1": {WEB: DeletePropagation.ABANDON}}
+    ((operation,), _) = plan_fleet(state, {}, {"c1": seen("c1", live={A.key: THERE})}, removing, {}, Failures())
+    assert operation == Release(
+        cluster="c1", placement=WEB, key=A.key, reason=f"{A.key} stays on the cluster: the {setting} is Abandon"
+    )
 
 
 def test_what_goes_wrong_on_one_cluster_is_noted_and_the_others_are_planned() -> None:

@@ -16,7 +16,7 @@ from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Rele
 from tests.apply.model_cluster import config_map
 from tests.apply.test_plan_apply import OTHER, WEB, live, owned
 
-CM = config_map("cm", a="1")
+CM, OTHER_CM = config_map("cm", a="1"), config_map("other", a="1")
 THERE = live(CM, "u1")
 ENTRY = owned(CM, THERE)
 
@@ -88,6 +88,10 @@ def test_what_is_about_to_be_written_is_recorded_before_it_is(
     update = Update(cluster="c1", placement=WEB, manifest=CM, live=live(CM, uid), wave=1, reason="")
     before = {} if entry is None else {CM.key: entry}
     assert record_intended(before, [update]) == {CM.key: intended}
+    new = Create(cluster="c1", placement=WEB, manifest=OTHER_CM, wave=1, reason="")
+    assert record_intended(before, [update, new]) == {
+        CM.key: intended, OTHER_CM.key: InventoryEntry(key=OTHER_CM.key, placement=WEB)
+    }  # fmt: skip
 
 
 def test_what_is_made_anew_forgets_the_uid_of_what_is_gone() -> None:

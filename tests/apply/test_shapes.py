@@ -267,6 +267,10 @@ def test_items_are_told_apart_as_the_server_keeps_them_at_every_depth() -> None:
         ("/spec/routes/0/more/hops/1/to", "z", "y"),
         ("/routes/0/more/hops/1/to", "z", "y"),
     )
+    base = shape_digest(wanted, body(item("a", one, two), **meta))
+    assert shape_digest(wanted, body(item("b"), {**item("a", {"at": 3}, two, one), "of": "others"}, **meta)) == base
+    for other in (item("a", {**two, "to": "z"}, one), item("a", one), item("b", one, two)):
+        assert shape_digest(wanted, body(other, **meta)) != base
     assert [path for path, _, _ in find_differences(wanted, body(item("b"), item("a", one, two)))] == [
         "/spec/routes",
         "/routes",
