@@ -19,6 +19,7 @@ from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.values import (
     DURATION,
+    Annotations,
     IntOrPercent,
     LabelKey,
     NamespacedName,
@@ -148,12 +149,17 @@ class Approval:
     """
 
     key: Key
-    digest: Annotated[str | None, At("metadata", "annotations", DIGEST)] = None
+    annotations: Annotated[Annotations, At("metadata", "annotations")] = field(default_factory=dict)
     conditions: Annotated[Conditions, At("status", "conditions")] = ()
     parent_run: Annotated[NonEmpty | None, At("spec", "parentStageRollout")] = None
     target_stage: NonEmpty | None = None
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    @property
+    def digest(self) -> str | None:
+        """The digest that the file names."""
+        return self.annotations.get(DIGEST)
 
     def breaks(self) -> Iterator[Break]:
         """A spec names both the run and the stage."""
