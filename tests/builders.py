@@ -239,6 +239,17 @@ def approval(run: str, stage: str, *, approved: bool = True, at: str = "2026-01-
     return an_object(PLACEMENT_API, "ClusterApprovalRequest", f"{run}-{stage}", spec=spec, status=status)
 
 
+def eviction(name: str, placement: str, cluster: str) -> dict[str, Any]:
+    """A ClusterResourcePlacementEviction."""
+    spec = {"placementName": placement, "clusterName": cluster}
+    return an_object(PLACEMENT_API, "ClusterResourcePlacementEviction", name, spec=spec)
+
+
+def placement_budget(placement: str, **spec: int | str) -> dict[str, Any]:
+    """The ClusterResourcePlacementDisruptionBudget of a placement: minAvailable or maxUnavailable."""
+    return an_object(PLACEMENT_API, "ClusterResourcePlacementDisruptionBudget", placement, spec=dict(spec))
+
+
 def fleet_config(**spec: Any) -> dict[str, Any]:
     """A FleetConfig."""
     return an_object("gitfleet.dev/v1alpha1", "FleetConfig", "fleet", spec=spec)

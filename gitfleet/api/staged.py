@@ -171,7 +171,10 @@ class Approval:
                 yield ("spec", name), "is required; add it"
 
 
-@document("spec", identify=lambda _: (_API_VERSION, "ClusterResourcePlacementEviction"))
+EVICTION: Final = "ClusterResourcePlacementEviction"
+
+
+@document("spec", identify=lambda _: (_API_VERSION, EVICTION))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eviction:
     """ClusterResourcePlacementEviction: takes a placement off a cluster, once.
@@ -197,9 +200,14 @@ class Eviction:
         return find_condition(self.conditions, EvictionConditionType.EXECUTED)
 
     @property
-    def ended(self) -> bool:
-        """Whether it was decided: it is never decided again (KubeFleet IsEvictionInTerminalState)."""
-        return self.executed is not None or (self.valid is not None and self.valid.status is Status.FALSE)
+    def was_executed(self) -> bool:
+        """Whether the cluster was evicted."""
+        return self.executed is not None and self.executed.status is Status.TRUE
+
+    @property
+    def outcome(self) -> Condition | None:
+        """The condition that says how it ended; None while it is undecided."""
+        return self.executed or self.valid
 
 
 @document("spec", identify=lambda _: (_API_VERSION, "ClusterResourcePlacementDisruptionBudget"))

@@ -33,6 +33,7 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "explain": Listed("explain", "Say why each cluster was picked, refused or waits."),
     "approve": Listed("approve", "Write the file that lets a held removal happen."),
     "reject": Listed("approve", "Write the file that rejects a held removal."),
+    "evict": Listed("evict", "Take a placement off a cluster, once."),
     "render": Listed("render", "Write each cluster's final manifests as files."),
     "schema": Listed("schema", "Print JSON Schemas for editors."),
 }

@@ -10,7 +10,15 @@ from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, plac
 from gitfleet.cli.plan_headlines import APPROVE_LATER, blocked_lines, headlines, later_line, risk_lines, work_tree_line
 from gitfleet.cli.plan_text import summary_line
 from gitfleet.formats.sentences import agreeing, counted
-from gitfleet.views import code_span, hold_sentence, how_to_approve, moves_sentence, reason_sentence, table_lines
+from gitfleet.views import (
+    code_span,
+    eviction_sentence,
+    hold_sentence,
+    how_to_approve,
+    moves_sentence,
+    reason_sentence,
+    table_lines,
+)
 
 MOST_DIFF_CHARACTERS: Final = 40_000
 """Forges cut a comment at 64 KiB; the diffs are what can be long."""
@@ -35,7 +43,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
     if later or risks:
         yield ""
         yield " ".join(filter(None, (later, *risks, document["risk"]["assumes"] if later else "")))
-    lines = [*((line, False) for line in blocked_lines(document)), *headlines(document)]
+    alone = (*map(eviction_sentence, document["evictions"]), *blocked_lines(document))
+    lines = [*((line, False) for line in alone), *headlines(document)]
     if lines:
         yield ""
     for line, below in lines:

@@ -15,7 +15,14 @@ from gitfleet.cli.plan_headlines import (
     work_tree_line,
 )
 from gitfleet.formats.sentences import counted
-from gitfleet.views import answering_file, hold_sentence, how_to_approve, moves_sentence, reason_sentence
+from gitfleet.views import (
+    answering_file,
+    eviction_sentence,
+    hold_sentence,
+    how_to_approve,
+    moves_sentence,
+    reason_sentence,
+)
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
 
@@ -27,6 +34,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield uncommitted
     for hold in document["holds"]:
         yield from _hold_lines(hold)
+    for eviction in document["evictions"]:
+        yield eviction_sentence(eviction)
     for line, below in headlines(document):
         yield f"  {line}" if below else line
     for fault in document["faults"]:

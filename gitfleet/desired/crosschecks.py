@@ -88,7 +88,10 @@ def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recover
         if isinstance(value, Placement):
             record = accepted.placements.get(value.key)
             notes = placement_update_breaks(record.placement, value) if record is not None else []
-        elif isinstance(value, StagedRun | Approval | Eviction):
+        elif isinstance(value, Eviction):
+            known = accepted.evictions.get(value.name)
+            notes = eviction_update_breaks(known, value) if known is not None else []
+        elif isinstance(value, StagedRun | Approval):
             notes = _against_previous(value, recovery.previous(item.identity))
         else:
             continue
@@ -96,14 +99,12 @@ def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recover
     return refused
 
 
-def _against_previous(value: StagedRun | Approval | Eviction, previous: ReadObject | None) -> list[Break]:
+def _against_previous(value: StagedRun | Approval, previous: ReadObject | None) -> list[Break]:
     old = previous.value if previous is not None else None
     if isinstance(value, StagedRun) and isinstance(old, StagedRun):
         return run_update_breaks(old, value)
     if isinstance(value, Approval) and isinstance(old, Approval):
         return approval_update_breaks(old, value)
-    if isinstance(value, Eviction) and isinstance(old, Eviction):
-        return eviction_update_breaks(old, value)
     return []
 
 

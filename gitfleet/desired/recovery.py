@@ -12,6 +12,7 @@ from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
+from gitfleet.api.staged import EVICTION
 from gitfleet.desired.paths import is_kustomization
 from gitfleet.desired.readings import FileReading, ReadObject, payload_identity
 from gitfleet.desired.request import DesiredRequest
@@ -167,7 +168,8 @@ class Recovery:
                     yield ReadObject(identity, str(manifest.key), origin, value)
 
     def _accepted(self, identity: Identity, path: str) -> ReadObject | None:
-        """The version that the state branch holds of a placement, cluster or override; none when it is leaving."""
+        """The version that the state branch holds of a placement, cluster, override or eviction; none when it is
+        leaving."""
         group, kind, namespace, name = identity
         accepted = self._request.accepted
         label = "/".join(part for part in (kind, namespace, name) if part)
@@ -184,6 +186,8 @@ class Recovery:
             if snapshots:
                 override = snapshots[-1].override
                 return ReadObject(identity, label, override.origin or Origin(path, 1), override)
+        if group == PLACEMENT_GROUP and kind == EVICTION and name in accepted.evictions:
+            return ReadObject(identity, label, Origin(path, 1), accepted.evictions[name])
         return None
 
 

@@ -84,12 +84,18 @@ def approval_update_breaks(old: Approval, new: Approval) -> list[Break]:
 
 
 def eviction_update_breaks(old: Eviction, new: Eviction) -> list[Break]:
-    """An eviction happens once."""
+    """An eviction that was decided happens once."""
+    sentence = "cannot change once it is decided; put it back, and write a new eviction under another name"
     breaks: list[Break] = []
     for field, before, after in (
         ("placementName", old.placement_name, new.placement_name),
         ("clusterName", old.cluster_name, new.cluster_name),
     ):
         if before != after:
-            breaks.append((("spec", field), "cannot change; put it back, and make a new eviction"))
+            breaks.append(
+                (
+                    ("spec", field),
+                    sentence,
+                )
+            )
     return breaks

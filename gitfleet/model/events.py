@@ -28,6 +28,8 @@ class EventType(StrEnum):
     REMOVED = "removed"
     RELEASED = "released"
     HELD = "held"
+    EVICTED = "evicted"
+    EVICTION_REFUSED = "evictionRefused"
     FAILED = "failed"
     AVAILABLE = "available"
     APPLIED = "applied"

@@ -17,6 +17,7 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+from gitfleet.api.staged import Eviction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,8 @@ class FleetState:
     last_good: Mapping[str, tuple[LastGood, ...]] = field(default_factory=dict)
     holds: Mapping[str, Hold] = field(default_factory=dict)
     """Removals that wait for a person's approval, by name."""
+    evictions: Mapping[str, Eviction] = field(default_factory=dict)
+    """The evictions that were decided, by name, each as it was then: they are never decided again."""
     misplaced: frozenset[str] = field(default=frozenset(), compare=False)
     """Folders of the branch whose files were read and are not those that would be written now: an older split, an edit
     by hand. The next change rewrites them."""

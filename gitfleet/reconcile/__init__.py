@@ -19,12 +19,13 @@ from typing import TypeVar
 from gitfleet import apply, desired, observe, removals, rollout, schedule, status, works
 from gitfleet.api.faults import listed
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Delete, Operation, Outcome
-from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
+from gitfleet.reconcile.evictions import remembered
 from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare
@@ -80,18 +81,18 @@ def _decide(
         placements={key: one.record for key, one in placements.decided.items()},
         overrides=shared.override_snapshots,
         last_good=wanted.last_good,
+        evictions=_evictions(inputs, placements, shared, failures),
     )
     works_after, rendered = works.render_fleet(after, rendered, failures, policy)
     said = status.standing_notices(before, wanted.commit)
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
-    plans = placements.plans()
     decision = Decision(
         inputs=inputs,
         after=status.with_failures(after, before, failures, now),
         works=works_after,
         seen_works=seen_works,
-        plans=plans,
-        wake_at=_wake_at(shared, plans),
+        plans=placements.plans(),
+        wake_at=_wake_at(shared, placements),
         failures=failures.found,
         deletions=shared.deletions,
     )
@@ -99,9 +100,20 @@ def _decide(
     return decision, memo, placements.kept(kept)
 
 
-def _wake_at(shared: Shared, plans: Mapping[PlacementKey, RolloutPlan]) -> datetime | None:
+def _evictions(
+    inputs: Inputs, placements: PlacementsMemo, shared: Shared, failures: Failures
+) -> Mapping[str, Eviction]:
+    """What became of every eviction that has an end; one of a placement that cannot be decided waits."""
+    decided = [eviction for one in placements.decided.values() for eviction in one.evictions]
+    for key, asked in shared.evictions.items():
+        if key not in placements.decided and Subject.of_placement(key) not in failures:
+            decided += rollout.evict_nothing(asked, inputs.now)
+    return remembered(inputs.desired, inputs.before.evictions, decided)
+
+
+def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:
     """The first moment at which time alone may change the decision."""
-    clocks = (shared.inputs.now + plan.clock for plan in plans.values() if plan.clock is not None)
+    clocks = (shared.inputs.now + plan.clock for plan in placements.plans().values() if plan.clock is not None)
     wakes = (shared.index.wake_at, rollout.next_forced_leave(shared.clusters), *clocks)
     return min((wake for wake in wakes if wake is not None), default=None)
 

@@ -7,13 +7,14 @@ Only a commit that removes too much is decided more than once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from gitfleet import removals, status
+from gitfleet import removals, rollout, status
 from gitfleet.api.conditions import Status
 from gitfleet.api.holds import Hold, Removal, RemovalKind
+from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import GiveUp
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
@@ -37,7 +38,8 @@ def decide_with_holds(
     while True:
         decision, memo, kept = decide(removals.Kept.of(held))
         begun = removals.going(before, decision.after) + tuple(r for r in decision.deletions if not kept.asks_for(r))
-        new = tuple(r for r in begun if r.id not in approved)
+        evicted = rollout.evicted_since(before.evictions, decision.after.evictions)  # a person asked for it
+        new = tuple(r for r in begun if r.id not in approved and not _is_evicted(r, evicted))
         if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
         asked = tuple(removal for removal in held if kept.asks_for(removal))
@@ -50,6 +52,11 @@ def decide_with_holds(
     late = _undecided(holds.values(), kept, Failures(decision.failures))
     left = removals.remaining(holds, before.holds, kept, late)
     return _with_holds(decision, removals.as_of_now({**left, **fresh}, wanted, before, decision.after)), memo
+
+
+def _is_evicted(removal: Removal, evicted: Container[tuple[PlacementKey, str]]) -> bool:
+    key = removal.placement
+    return removal.kind is RemovalKind.BINDING and key is not None and (key, removal.cluster) in evicted
 
 
 def _undecided(holds: Iterable[Hold], kept: removals.Kept, failures: Failures) -> Iterable[Removal]:

@@ -1,7 +1,7 @@
 """Deciding placements, each by itself: the steps that lead from a record to the next one.
 
     decide_placements  each placement's next record, the same again where nothing changed for it
-    decide_placement   observe -> snapshots -> schedule -> rollout -> status
+    decide_placement   observe -> evictions -> snapshots -> schedule -> rollout -> status
     settle_placement   observe -> status, once its operations were performed
 
 Whatever these raise for one placement is that one's alone: its record is kept as it was.
@@ -17,6 +17,7 @@ from gitfleet import observe, removals, rollout, schedule, snapshots, status, wo
 from gitfleet.api.bindings import is_active
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.staged import Eviction
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
@@ -28,7 +29,8 @@ class Decided:
     """A placement's next record, and the plan of its rolling update where there is one.
 
     `lasting` when the record stayed as it was and will stay so at any later time, as long as nothing else changes.
-    `objects`, `clusters` and, by cluster, `overridden` objects stay only because their removal is held.
+    `objects`, `clusters` and, by cluster, `overridden` objects stay only because their removal is held. `evictions` are
+    those that were decided now.
     """
 
     record: PlacementRecord
@@ -37,6 +39,7 @@ class Decided:
     objects: frozenset[snapshots.Identity] = frozenset()
     clusters: frozenset[str] = frozenset()
     overridden: works.HeldObjects = field(default_factory=dict)
+    evictions: tuple[Eviction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +108,8 @@ def _decide_one(
     if subject in failures:
         return kept
     known = memo.lasting(old, placement)
-    if known is not None and attempt(subject, memo.still_holds, old, seen, shared) is True:
+    asked = placement.key in shared.evictions
+    if known is not None and not asked and attempt(subject, memo.still_holds, old, seen, shared) is True:
         return known
     record, mine = replace(old, placement=placement), Failures()
     after = mine.contain(subject, kept, decide_placement, record, seen, shared, mine)
@@ -113,7 +117,7 @@ def _decide_one(
     moving = after.plan is not None and after.plan.need_roll
     moving = moving or (placement.deleting is not None and any(b.deleting is None for b in after.record.bindings))
     same = keep(old, after.record)
-    return replace(after, record=same, lasting=same is old and not moving and not mine.found)
+    return replace(after, record=same, lasting=same is old and not (moving or asked or mine.found))
 
 
 def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared, failures: Failures) -> Decided:
@@ -121,18 +125,29 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
     GiveUp when it names an override that cannot be read."""
     now, plan = shared.inputs.now, None
     overridden: works.HeldObjects = {}
+    evictions: tuple[Eviction, ...] = ()
     works.check_readable(record.bindings, shared.unreadable)
     record = rollout.take_back(record, shared.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
+    key = record.placement.key
+    if asked := shared.evictions.get(key):
+        record, evictions = rollout.evict(record, asked, shared.inputs.desired.budgets.get(key.name), now)
     chosen = _Scheduled(record)
     if record.placement.deleting is None:
         # One that no commit has any more, and whose removal is held, gets nothing new: no snapshot and no cluster.
-        chosen = chosen if record.placement.key in shared.kept.placements else _schedule(record, shared)
+        chosen = chosen if key in shared.kept.placements else _schedule(record, shared)
         record = chosen.record
         if not record.placement.strategy.external:
             record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now), shared)
     record = status.with_conditions(rollout.give_up(record, shared.clusters, now), chosen.condition, now)
-    return Decided(record, plan, objects=chosen.objects, clusters=chosen.clusters, overridden=overridden)
+    return Decided(
+        record,
+        plan,
+        objects=chosen.objects,
+        clusters=chosen.clusters,
+        overridden=overridden,
+        evictions=evictions,
+    )
 
 
 @dataclass(frozen=True, slots=True)

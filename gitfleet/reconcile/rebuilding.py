@@ -5,6 +5,7 @@ branch, and from what the clusters say of themselves. Nothing is deleted on acco
     placements     a lost one is as the config repo has it, with the snapshots and bindings that are left
     policies       the latest one follows from the placement, under the index that bindings name
     inventory      of a lost part: what the placements have on the cluster, to be confirmed by the API server
+    evictions      one whose end is lost is not decided again
     bindings       a placement that owns something on a cluster is bound there, to the snapshot that the cluster has
 
 A lost resource snapshot or override snapshot is taken again under an index that no binding names, and goes out within
@@ -20,12 +21,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from gitfleet import observe, snapshots, status, works
+from gitfleet import observe, rollout, snapshots, status, works
 from gitfleet.api.clusters import ClusterStatus, MemberCluster
 from gitfleet.api.faults import Fault
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.staged import Eviction
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
@@ -35,6 +37,7 @@ from gitfleet.state import owner_of
 
 _INVENTORY: Final = re.compile(r"inventory/([^/]+)/.*")
 _POLICY: Final = re.compile(r"snapshots/policies/[^/]+/([0-9]{1,9})\.yaml")
+_EVICTION: Final = re.compile(r"evictions/([^/]+)\.yaml")
 _NO_WORKS: Final = works.WorksMemo()
 
 
@@ -46,7 +49,7 @@ def rebuild(read: FleetState, wanted: Desired, now: datetime) -> FleetState:
     """
     clusters = _clusters(read, wanted, now)
     placements = _placements(read, wanted)
-    known = replace(read, clusters=clusters, placements=placements)
+    known = replace(read, clusters=clusters, placements=placements, evictions=_evictions(read, wanted, now))
     inventory, released = _owned(known, wanted)
     known = replace(known, inventory=inventory)
     lost = frozenset(match[1] for path in read.damage.lost if (match := _INVENTORY.fullmatch(path)))
@@ -86,6 +89,12 @@ def _clusters(read: FleetState, wanted: Desired, now: datetime) -> Mapping[str, 
         return read.clusters
     found = {**read.clusters, **{name: _seen_now(wanted.clusters[name], now) for name in lost}}
     return {name: found[name] for name in sorted(found)}
+
+
+def _evictions(read: FleetState, wanted: Desired, now: datetime) -> Mapping[str, Eviction]:
+    names = {match[1] for path in read.damage.lost if (match := _EVICTION.fullmatch(path))}
+    lost = {name: rollout.evict_no_more(wanted.evictions[name], now) for name in names if name in wanted.evictions}
+    return dict(sorted({**read.evictions, **lost}.items())) if lost else read.evictions
 
 
 def _seen_now(cluster: MemberCluster, now: datetime) -> MemberCluster:

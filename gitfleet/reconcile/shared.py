@@ -14,8 +14,10 @@ from gitfleet.api.holds import Removal
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures
+from gitfleet.reconcile.evictions import asked_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ class SharedMemo:
 class Shared:
     """What all placements of one pass share; `overrides` are the latest snapshots of those that can be read,
     `deletions` what they newly take from clusters; `kept` is what stays although no commit asks for it any more,
-    because its removal is held."""
+    because its removal is held; `evictions` are those to be decided, by the placement that they name."""
 
     inputs: Inputs
     clusters: Mapping[str, MemberCluster]
@@ -45,6 +47,7 @@ class Shared:
     deletions: tuple[Removal, ...]
     disturbed: Mapping[PlacementKey, frozenset[str]]
     digests: schedule.BindingDigests
+    evictions: Mapping[PlacementKey, tuple[Eviction, ...]]
     kept: removals.Kept = removals.Kept()
 
     def facts(self) -> tuple[object, ...]:
@@ -88,4 +91,5 @@ def prepare(
         deletions=works.newly_deleted(before, clusters, overrides, failures),
         disturbed=disturbed,
         digests={key: known for key, known in memo.digests.items() if key in before.placements},
+        evictions=asked_for(wanted, before.evictions),
     )

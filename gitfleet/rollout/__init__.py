@@ -7,8 +7,9 @@
     is_diff_reported    whether a binding reports differences and applies nothing
     budget              the arithmetic of maxUnavailable and maxSurge
     evict               what becomes of evictions, and of the bindings that they name
-    evict_nothing       evictions of a placement that does not exist
-    undecided           the evictions that are still to be decided, by placement
+    evict_nothing, evict_no_more
+                        evictions of a placement that does not exist, and one whose end was lost
+    evicted_since       what was evicted between two states
     disruptions         what a disruption budget allows
     waiting_for         what a placement is still waiting for, in a sentence
     silent_since        the clusters that do not answer, and since when
@@ -24,7 +25,7 @@ Source: kubefleet.md §3 and §8; decisions D1, D6, D13, D18.
 """
 
 from gitfleet.rollout.budgets import Budget, Counts, budget
-from gitfleet.rollout.evictions import Disruptions, disruptions, evict, evict_nothing, undecided
+from gitfleet.rollout.evictions import Disruptions, disruptions, evict, evict_no_more, evict_nothing, evicted_since
 from gitfleet.rollout.leaving import (
     Owners,
     give_up,
@@ -54,7 +55,9 @@ __all__ = [
     "budget",
     "disruptions",
     "evict",
+    "evict_no_more",
     "evict_nothing",
+    "evicted_since",
     "give_up",
     "has_failed",
     "is_diff_reported",
@@ -68,7 +71,6 @@ __all__ = [
     "retire_bindings",
     "silent_since",
     "take_back",
-    "undecided",
     "waiting_for",
     "without_left",
 ]

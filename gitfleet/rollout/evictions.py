@@ -12,13 +12,19 @@ from datetime import datetime
 from typing import Final
 
 from gitfleet.api.bindings import Binding, BindingState, is_available, unscheduled
-from gitfleet.api.conditions import EvictionConditionType, Reason, Status, condition_of
+from gitfleet.api.conditions import Condition, EvictionConditionType, Reason, Status, condition_of
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.readiness import has_failed, is_diff_reported
 
+_REASONS: Final = {
+    Status.TRUE: Reason.EVICTION_EXECUTED,
+    Status.FALSE: Reason.EVICTION_NOT_EXECUTED,
+    Status.UNKNOWN: Reason.INTERNAL_ERROR,
+}
+_LOST: Final = "The state branch lost what became of this eviction, and it is not decided again: write a new one"
 _GENERATION: Final = 1
 """Of every eviction: its spec never changes."""
 _NO_PLACEMENT: Final = "Failed to find ClusterResourcePlacement targeted by eviction"
@@ -80,7 +86,7 @@ def evict(
             continue
         binding = found[0]
         executed, message = _decide(record, binding, budget, now)
-        decided.append(_valid(eviction, executed, message, now))
+        decided.append(_valid(eviction, Status.TRUE if executed else Status.FALSE, message, now))
         if executed and binding.deleting is None:
             gone = replace(unscheduled(binding), deleting=now)
             record = replace(record, bindings=tuple(gone if b is binding else b for b in record.bindings))
@@ -90,6 +96,11 @@ def evict(
 def evict_nothing(asked: Iterable[Eviction], now: datetime) -> tuple[Eviction, ...]:
     """Evictions of a placement that does not exist."""
     return tuple(_refused(eviction, _NO_PLACEMENT, now) for eviction in asked)
+
+
+def evict_no_more(eviction: Eviction, now: datetime) -> Eviction:
+    """An eviction of which the state branch lost what became of it: it may have been executed, so it is not again."""
+    return _valid(eviction, Status.UNKNOWN, _LOST, now)
 
 
 def _invalid(record: PlacementRecord, found: Sequence[Binding]) -> str:
@@ -126,30 +137,21 @@ def _decide(
 
 
 def _refused(eviction: Eviction, message: str, now: datetime) -> Eviction:
-    reason = Reason.EVICTION_INVALID.value
-    valid = condition_of(EvictionConditionType.VALID.value, Status.FALSE, reason, message, now, _GENERATION)
+    valid = _condition(EvictionConditionType.VALID, Status.FALSE, Reason.EVICTION_INVALID, message, now)
     return replace(eviction, conditions=(valid,))
 
 
-def _valid(eviction: Eviction, executed: bool, message: str, now: datetime) -> Eviction:
-    status = Status.TRUE if executed else Status.FALSE
-    reason = Reason.EVICTION_EXECUTED if executed else Reason.EVICTION_NOT_EXECUTED
-    conditions = (
-        condition_of(
-            EvictionConditionType.VALID.value, Status.TRUE, Reason.EVICTION_VALID.value, "Eviction is valid",
-            now, _GENERATION,
-        ),
-        condition_of(EvictionConditionType.EXECUTED.value, status, reason.value, message, now, _GENERATION),
-    )  # fmt: skip
-    return replace(eviction, conditions=conditions)
+def _valid(eviction: Eviction, executed: Status, message: str, now: datetime) -> Eviction:
+    valid = _condition(EvictionConditionType.VALID, Status.TRUE, Reason.EVICTION_VALID, "Eviction is valid", now)
+    ended = _condition(EvictionConditionType.EXECUTED, executed, _REASONS[executed], message, now)
+    return replace(eviction, conditions=(valid, ended))
 
 
-def undecided(
-    wanted: Mapping[str, Eviction], known: Mapping[str, Eviction]
-) -> dict[PlacementKey, tuple[Eviction, ...]]:
-    """The evictions about which nothing was decided yet, by the placement that they name."""
-    found: dict[PlacementKey, list[Eviction]] = {}
-    for name, eviction in sorted(wanted.items()):
-        if name not in known or not known[name].ended:
-            found.setdefault(PlacementKey("", eviction.placement_name), []).append(eviction)
-    return {key: tuple(evictions) for key, evictions in found.items()}
+def _condition(type_: EvictionConditionType, status: Status, reason: Reason, message: str, now: datetime) -> Condition:
+    return condition_of(type_.value, status, reason.value, message, now, _GENERATION)
+
+
+def evicted_since(known: Mapping[str, Eviction], now: Mapping[str, Eviction]) -> frozenset[tuple[PlacementKey, str]]:
+    """The placements and clusters of the evictions that were executed and are not among the `known` ones."""
+    fresh = () if known is now else (one for name, one in now.items() if name not in known and one.was_executed)
+    return frozenset((PlacementKey("", one.placement_name), one.cluster_name) for one in fresh)

@@ -20,7 +20,8 @@ LARGEST_WRITTEN_BYTES: Final = 32 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
     """Paths to write (path: bytes), to link (path: id of a blob) and to remove; `misplaced` folders are written
-    again in any case. `unwritten` are references of override snapshots that the branch will not have."""
+    again in any case. `unwritten` are references of override snapshots and placements that the
+    branch will not have as they are now."""
 
     misplaced: frozenset[str] = frozenset()
     unwritten: frozenset[str] = frozenset()

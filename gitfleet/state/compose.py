@@ -105,14 +105,16 @@ class _Change:
 
     @property
     def unwritten(self) -> frozenset[str]:
-        """The references of override snapshots that the branch will not have."""
-        if self.written.overrides is self.after.overrides:
+        """The references of override snapshots, and the placements, that the branch will not have as they are now."""
+        if self.written is self.after:
             return frozenset()
         after, written = (
             {snapshot.reference for found in state.overrides.values() for snapshot in found}
             for state in (self.after, self.written)
         )
-        return frozenset(after - written)
+        records = self.written.placements
+        late = (key for key, record in self.after.placements.items() if records.get(key) is not record)
+        return frozenset({*(after - written), *(str(Subject.of_placement(key)) for key in late)})
 
     def write_all(self) -> FleetState:
         """Write what changed; the state that the branch holds then."""

@@ -16,6 +16,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from gitfleet.api import read_state, write
+from gitfleet.errors import GiveUp
 from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles, EntryFolder
@@ -100,11 +101,18 @@ class FileKind(Generic[F]):
 
 
 def own_file(
-    name: str, declaration: type[V], kind: str, *, key: Callable[[str, str], Any] | None = None, watched: bool = False
+    name: str,
+    declaration: type[V],
+    kind: str,
+    *,
+    key: Callable[[str, str], Any] | None = None,
+    needs: Callable[[V], Subject] | None = None,
+    watched: bool = False,
 ) -> FileKind[V]:
     """The kind of a declaration of `api` of which each value has a file of its own: `<name>/<value's name>.yaml`, in
     the field `name` of FleetState by its `name`; with `key`, which makes one of namespace and name, by its `key`, and
-    namespaced ones in `<name>/<namespace>/`. `kind` is KubeFleet's, without "Cluster"."""
+    namespaced ones in `<name>/<namespace>/`. `kind` is KubeFleet's, without "Cluster". `needs` is what must be written
+    for a new value to be."""
 
     def path_of(own: Any) -> str:
         return paths.own_path(name, "" if isinstance(own, str) else own.namespace, own if key is None else own.name)
@@ -122,7 +130,7 @@ def own_file(
         fills=StateField(
             subject=partial(_subject, kind),
             gather=lambda parts: {key_of(value): value for _, value in parts.of(declaration)},
-            write=lambda files, own, old, new: _write_own(files, path_of(own), old, new),
+            write=lambda files, own, old, new: _write_own(files, path_of(own), old, new, needs),
         ),
     )
 
@@ -133,7 +141,12 @@ def _subject(kind: str, key: Any) -> Subject:
     )
 
 
-def _write_own(files: ChangedFiles, path: str, old: Any, new: Any) -> None:
+def _write_own(
+    files: ChangedFiles, path: str, old: Any, new: Any, needs: Callable[[Any], Subject] | None = None
+) -> None:
+    needed = str(needs(new)) if needs is not None and old is None and new is not None else ""
+    if needed in files.unwritten:
+        raise GiveUp(f"{path} goes with {needed}, which cannot be written")
     if new is None:
         files.remove.append(path)
     elif new != old:

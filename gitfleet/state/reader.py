@@ -14,6 +14,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.staged import Eviction
 from gitfleet.errors import BadInput
 from gitfleet.formats.limits import MAX_STATE_BYTES
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -119,6 +120,10 @@ class StateReader:
     def holds(self, name: str | None = None) -> tuple[Hold, ...]:
         """Every hold, or the one of a name, by name."""
         return tuple(sorted(self.each(Hold, name), key=lambda hold: hold.name))
+
+    def evictions(self, name: str | None = None) -> tuple[Eviction, ...]:
+        """Every eviction that was decided, or the one of a name, by name."""
+        return tuple(sorted(self.each(Eviction, name), key=lambda eviction: eviction.name))
 
     def each(self, type_: type[T], name: str | None = None) -> Iterator[T]:
         """What the files of one kind (its `type`) say, or those of a name (`name` or `namespace/name`), by path."""

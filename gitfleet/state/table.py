@@ -1,7 +1,8 @@
 """Every kind of file of the state branch, one declaration each (contracts.md §2).
 
 A kind whose values have a file each is one row here (`own_file`), its declaration in `api` or `state/shapes`, and the
-field of its name in FleetState. Rows are written in their order: a placement after the overrides that it names.
+field of its name in FleetState. Rows are written in their order: a placement after the overrides that it names, an
+eviction after its placement.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
+from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import FileKind, StateField, own_file
@@ -41,6 +43,11 @@ F = TypeVar("F")
 def _owner(key: Callable[[str, str], Any]) -> Callable[[str], Any]:
     """Whose snapshot lies at a path below snapshots/."""
     return lambda path: key(*paths.numbered(path)[:2])
+
+
+def _evicted_placement(eviction: Eviction) -> Subject:
+    """An eviction is published with the binding that it gives up, or not at all: else it would count as done."""
+    return Subject.of_placement(PlacementKey("", eviction.placement_name))
 
 
 KINDS: Final[tuple[FileKind[Any], ...]] = (
@@ -88,6 +95,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
             subject=Subject.of_placement, gather=gather_placements, write=write_placement, folder=paths.bindings_folder
         ),
     ),
+    own_file("evictions", Eviction, EVICTION, needs=_evicted_placement, watched=True),
     FileKind(
         name="resources",
         pattern=re.compile(r"snapshots/resources/[^/]+/[0-9]+/snapshot\.yaml"),

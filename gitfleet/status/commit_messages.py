@@ -19,6 +19,8 @@ _ORDER: Final = (
     EventType.HELD,
     EventType.FAULT,
     EventType.FAILED,
+    EventType.EVICTED,
+    EventType.EVICTION_REFUSED,
     EventType.REMOVED,
     EventType.RELEASED,
     EventType.UNSCHEDULED,
@@ -33,6 +35,18 @@ _ORDER: Final = (
     EventType.PLACEMENT,
     EventType.COMMIT_READ,
 )
+_OF_CLUSTERS: Final = {
+    EventType.SCHEDULED: "{cluster} picked",
+    EventType.BOUND: "{cluster} gets snapshot {snapshot}",
+    EventType.UPDATING: "{cluster} moves to snapshot {snapshot}",
+    EventType.UPDATED: "{cluster} updated to snapshot {snapshot}",
+    EventType.UNSCHEDULED: "{cluster} no longer picked",
+    EventType.EVICTED: "{cluster} evicted by {eviction}: {message}",
+    EventType.EVICTION_REFUSED: "{cluster} not evicted by {eviction}: {message}",
+    EventType.REMOVED: "resources removed from {cluster}",
+    EventType.FAILED: "{cluster} failed: {reason}: {message}",
+}
+"""What happened to a placement on one cluster, by the event's fields."""
 _RANK: Final = {type_: rank for rank, type_ in enumerate(_ORDER)}
 
 
@@ -79,27 +93,15 @@ def sentence(event: Event) -> str:
     """One event in words, `` for one that says nothing by itself."""
     fields = event.fields
     place = f"{event.placement}: " if event.placement else ""
+    if event.type in _OF_CLUSTERS:
+        return place + _OF_CLUSTERS[event.type].format(cluster=event.cluster, **fields)
     match event.type:
-        case EventType.SCHEDULED:
-            return f"{place}{event.cluster} picked"
-        case EventType.BOUND:
-            return f"{place}{event.cluster} gets snapshot {fields['snapshot']}"
-        case EventType.UPDATING:
-            return f"{place}{event.cluster} moves to snapshot {fields['snapshot']}"
-        case EventType.UPDATED:
-            return f"{place}{event.cluster} updated to snapshot {fields['snapshot']}"
-        case EventType.UNSCHEDULED:
-            return f"{place}{event.cluster} no longer picked"
-        case EventType.REMOVED:
-            return f"{place}resources removed from {event.cluster}"
         case EventType.HELD | EventType.RELEASED if "hold" in fields:
             return _of_hold(event)
         case EventType.RELEASED:
             return f"{place}{event.cluster} given up, {_left_there(fields['objects'])}"
         case EventType.AVAILABLE:
             return f"{place}{event.cluster} {'available' if fields['value'] else 'not available'}"
-        case EventType.FAILED:
-            return f"{place}{event.cluster} failed: {fields['reason']}: {fields['message']}"
         case EventType.SNAPSHOT:
             return f"{place}snapshot {fields['index']} taken from commit {str(fields['commit'])[:12]}"
         case EventType.CLUSTER:
@@ -114,7 +116,7 @@ def sentence(event: Event) -> str:
             return f"commit {str(fields['commit'])[:12]} read"
         case EventType.PLACEMENT:
             return f"{place}{_of_placement(fields)}"
-        case EventType.COMMIT | EventType.APPLIED | EventType.CRASH | EventType.END | EventType.HELD:
+        case _:
             return ""
 
 

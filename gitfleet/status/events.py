@@ -3,7 +3,8 @@
 Beyond the contract's types: `updating` (a bound cluster is to get another snapshot), `updated` (it has it now),
 `failed` (a condition of a binding turned False), `released` (a binding is gone and so many `objects` of its resources
 stay on the cluster; with `hold`: its removals were approved, or taken back), `cluster` (a cluster joined, leaves, left,
-where so many `objects` stay, or changed its state), `placement` (accepted, removed, or a condition of it changed),
+where so many `objects` stay, or changed its state), `evictionRefused` (an eviction is invalid or was not executed),
+`placement` (accepted, removed, or a condition of it changed),
 `commitRead` (another desired commit was observed) and `faultsCleared`.
 """
 
@@ -19,6 +20,7 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonValue, ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
@@ -41,6 +43,9 @@ def emit_events(before: FleetState, after: FleetState, failures: Failures | None
     events += noted.contain(fleet, (), _contained_events, _fleet_events, before, after, noted)
     for hold, earlier, later in changed(before.holds, after.holds):
         events += noted.contain(Subject("Hold", hold), (), _contained_events, _hold_events, hold, earlier, later)
+    for name, known, decided in changed(before.evictions, after.evictions):
+        subject = Subject(EVICTION, name)
+        events += noted.contain(subject, (), _contained_events, _eviction_events, known, decided)
     for name, cluster, joined in changed(before.clusters, after.clusters):
         subject = Subject("MemberCluster", name)
         events += noted.contain(subject, (), _contained_events, _cluster_events, name, cluster, joined, after)
@@ -90,6 +95,19 @@ def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Even
 
 def _is_another(old: Hold, new: Hold) -> bool:
     return new.answer is not old.answer or len(new.removals) != len(old.removals)
+
+
+def _eviction_events(old: Eviction | None, new: Eviction | None) -> Iterator[Event]:
+    """An eviction that was decided; nothing when its file is gone."""
+    said = new.outcome if new is not None and old is None else None
+    if new is None or said is None:
+        return
+    yield Event(
+        type=EventType.EVICTED if new.was_executed else EventType.EVICTION_REFUSED,
+        placement=new.placement_name,
+        cluster=new.cluster_name,
+        fields={"eviction": new.name, "reason": said.reason, "message": said.message},
+    )
 
 
 def _fault_event(fault: Fault) -> Event:

@@ -6,12 +6,14 @@ markdown_table(table), html_page(title, table)  a table for other readers; the t
 code_span, table_lines, html_document           the parts of which such pages are made
 readme_text(state)                              README.md of the state branch
 plan_document(...), fault_document, has_changes `plan -o json`; moves_sentence(...) sums up what moves
+eviction_text(...), eviction_sentence, ...      the file that asks for an eviction, and what a plan decides about it
 hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
 approval_requests(state)                        what waits for a person's approval, as requests
 explanation(...), no_placement, recorded_plan   what `explain` prints
 """
 
 from gitfleet.views.description import describe_lines
+from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name
 from gitfleet.views.explanation import explanation, held_clusters, no_placement, recorded_plan
 from gitfleet.views.holds import (
     answering_file,
@@ -44,8 +46,12 @@ __all__ = [
     "approval_text",
     "code_span",
     "describe_lines",
+    "eviction_path",
+    "eviction_sentence",
+    "eviction_text",
     "explanation",
     "fault_document",
+    "free_name",
     "has_changes",
     "held_clusters",
     "held_line",

@@ -120,6 +120,14 @@ HOLDS: Final[tuple[Column, ...]] = (
     ("AGE", False, lambda view, now: age(view.since, now)),
     ("REASON", True, lambda view, _: str(view.hold.reasons[0]) if view.hold.reasons else ""),
 )
+EVICTIONS: Final[tuple[Column, ...]] = (
+    ("VALID", False, lambda view, _: view.valid),
+    ("EXECUTED", False, lambda view, _: view.executed),
+    ("PLACEMENT", False, lambda view, _: view.eviction.placement_name),
+    ("CLUSTER", False, lambda view, _: view.eviction.cluster_name),
+    ("AGE", False, lambda view, now: age(view.since, now)),
+    ("MESSAGE", True, lambda view, _: view.message),
+)
 OVERRIDES: Final[tuple[Column, ...]] = (
     ("INDEX", False, lambda view, _: str(view.snapshot.index)),
     ("LATEST", False, lambda view, _: str(view.latest).lower()),

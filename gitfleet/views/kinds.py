@@ -15,6 +15,7 @@ from gitfleet.api.objects import JsonObject
 from gitfleet.errors import BadInput
 from gitfleet.state import StateReader
 from gitfleet.views import columns, models
+from gitfleet.views.evictions import eviction_views
 from gitfleet.views.holds import hold_views
 from gitfleet.views.models import View
 from gitfleet.views.tables import Table
@@ -92,5 +93,6 @@ _KINDS: Final[dict[str, _Kind]] = {
     "snapshots": _by_view(models.snapshot_views, columns.SNAPSHOTS),
     "policies": _by_view(models.policy_views, columns.POLICIES),
     "holds": _by_view(hold_views, columns.HOLDS),
+    "evictions": _by_view(eviction_views, columns.EVICTIONS),
     "overrides": _by_view(models.override_views, columns.OVERRIDES),
 }

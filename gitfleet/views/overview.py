@@ -11,6 +11,7 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import ClusterProgress, ClusterState, cluster_progress, cluster_state
+from gitfleet.views.evictions import EvictionView
 from gitfleet.views.holds import HoldView, held_condition
 from gitfleet.views.models import ClusterView
 
@@ -77,6 +78,7 @@ class FleetView:
     complete: int
     incomplete: int
     placements: tuple[PlacementProgress, ...]
+    evictions: tuple[EvictionView, ...]
     faults: tuple[Fault, ...]
 
     @classmethod
@@ -104,6 +106,7 @@ class FleetView:
                 PlacementProgress.of(state.placements[key])
                 for key in sorted(complete, key=lambda key: (complete[key], key))[:most]
             ),
+            evictions=tuple(EvictionView(eviction=eviction) for eviction in state.evictions.values()),
             faults=state.faults,
         )
 

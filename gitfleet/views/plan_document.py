@@ -32,6 +32,7 @@ from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.status import object_reference
+from gitfleet.views.evictions import evictions_document
 from gitfleet.views.holds import hold_document
 from gitfleet.views.plan_moves import moves_document
 from gitfleet.views.plan_risk import later_document, risk_document
@@ -92,7 +93,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "risk": risk_document(decision, planned.operations, planned.remain),
         "placements": placements,
         "runs": [],
-        "evictions": [],
+        "evictions": evictions_document(before, after),
         "rollouts": [],
         "summary": {action: counted[action] for action in _ACTIONS},
     }

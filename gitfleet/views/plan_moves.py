@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from gitfleet import rollout
 from gitfleet.api.bindings import is_active
 from gitfleet.api.clusters import MemberCluster, is_leaving
 from gitfleet.api.placements import PlacementKey, PlacementType
@@ -20,7 +21,7 @@ def moves_document(key: PlacementKey, before: FleetState, after: FleetState) -> 
     old, new = before.placements.get(key), after.placements.get(key)
     had, has = _picked(old), _picked(new)
     leave, join = sorted(had - has), sorted(has - had)
-    because = " and ".join(dict.fromkeys(_causes(old, new, leave, join, before, after))) if leave or join else ""
+    because = " and ".join(dict.fromkeys(_causes(key, leave, join, before, after))) if leave or join else ""
     return {"leave": leave, "join": join, "because": because}
 
 
@@ -40,14 +41,10 @@ def _picked(record: PlacementRecord | None) -> set[str]:
 
 
 def _causes(
-    old: PlacementRecord | None,
-    new: PlacementRecord | None,
-    leave: Collection[str],
-    join: Collection[str],
-    before: FleetState,
-    after: FleetState,
+    key: PlacementKey, leave: Collection[str], join: Collection[str], before: FleetState, after: FleetState
 ) -> Iterator[str]:
     """What people changed, and what follows from it; the first that explains a move counts."""
+    old, new = before.placements.get(key), after.placements.get(key)
     if new is None or new.placement.deleting is not None:
         yield "the placement is deleted"
         return
@@ -57,6 +54,11 @@ def _causes(
     gone = [name for name in leave if is_leaving(after.clusters.get(name))]
     if gone:
         yield f"{_names(gone)} {_verb(gone, 'leaves', 'leave')} the fleet"
+    evictions = rollout.evicted_since(before.evictions, after.evictions)
+    evicted = [name for name in leave if (key, name) in evictions and name not in gone]
+    if evicted:
+        yield f"{_names(evicted)} {_verb(evicted, 'is', 'are')} evicted"
+    gone += evicted
     policy = _policy_cause(old, new)
     if policy and (len(gone) < len(leave) or join):
         yield policy

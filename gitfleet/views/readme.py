@@ -30,6 +30,7 @@ def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
         _holds(fleet),
         _clusters(fleet),
         _placements(fleet),
+        _evictions(fleet),
         _faults(fleet.faults),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
@@ -128,6 +129,27 @@ def _placements(fleet: FleetView) -> list[str]:
 def _waiting_cell(waiting: WaitingFor) -> str:
     place = f"{code_span(waiting.cluster)} " if waiting.cluster else ""
     return f"{place}{code_span(waiting.reason)}{and_more(waiting.others)}"
+
+
+def _evictions(fleet: FleetView) -> list[str]:
+    if not fleet.evictions:
+        return []
+    rows = [
+        (
+            link(view.name, paths.own_path("evictions", "", view.name)),
+            code_span(view.eviction.placement_name),
+            code_span(view.eviction.cluster_name),
+            view.executed or "invalid",
+            code_span(view.message, 300),
+        )
+        for view in fleet.evictions[:MOST_ROWS]
+    ]
+    return [
+        "## Evictions",
+        "",
+        *table_lines(("Eviction", "Placement", "Cluster", "Executed", "Message"), rows),
+        *_rest(len(fleet.evictions), "evictions"),
+    ]
 
 
 def _faults(faults: tuple[Fault, ...]) -> list[str]:

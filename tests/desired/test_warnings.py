@@ -134,13 +134,6 @@ def test_an_override_may_be_of_a_custom_kind_that_only_an_envelope_holds(envelop
             ),
         ),
         (
-            (
-                f"{GROUP}kind: ClusterResourcePlacementEviction\nmetadata: {{name: e}}\n"
-                "spec: {placementName: web, clusterName: c}\n"
-            ),
-            f"2: {NOT_ACTED_ON}",
-        ),
-        (
             f"{GROUP}kind: ClusterStagedUpdateStrategy\nmetadata: {{name: s}}\nspec: {{stages: [{{name: a}}]}}\n",
             f"2: {NOT_ACTED_ON}",
         ),

@@ -121,9 +121,27 @@ def replaced(world: World) -> None:
     world.commit(web(policy=builders.pick_n(2)), *payload("web:2"))
 
 
+def evicted(world: World) -> None:
+    """A tainted cluster is evicted and another one may not be: the budget has room for one."""
+    world.commit(*members(), *payload(), web(), builders.placement_budget("web", minAvailable=2))
+    world.settle()
+    taint = {"key": "maintenance", "value": "true", "effect": "NoSchedule"}
+    world.commit(
+        builders.member_cluster("c1", labels={"zone": "c1"}, taints=[taint]),
+        builders.eviction("first", "web", "c1"),
+        builders.eviction("second", "web", "c2"),
+    )
+
+
+def evicted_for_a_moment(world: World) -> None:
+    """A cluster is evicted, and picked again as soon as its objects are gone."""
+    begin(world)
+    world.commit(builders.eviction("drain", "web", "c2"))
+
+
 SITUATIONS: tuple[Callable[[World], None], ...] = (
     first_rollout, update, unpick, move, prune, prune_all, placement_deleted, placement_abandons, cluster_leaves,
-    cluster_leaves_empty, replaced,
+    cluster_leaves_empty, replaced, evicted, evicted_for_a_moment,
 )  # fmt: skip
 RELEASING = (placement_abandons, cluster_leaves)
 """Where objects stay and belong to nobody in the end."""

@@ -101,6 +101,22 @@ def test_a_file_that_would_be_too_large_is_not_written_and_the_others_are(monkey
     assert max(sizes.values()) <= 20_000
 
 
+def test_an_eviction_of_a_placement_that_cannot_be_written_is_not_done_and_decided_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = settled(Limits())
+    with monkeypatch.context() as patch, world.nothing_deleted():
+        patch.setattr(changed_files, "LARGEST_WRITTEN_BYTES", 20_000)
+        world.commit(*(builders.config_map("web", f"m{n}", {}) for n in range(200)))
+        world.commit(builders.eviction("drain", "web", "c1"))
+        world.settle()
+        assert not world.state().evictions
+    world.restart()
+    world.settle()
+    assert world.state().evictions["drain"].was_executed
+    assert [h.what for h in world.happenings if h.key.kind == "Deployment"].count("delete") == 1
+
+
 def test_what_was_refused_and_is_not_listed_is_not_taken_for_accepted_later() -> None:
     world = settled(Limits())
 

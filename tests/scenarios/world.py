@@ -190,7 +190,8 @@ class World:
 
 
 def end_of(world: World) -> dict[str, Any]:
-    """What has to be the same whatever happened on the way: cluster objects, inventory, bindings, waiting faults."""
+    """What has to be the same whatever happened on the way: cluster objects, inventory, bindings, what became of
+    evictions, waiting faults."""
     state = world.state()
     return {
         "objects": {
@@ -212,6 +213,7 @@ def end_of(world: World) -> dict[str, Any]:
             ]
             for key, record in state.placements.items()
         },
+        "evictions": {name: [(c.type, c.status) for c in one.conditions] for name, one in state.evictions.items()},
         "clusters": sorted(state.clusters),
         "faults": [str(fault) for fault in state.faults],
     }

@@ -60,6 +60,7 @@ from gitfleet.api.placements import (
     TopologySpreadConstraint,
 )
 from gitfleet.api.snapshots import DocumentRef, OverrideSnapshot, PolicySnapshot, ResourceSnapshot
+from gitfleet.api.staged import Eviction
 from gitfleet.api.strategies import (
     ApplyStrategy,
     ApplyStrategyType,
@@ -413,4 +414,10 @@ def fleets(draw: st.DrawFn) -> FleetState:
         ),
         last_good=draw(st.dictionaries(st.sampled_from(["a.yaml", "b/c d.yaml", "e\\f\n.yaml"]), _last_good)),
         holds={name: draw(holds(name)) for name in draw(st.sets(names, max_size=2))},
+        evictions={
+            name: draw(
+                st.builds(Eviction, name=st.just(name), placement_name=names, cluster_name=names, conditions=conditions)
+            )
+            for name in draw(st.sets(names, max_size=2))
+        },
     )

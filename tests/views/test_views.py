@@ -13,9 +13,11 @@ from gitfleet.api.bindings import binding_name
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.staged import Eviction
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState
+from gitfleet.rollout import evict_nothing
 from gitfleet.state import StateReader, compose_state
 from gitfleet.state.shapes.placements import read_placement
 from gitfleet.views import age, describe_lines, kinds, objects_of, table_of
@@ -28,7 +30,7 @@ NOW = T0 + timedelta(minutes=5, seconds=3)
 
 
 def fleet() -> FleetState:
-    """The small fleet, a namespaced placement and an override with two snapshots."""
+    """The small fleet, a namespaced placement, an override with two snapshots and an eviction."""
     base = small_fleet()
     override = ClusterResourceOverride(
         key=OverrideKey("", "cro"),
@@ -38,7 +40,13 @@ def fleet() -> FleetState:
     digest = digest_of(write(override)["spec"])
     snapshots = tuple(OverrideSnapshot(override=override, index=index, hash=digest) for index in (0, 1))
     cart = record("cart", binding(CART, "eu-1"), namespace="shop")
-    return replace(base, placements={**base.placements, CART: cart}, overrides={override.key: snapshots})
+    drain = evict_nothing([Eviction(name="drain", placement_name="shop", cluster_name="eu-1")], NOW)[0]
+    return replace(
+        base,
+        placements={**base.placements, CART: cart},
+        overrides={override.key: snapshots},
+        evictions={drain.name: drain},
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,6 +157,7 @@ def test_wide_tables_only_add_columns_and_every_object_has_a_row(kind: str) -> N
         ("policies", "cart-0", ["snapshots/policies/shop_cart/0.yaml"]),
         ("overrides", "cro-0", ["snapshots/overrides/cro/0.yaml"]),
         ("holds", "hold-web-0123456789", ["holds/hold-web-0123456789.yaml"]),
+        ("evictions", "drain", ["evictions/drain.yaml"]),
     ],
 )
 def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[str]) -> None:
@@ -174,6 +183,7 @@ def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[
     [
         ("bindings", {"bindings"}), ("snapshots", {"snapshots/resources"}), ("policies", {"snapshots/policies"}),
         ("overrides", {"snapshots/overrides"}), ("placements", {"placements"}), ("holds", {"holds"}),
+        ("evictions", {"evictions"}),
         ("clusters", {"clusters"}),
     ],
 )  # fmt: skip
@@ -196,7 +206,7 @@ def test_one_object_by_its_name(name: str, found: int) -> None:
 def test_an_unknown_kind_names_the_known_ones() -> None:
     with pytest.raises(BadInput, match='no kind "runs" on the state branch') as caught:
         objects_of("runs", reader_of(fleet()))
-    assert "placements, clusters, bindings, snapshots, policies, holds, overrides" in str(caught.value.hint)
+    assert "placements, clusters, bindings, snapshots, policies, holds, evictions, overrides" in str(caught.value.hint)
     with pytest.raises(BadInput, match='no kind "pods"'):
         objects_of("pods", reader_of(fleet()))
 

@@ -1,0 +1,75 @@
+"""`gitfleet evict`: the file that takes a placement off a cluster, once, committed to the config repo."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import click
+
+from gitfleet.cli import commits, options
+from gitfleet.cli.messages import say
+from gitfleet.errors import BadInput
+from gitfleet.settings import Settings
+
+if TYPE_CHECKING:
+    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.model.state import FleetState
+
+
+@click.command(
+    epilog=options.example(
+        "gitfleet evict web eu-1 -C ssh://git.example.com/fleet", "gitfleet evict web eu-1 --branch drain-eu-1"
+    )
+)
+@click.argument("placement", metavar="PLACEMENT")
+@click.argument("cluster", metavar="CLUSTER")
+@commits.target
+@commits.settings
+def evict(placement: str, cluster: str, target: str | None, settings: Settings) -> None:
+    """Evict a ClusterResourcePlacement from a cluster: commit a file below evictions/, as who git says you are.
+
+    It is decided once, within the placement's ClusterResourcePlacementDisruptionBudget; `gitfleet get evictions` says
+    what became of it. A protected branch takes it by a pull request: commit it to a branch with --branch.
+    """
+    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.views import eviction_path, eviction_text, free_name
+    from gitfleet.wiring import open_workspace
+
+    with open_workspace(settings, clusters="none") as workspace:
+        state = workspace.driver.load_state(workspace.state_head())
+        _check(state, placement, cluster)
+        taken = {*state.evictions, *workspace.desired_at(workspace.commit_of(None)).evictions}
+
+        def change(there: Collection[str]) -> FilesChange:
+            name = free_name(placement, cluster, lambda name: name in taken or eviction_path(name) in there)
+            path, text = eviction_path(name), eviction_text(name, placement, cluster)
+            say(f"{path} evicts {placement} from {cluster}")
+            return FilesChange(subject=f"Evict {placement} from {cluster}", write={path: text.encode()})
+
+        commits.commit_files(workspace, settings, change, target)
+    say(f"{cluster} may be picked again at once, unless it has a taint that {placement} does not tolerate")
+
+
+def _check(state: FleetState, placement: str, cluster: str) -> None:
+    """BadInput for an eviction that would be invalid as the state branch is now."""
+    from gitfleet.api.placements import PlacementKey, PlacementType
+    from gitfleet.views import no_placement
+
+    if "/" in placement:
+        raise BadInput(
+            f"{placement} is a ResourcePlacement, and only a ClusterResourcePlacement can be evicted",
+            hint="change its policy, or add a taint to the cluster",
+        )
+    record = state.placements.get(PlacementKey("", placement))
+    if record is None:
+        raise no_placement(placement, [str(key) for key in state.placements if not key.namespace])
+    if record.placement.effective_policy.placement_type is PlacementType.PICK_FIXED:
+        raise BadInput(
+            f"{placement} has placementType PickFixed and cannot be evicted",
+            hint=f"take {cluster} out of its spec.policy.clusterNames",
+        )
+    if cluster not in {binding.cluster for binding in record.bindings}:
+        raise BadInput(
+            f"{placement} is not placed on a cluster {cluster}", hint=f"`gitfleet explain {placement}` says where it is"
+        )

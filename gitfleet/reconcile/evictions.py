@@ -1,0 +1,53 @@
+"""Which evictions are to be decided, and which were: a file of the config repo is decided once, as long as it is there.
+
+    asked_for    those to be decided now, by the placement that they name
+    remembered   those that have an end
+
+Decision record 0013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from gitfleet.api.faults import Severity
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.staged import Eviction
+from gitfleet.model.desired import Desired
+
+_BUDGETS: Final = "budgets/"
+"""The folder of budgets by convention (contracts.md §1): a file there that cannot be read may hold any of them."""
+_BUDGET: Final = "ClusterResourcePlacementDisruptionBudget"
+
+
+def asked_for(wanted: Desired, known: Mapping[str, Eviction]) -> dict[PlacementKey, tuple[Eviction, ...]]:
+    """The evictions to be decided, by the placement that they name: those that are not among the `known` ones.
+
+    Each waits while the budget of its placement has an error and no last good version, and all do while a file cannot
+    be read that may hold it: without it there would be no limit.
+    """
+    found: dict[PlacementKey, list[Eviction]] = {}
+    for name, eviction in sorted(wanted.evictions.items()) if not wanted.holds_removals else ():
+        if name not in known:
+            found.setdefault(PlacementKey("", eviction.placement_name), []).append(eviction)
+    if not found:
+        return {}
+    errors = [fault for fault in wanted.faults if fault.severity is Severity.ERROR]
+    refused = {fault.object for fault in errors}
+    unread = any(fault.path.startswith(_BUDGETS) and not fault.object for fault in errors)
+    return {
+        key: tuple(evictions)
+        for key, evictions in found.items()
+        if key.name in wanted.budgets or not (unread or f"{_BUDGET}/{key.name}" in refused)
+    }
+
+
+def remembered(wanted: Desired, known: Mapping[str, Eviction], decided: Iterable[Eviction]) -> Mapping[str, Eviction]:
+    """The evictions with an end from now on: those of which the file is still there, and the `decided` ones; the very
+    mapping of before when nothing changed. While a file cannot be read none is forgotten: it would be done again."""
+    kept = {name: one for name, one in known.items() if name in wanted.evictions or wanted.holds_removals}
+    fresh = {eviction.name: eviction for eviction in decided}
+    if not fresh and len(kept) == len(known):
+        return known
+    return dict(sorted({**kept, **fresh}.items()))

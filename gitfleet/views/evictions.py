@@ -1,0 +1,112 @@
+"""Evictions for people: what became of each, and the file that asks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from typing import Any
+
+from gitfleet.api import write
+from gitfleet.api.conditions import Condition
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.staged import Eviction
+from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.model.state import FleetState, changed
+from gitfleet.state import StateReader
+
+_LONGEST_NAME = 253
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvictionView:
+    """An eviction that was decided."""
+
+    eviction: Eviction
+
+    @property
+    def namespace(self) -> str:
+        """Evictions are cluster-scoped."""
+        return ""
+
+    @property
+    def name(self) -> str:
+        """The eviction's name."""
+        return self.eviction.name
+
+    @property
+    def valid(self) -> str:
+        """The status of Valid."""
+        return _status(self.eviction.valid)
+
+    @property
+    def executed(self) -> str:
+        """The status of Executed, "" for one that is invalid."""
+        return _status(self.eviction.executed)
+
+    @property
+    def message(self) -> str:
+        """Why it ended so."""
+        return self.eviction.outcome.message if self.eviction.outcome else ""
+
+    @property
+    def since(self) -> datetime | None:
+        """When it was decided."""
+        return self.eviction.outcome.last_transition_time if self.eviction.outcome else None
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return write(self.eviction)
+
+
+def _status(condition: Condition | None) -> str:
+    return condition.status.value if condition else ""
+
+
+def eviction_views(state: StateReader, name: str | None = None) -> Iterator[EvictionView]:
+    """Every eviction that was decided, or the one of a name."""
+    return (EvictionView(eviction=eviction) for eviction in state.evictions(name))
+
+
+def evictions_document(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
+    """The evictions of a Plan document: those that it decides, by name."""
+    views = [
+        EvictionView(eviction=new)
+        for _, old, new in changed(before.evictions, after.evictions)
+        if new is not None and old is None
+    ]
+    return [
+        {
+            "name": view.name,
+            "placement": view.eviction.placement_name,
+            "clusterName": view.eviction.cluster_name,
+            "valid": view.valid,
+            "executed": view.executed or None,
+            "message": view.message,
+        }
+        for view in views
+    ]
+
+
+def eviction_sentence(row: Mapping[str, Any]) -> str:
+    """What a plan decides about an eviction, from its row."""
+    verb = "evicts" if row["executed"] == "True" else "does not evict"
+    return f"eviction {row['name']} {verb} {row['placement']} from {row['clusterName']}: {row['message']}"
+
+
+def eviction_path(name: str) -> str:
+    """Where the file of an eviction lies."""
+    return f"evictions/{name}.yaml"
+
+
+def eviction_text(name: str, placement: str, cluster: str) -> str:
+    """The file that asks for an eviction."""
+    return yaml_text(write(Eviction(name=name, placement_name=placement, cluster_name=cluster)))
+
+
+def free_name(placement: str, cluster: str, is_taken: Callable[[str], bool]) -> str:
+    """A name for an eviction that no other one has: it is decided once, and its name is not used again."""
+    stem = f"{placement}-{cluster}"[: _LONGEST_NAME - 8].rstrip("-.")
+    names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+    return next(name for name in names if not is_taken(name))

@@ -1,0 +1,125 @@
+"""`gitfleet evict` and what every command says of evictions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+
+from tests import builders
+from tests.cli.conftest import Shell, commit, git
+
+SCENARIO = """\
+apiVersion: gitfleet.dev/v1alpha1
+kind: Scenario
+spec:
+  timeline:
+    - at: 60s
+      write:
+        path: evictions/drain.yaml
+        content: |
+          apiVersion: placement.kubernetes-fleet.io/v1beta1
+          kind: ClusterResourcePlacementEviction
+          metadata: {name: drain}
+          spec: {placementName: web, clusterName: us-east-1}
+"""
+NO_BUDGET = "Eviction is allowed, no ClusterResourcePlacementDisruptionBudget specified"
+
+
+def test_an_eviction_is_committed_planned_carried_out_and_listed(gitfleet: Shell, moving: Path) -> None:
+    said = gitfleet("evict", "web", "us-east-1", "-C", moving)
+    assert (said.code, said.out) == (0, ""), said.err
+    made = git(moving, "rev-parse", "main").strip()
+    assert said.err.splitlines() == [
+        "evictions/web-us-east-1.yaml evicts web from us-east-1",
+        f"committed to main as {made[:10]} by person@example.com",
+        "us-east-1 may be picked again at once, unless it has a taint that web does not tolerate",
+    ]
+    assert git(moving, "log", "-1", "--format=%s") == "Evict web from us-east-1\n"
+    assert yaml.safe_load((moving / "evictions" / "web-us-east-1.yaml").read_text()) == builders.eviction(
+        "web-us-east-1", "web", "us-east-1"
+    )
+
+    sentence = f"eviction web-us-east-1 evicts web from us-east-1: {NO_BUDGET}"
+    assert sentence in gitfleet("plan", moving).out.splitlines()
+    assert f"- `{sentence}`" in gitfleet("plan", moving, "-o", "markdown").out.splitlines()
+    planned = json.loads(gitfleet("plan", moving, "-o", "json").out)
+    assert planned["evictions"] == [
+        {
+            "name": "web-us-east-1",
+            "placement": "web",
+            "clusterName": "us-east-1",
+            "valid": "True",
+            "executed": "True",
+            "message": NO_BUDGET,
+        }
+    ]
+    (web,) = [placement for placement in planned["placements"] if placement["name"] == "web"]
+    assert web["moves"]["leave"] == ["us-east-1"]
+    assert web["moves"]["because"].startswith("us-east-1 is evicted")
+    assert not planned["holds"]
+    assert gitfleet("plan", moving, "--detailed-exitcode").code == 2
+
+    assert gitfleet("run", "--until-settled", moving).code == 0
+    rows = gitfleet("get", "evictions", "-C", moving).out.splitlines()
+    assert [row.split()[:5] for row in rows] == [
+        ["NAME", "VALID", "EXECUTED", "PLACEMENT", "CLUSTER"],
+        ["web-us-east-1", "True", "True", "web", "us-east-1"],
+    ]
+    assert NO_BUDGET in gitfleet("get", "crpe", "-C", moving, "-o", "wide").out
+    told = gitfleet("describe", "eviction", "web-us-east-1", "-C", moving).out
+    assert "ClusterResourcePlacementEvictionExecuted" in told
+    assert f"| [`web-us-east-1`](evictions/web-us-east-1.yaml) | `web` | `us-east-1` | True | `{NO_BUDGET}` |" in git(
+        moving, "show", "gitfleet/state:README.md"
+    )
+    assert json.loads(gitfleet("plan", moving, "-o", "json").out)["evictions"] == [], "it was decided"
+
+
+def test_each_eviction_has_a_name_of_its_own(gitfleet: Shell, moving: Path) -> None:
+    for expected in ("web-us-east-1", "web-us-east-1-2", "web-us-east-1-3"):
+        said = gitfleet("evict", "web", "us-east-1", "-C", f"file://{moving}")
+        assert said.err.startswith(f"evictions/{expected}.yaml evicts")
+    on_branch = gitfleet("evict", "web", "eu-west-1", "-C", moving, "--branch", "drain")
+    assert "; merge it into main" in on_branch.err
+    assert git(moving, "show", "drain:evictions/web-eu-west-1.yaml")
+
+
+REFUSED = {
+    ("wbe", "us-east-1"): 'there is no placement "wbe"',
+    ("web", "us-lab-1"): "web is not placed on a cluster us-lab-1",
+    ("team/web", "us-east-1"): "team/web is a ResourcePlacement, and only a ClusterResourcePlacement",
+    ("fixed", "us-east-1"): "fixed has placementType PickFixed and cannot be evicted",
+}
+
+
+def test_what_would_be_invalid_is_not_committed(gitfleet: Shell, moving: Path) -> None:
+    fixed = builders.placement("fixed", policy=builders.pick_fixed("us-east-1"))
+    commit(moving, builders.repo_files_for(fixed, builders.namespace("fixed")))
+    assert gitfleet("run", "--once", moving).code == 0
+    before = git(moving, "rev-parse", "main")
+    for words, error in REFUSED.items():
+        ended = gitfleet("evict", *words, "-C", moving)
+        assert (ended.code, ended.out) == (1, "")
+        assert error in ended.err
+    assert git(moving, "rev-parse", "main") == before
+
+
+def test_the_timeline_tells_of_an_eviction(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(SCENARIO)
+    played = gitfleet("simulate", fleet, "--scenario", scenario, "-o", "jsonl")
+    assert played.code == 0, played.err
+    lines = [json.loads(line) for line in played.out.splitlines()]
+    (evicted,) = [line for line in lines if line["type"] == "evicted"]
+    assert evicted == {
+        "t": 60,
+        "type": "evicted",
+        "placement": "web",
+        "cluster": "us-east-1",
+        "eviction": "drain",
+        "reason": "ClusterResourcePlacementEvictionExecuted",
+        "message": NO_BUDGET,
+    }
+    told = gitfleet("simulate", fleet, "--scenario", scenario).out
+    assert f"60s  web: us-east-1 evicted by drain: {NO_BUDGET}" in told
