@@ -7,7 +7,7 @@ COPY repo-layout ./repo-layout
 RUN python -m venv /opt/gitfleet && /opt/gitfleet/bin/pip install --no-cache-dir .
 
 FROM python:3.11-slim
-RUN apt-get update && apt-get install --yes --no-install-recommends git openssh-client ca-certificates \
+RUN apt-get update && apt-get install --yes --no-install-recommends git openssh-client gpg ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 65532 --create-home gitfleet
 COPY --from=build /opt/gitfleet /opt/gitfleet

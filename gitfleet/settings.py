@@ -68,7 +68,7 @@ class Settings:
 
     `cache_dir` holds the mirror and the parse cache: losing it costs time only. `simulated_dir` keeps simulated
     clusters between runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate).
-    `watch_branch` overrides the FleetConfig's.
+    `watch_branch` overrides the FleetConfig's; `approval_policy` is a file with a policy that outranks the one there.
     """
 
     repo: str
@@ -78,6 +78,7 @@ class Settings:
     simulated_dir: Path | None = None
     simulate_unconnected: bool = False
     watch_branch: str | None = None
+    approval_policy: Path | None = None
     limits: Limits = Limits()
     git_credentials: GitCredentials = GitCredentials()
 

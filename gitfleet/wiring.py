@@ -26,6 +26,7 @@ from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.api.scenarios import Scenario
 from gitfleet.errors import BadInput
+from gitfleet.loop.approval_history import ApprovalHistory, own_policy
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
@@ -84,8 +85,7 @@ def open_workspace(
     wake = Wake()
     executor = ThreadPoolExecutor(max_workers=32, thread_name_prefix="cluster")
     providers = _ListedProviders()
-    real = KubeDirectory(settings.connections, providers=providers.chosen)
-    directory = _directory(settings, real, simulation, all_simulated=clusters == "simulated")
+    directory = _directory(settings, providers.chosen, simulation, all_simulated=clusters == "simulated")
     # What snapshots hold may lie in the state alone: it is read from where the state is.
     unconnected = clusters == "simulated" or settings.simulate_unconnected
     trees = DesiredTrees(repo, cache, settings.limits, kustomizer=Kustomizer(KustomizeProgram()), simulated=unconnected)
@@ -102,6 +102,7 @@ def open_workspace(
         watch_branch=settings.watch_branch,
         state_branch=Branches().state if settings.state_dir is not None else None,
         requests=_request_branches(remote, clock),
+        approvals=_approval_history(settings, remote),
         configure=providers.configure,
     )
     try:
@@ -118,7 +119,25 @@ def _request_branches(remote: GitRemote | StateDirectory, clock: Clock) -> Reque
     """What pushes requests for approval; None with --state-dir, where nothing is pushed."""
     if isinstance(remote, StateDirectory):
         return None
-    return RequestBranches(history=remote, writer=remote, clock=clock)
+    return RequestBranches(reader=remote, history=remote, writer=remote, clock=clock)
+
+
+def _approval_history(settings: Settings, remote: GitRemote | StateDirectory) -> ApprovalHistory | None:
+    """What looks who gave an approval, under the policy that the process was given or else the repository's."""
+    history = remote.repo if isinstance(remote, StateDirectory) else remote
+    if not isinstance(history, GitRemote):
+        return None
+    own, path = None, settings.approval_policy
+    if path is not None:
+        own = own_policy(_bytes_of(path), str(path), lambda name: _bytes_of(path.parent / name))
+    return ApprovalHistory(history=history, reader=history, own=own)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
 
 
 def scheduler_plugins() -> Mapping[str, schedule.PluginFactory]:
@@ -149,10 +168,7 @@ def what_if_from(options: WhatIfOptions) -> WhatIf:
     """A what-if from the options of a command; BadInput for a file that cannot be read."""
     contents: list[tuple[str, bytes]] = []
     for path in options.with_file:
-        try:
-            contents.append((str(path), path.read_bytes()))
-        except OSError as error:
-            raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+        contents.append((str(path), _bytes_of(path)))
     return WhatIf(without=options.without, cordon=options.cordon, extra=tuple(contents))
 
 
@@ -165,10 +181,7 @@ def simulate(
 ) -> tuple[str, ...]:
     """Run a scenario on a copy of a commit, in memory and in virtual time; what is still waiting at the end, in
     sentences."""
-    try:
-        content = scenario.read_bytes() if scenario else DEFAULT_SCENARIO
-    except OSError as error:
-        raise BadInput(f"{scenario} cannot be read: {error.strerror}") from error
+    content = _bytes_of(scenario) if scenario else DEFAULT_SCENARIO
     script = read_scenario(content, path=str(scenario or "the default scenario"))
     with open_workspace(settings, clusters="none") as workspace:
         commit = workspace.commit_of(revision)
@@ -257,10 +270,14 @@ def simulated_clusters(fleet: SimulatedFleet, clock: Clock, *, keep_in: Path | N
 
 
 def _directory(
-    settings: Settings, real: ClusterDirectory, simulated: ClusterDirectory, *, all_simulated: bool
+    settings: Settings,
+    providers: Callable[[], Sequence[Provider]],
+    simulated: ClusterDirectory,
+    *,
+    all_simulated: bool,
 ) -> ByConnection:
     return ByConnection(
-        real=real,
+        real=KubeDirectory(settings.connections, providers=providers),
         simulated=simulated,
         all_simulated=all_simulated,
         simulate_unconnected=settings.simulate_unconnected,

@@ -44,6 +44,11 @@ class StateDirectory:
         self._repo = repo
         self._files = FolderFiles(folder)
 
+    @property
+    def repo(self) -> RepoReader:
+        """The repository of all other branches."""
+        return self._repo
+
     def fetch(self, branches: Collection[str] | None = None) -> Mapping[str, str]:
         """The repository's branches, with the folder in the place of the state branch."""
         heads = {name: oid for name, oid in self._repo.fetch(branches).items() if name != self._branch}

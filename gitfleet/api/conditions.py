@@ -54,7 +54,7 @@ class EvictionConditionType(StrEnum):
 
 class Reason(StrEnum):
     """Every reason that gitfleet gives in a condition: KubeFleet's own (kubefleet.md §9) and, for what KubeFleet does
-    not have, `SCHEDULING_FAILED`, `APPROVAL_PENDING`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is
+    not have, `SCHEDULING_FAILED`, `APPROVAL_...`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is
     read may have others."""
 
     SCHEDULING_POLICY_FULFILLED = "SchedulingPolicyFulfilled"
@@ -103,6 +103,7 @@ class Reason(StrEnum):
     AGENT_UNHEALTHY = "AgentUnhealthy"
     CLUSTER_UNREACHABLE = "ClusterUnreachable"
     APPROVAL_PENDING = "ApprovalPending"
+    APPROVAL_NOT_COUNTED = "ApprovalNotCounted"
     INTERNAL_ERROR = "InternalError"
     EVICTION_VALID = "ClusterResourcePlacementEvictionValid"
     EVICTION_INVALID = "ClusterResourcePlacementEvictionInvalid"

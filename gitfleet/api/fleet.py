@@ -166,6 +166,32 @@ class MassDelete:
         )
 
 
+def _by_path(value: Any) -> Any:
+    return {"ssh": value} if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllowedSigners:
+    """Files with the keys of those who may approve: `ssh` in the format of ssh-keygen's ALLOWED SIGNERS, `gpg` with
+    exported public keys. In a FleetConfig they are paths in the repository."""
+
+    ssh: NonEmpty | None = None
+    gpg: NonEmpty | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalPolicy:
+    """Who may approve: so many distinct people, whose commits are signed with one of these keys (None: whoever may
+    push), not the authors of what they approve with `separate_duties`, and used within so many seconds."""
+
+    required: _Count = 1
+    allowed_signers: (
+        Annotated[AllowedSigners, Accept(_by_path, lambda _: {"type": "string", "minLength": 1})] | None
+    ) = None
+    separate_duties: bool = False
+    expires_after: Seconds | None = None
+
+
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "FleetConfig"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetConfig:
@@ -202,10 +228,8 @@ class FleetConfig:
     rendered_enabled: Annotated[bool, At("spec", "rendered", "enabled")] = False
     scheduler_plugins: Annotated[tuple[Annotated[ListedPlugin, _BY_NAME], ...], At("spec", "scheduler", "plugins")] = ()
     """The scheduler's profile; no plug-ins means KubeFleet's default profile."""
-    approvals_required: Annotated[_Count, At("spec", "approvals", "required")] = 1
-    allowed_signers: Annotated[Any, At("spec", "approvals", "allowedSigners")] = None
-    separate_duties: Annotated[bool, At("spec", "approvals", "separateDuties")] = False
-    approvals_expire_after: Annotated[Seconds | None, At("spec", "approvals", "expiresAfter")] = None
+    approvals: ApprovalPolicy = ApprovalPolicy()
+    """Who may approve what waits for a person."""
     mass_delete: MassDelete = MassDelete()
     """When one commit removes so much that a person must approve it (decision D25)."""
     rollout_unreachable: Annotated[str, OneOf("Skip", "Wait"), At("spec", "rollout", "unreachable")] = "Skip"
@@ -237,7 +261,7 @@ class FleetConfig:
 
 _NOT_ACTED_ON: Final = frozenset(
     {
-        "rendered", "approvals", "freezeWindows", "healthChecks",
+        "rendered", "freezeWindows", "healthChecks",
         "ignoreDifferences", "notifications", "stateHistory",
     }
 )  # fmt: skip

@@ -155,12 +155,14 @@ class Hold:
     """Removals that are not carried out until a person approves them.
 
     `commit` is the one that first asked for them, `digest` covers it and the set of removals as it was asked for: an
-    approval is for this very set. `removals` are those that the newest commit still asks for. `reasons`, `objects`
-    and `clusters` say why they wait and count what would go now. `conditions` has Approved once a person answered.
+    approval is for this very set; `after` is the commit that was reconciled before it. `removals` are those that the
+    newest commit still asks for. `reasons`, `objects` and `clusters` say why they wait and count what would go now.
+    `conditions` has Approved once a person answered, Unknown where no answer counts.
     """
 
     name: Annotated[str, At("metadata", "name")]
     commit: str
+    after: str = ""
     since: Time
     digest: str
     reasons: tuple[HoldReason, ...] = ()
@@ -176,9 +178,9 @@ class Hold:
 
     @property
     def answer(self) -> Status | None:
-        """Approved (true) or rejected (false); None while nobody has answered."""
+        """Approved (true) or rejected (false); None while nobody has answered whose answer counts."""
         found = find_condition(self.conditions, APPROVED)
-        return found.status if found is not None else None
+        return found.status if found is not None and found.status is not Status.UNKNOWN else None
 
 
 def removals_digest(commit: str, removals: Iterable[Removal]) -> str:

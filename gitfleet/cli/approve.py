@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import click
@@ -46,6 +47,7 @@ def reject(name: str, target: str | None, settings: Settings) -> None:
 
 def _answer(name: str, target: str | None, settings: Settings, *, approved: bool) -> None:
     from gitfleet.api.conditions import Status
+    from gitfleet.approvals import next_name
     from gitfleet.loop.person_commits import FilesChange
     from gitfleet.views import approval_path, approval_text, hold_document, hold_sentence
     from gitfleet.wiring import open_workspace
@@ -56,12 +58,18 @@ def _answer(name: str, target: str | None, settings: Settings, *, approved: bool
         if hold.answer is status:
             say(f"a file of the watched branch {verb}s {hold.name} already")
             return
-        path = _path(hold, workspace) or approval_path(hold.name)
-        change = FilesChange(
-            subject=f"{verb.capitalize()} {hold.name}", write={path: approval_text(hold.name, status).encode()}
-        )
-        say(f"{path} {verb}s: {hold_sentence(hold_document(hold))}")
-        commits.commit_files(workspace, settings, lambda _: change, target)
+        rejection = _rejection(hold, workspace)
+        watched = workspace.driver.reader.list_tree(workspace.commit_of(None))
+        say(f"{verb}s: {hold_sentence(hold_document(hold))}")
+
+        def change(paths: Collection[str]) -> FilesChange:
+            # One more file where others are there: each is the approval of the person who commits it.
+            taken = paths if target is None else watched
+            name = rejection or (next_name(hold.name, taken) if approved else hold.name)
+            text = approval_text(name, status, hold.digest)
+            return FilesChange(subject=f"{verb.capitalize()} {hold.name}", write={approval_path(name): text.encode()})
+
+        commits.commit_files(workspace, settings, change, target)
 
 
 def _hold(name: str, workspace: Workspace) -> Hold:
@@ -71,17 +79,23 @@ def _hold(name: str, workspace: Workspace) -> Hold:
     return found
 
 
-def _path(hold: Hold, workspace: Workspace) -> str | None:
-    """Where the approval stands that answers the hold now. BadInput for one that a file shares with others."""
-    from gitfleet.api.values import NamespacedName
+def _rejection(hold: Hold, workspace: Workspace) -> str | None:
+    """The name of the approval that rejects the hold now. BadInput for one that lies elsewhere than approvals do."""
+    from gitfleet.api.conditions import Status, find_condition
+    from gitfleet.api.holds import APPROVED
+    from gitfleet.approvals import given
+    from gitfleet.removals import asked
+    from gitfleet.views import approval_path
 
-    approval = workspace.desired_at(workspace.commit_of(None)).approvals.get(NamespacedName("", hold.name))
-    origin = approval.origin if approval is not None else None
-    if origin is None:
-        return None
-    if origin.path != f"approvals/{hold.name}.yaml":
-        raise BadInput(
-            f"{origin.path}:{origin.line} answers {hold.name} already, and its file is not gitfleet's to write",
-            hint="change the status of Approved there, and commit it",
-        )
-    return origin.path
+    approvals = workspace.desired_at(workspace.commit_of(None)).approvals
+    for approval in given(asked(hold), approvals):
+        condition, origin, name = find_condition(approval.conditions, APPROVED), approval.origin, approval.key.name
+        if condition is None or condition.status is not Status.FALSE or origin is None:
+            continue
+        if origin.path != approval_path(name):
+            raise BadInput(
+                f"{origin.path}:{origin.line} rejects {hold.name}, and its file is not gitfleet's to write",
+                hint="change the status of Approved there, and commit it",
+            )
+        return name
+    return None

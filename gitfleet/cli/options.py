@@ -189,6 +189,14 @@ def git_credentials() -> GitCredentials:
     )
 
 
+approval_policy = click.option(
+    "--approval-policy",
+    type=_PATH,
+    metavar="FILE",
+    help="Who may approve, in the form of spec.approvals of the FleetConfig, which it outranks.",
+)
+
+
 class ProcessOptions(TypedDict, total=False):
     """The options that become Settings, by the names that click gives them."""
 
@@ -203,6 +211,7 @@ class ProcessOptions(TypedDict, total=False):
     simulated_dir: Path | None
     simulate_unconnected: bool
     branch: str | None
+    approval_policy: Path | None
 
 
 def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
@@ -223,6 +232,7 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
         simulated_dir=given.get("simulated_dir") or cache_dir / "simulated",
         simulate_unconnected=given.get("simulate_unconnected", False),
         watch_branch=given.get("branch"),
+        approval_policy=given.get("approval_policy"),
         git_credentials=git_credentials(),
     )
 

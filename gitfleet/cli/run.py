@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         help="Write the state tree as plain files here instead of commits.",
     ),
     options.branch,
+    options.approval_policy,
     options.connections,
     options.cache_dir,
 )

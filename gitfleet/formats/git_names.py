@@ -10,6 +10,8 @@ import re
 
 from gitfleet.errors import BadInput
 
+GITFLEET = ("gitfleet", "gitfleet@localhost")
+"""Committer of every commit that gitfleet makes by itself, and its author unless the change names one."""
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _ABBREVIATED_ID = re.compile(r"[0-9a-f]{4,64}")
 _BAD_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|\.lock(?:/|$)|(?:^|/)\.|\.$|/$|^/|^-|^@$")

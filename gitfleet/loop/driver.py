@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import ParamSpec
 
-from gitfleet import reconcile, status, views
+from gitfleet import reconcile, removals, status, views
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
+from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.results import ReconcileResult, lost_race, waiting_sentences
@@ -24,6 +25,7 @@ from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
 from gitfleet.loop.watched_branch import last_good_config, no_such_branch
+from gitfleet.model.approvals import FactsByApproval
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
@@ -57,7 +59,8 @@ class Published:
 class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
     `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation;
-    `requests` keeps the branches by which people approve, None where none are pushed."""
+    `requests` keeps the branches by which people approve, None where none are pushed; `approvals` looks who gave an
+    approval."""
 
     reader: RepoReader
     writer: RepoWriter
@@ -74,6 +77,7 @@ class Driver:
     watch_branch: str | None = None
     state_branch: str | None = None
     requests: RequestBranches | None = None
+    approvals: ApprovalHistory | None = None
     memo: reconcile.Memo = reconcile.Memo()
     _reported: set[str] = field(default_factory=set)
     _known: tuple[str | None, FleetState] | None = None
@@ -228,7 +232,15 @@ class Driver:
         clusters = {**before.clusters, **wanted.clusters}
         keys = {name: tuple(before.inventory.get(name, {})) for name in clusters}
         observations = self._observed = with_known_objects(self.fanout.observe(clusters, keys), self._observed)
-        return Inputs(desired=wanted, before=before, observations=observations, now=now)
+        given = self.approvals_of(wanted, before)
+        return Inputs(desired=wanted, before=before, observations=observations, now=now, approvals=given)
+
+    def approvals_of(self, wanted: Desired, before: FleetState) -> FactsByApproval | None:
+        """How the approvals came to the watched branch that may answer what waits; None where nobody looks."""
+        if self.approvals is None:
+            return None
+        asked = [removals.asked(hold) for hold in before.holds.values()]
+        return self.approvals.facts(wanted, asked, lambda commit: self.desired_trees.at(commit, before))
 
     def load_state(self, head: str | None) -> FleetState:
         """The state at a head of the state branch; what this process wrote itself need not be read again."""

@@ -45,7 +45,9 @@ class Planning:
             return self.driver.observe_unseen(decision)
         clusters, known = {**before.clusters, **wanted.clusters}, self._recorded(before)
         observations = {name: _empty(cluster) for name, cluster in clusters.items() if name not in known}
-        decision = self.driver.decide(Inputs(desired=wanted, before=before, observations=observations, now=self.now))
+        given = self.driver.approvals_of(wanted, before)
+        inputs = Inputs(desired=wanted, before=before, observations=observations, now=self.now, approvals=given)
+        decision = self.driver.decide(inputs)
         decision, recorded = _with_recorded(decision)
         missing = self._observed(decision, decision.unseen())
         return self.driver.plan_operations(decision, {**missing, **recorded})

@@ -11,10 +11,12 @@ from typing import Final
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.fleet import Branches
+from gitfleet.approvals import APPROVALS_FOLDER, next_name
 from gitfleet.errors import GitfleetError, LostRace, RetryLater
+from gitfleet.formats.git_names import GITFLEET
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.ports.clock import Clock
-from gitfleet.ports.repos import GITFLEET, BranchChange, CommitFacts, HistoryReader, RepoWriter
+from gitfleet.ports.repos import BranchChange, CommitFacts, HistoryReader, RepoReader, RepoWriter
 from gitfleet.views import approval_path, approval_text
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,7 @@ class RequestBranches:
     not looked at again, and one that somebody removed is not pushed again, until the request or the watched branch
     changes."""
 
+    reader: RepoReader
     history: HistoryReader
     writer: RepoWriter
     clock: Clock
@@ -77,7 +80,8 @@ class RequestBranches:
                 self.writer.remove_branch(branch, head)
             return None
         watched, request = wanted
-        content = approval_text(request.name, Status.TRUE, request.digest).encode()
+        name = next_name(request.name, self.reader.list_tree(watched, APPROVALS_FOLDER))
+        content = approval_text(name, Status.TRUE, request.digest).encode()
         sign = sha256(b"\0".join([request.title.encode(), request.body.encode(), content])).hexdigest()
         if about is not None and about.parents == (watched,) and f"{_TRAILER}: {sign}" in about.message.splitlines():
             return head
@@ -89,7 +93,7 @@ class RequestBranches:
             body=request.body,
             trailers=((_TRAILER, sign),),
             when=self.clock.now(),
-            write={approval_path(request.name): content},
+            write={approval_path(name): content},
         )
         return self.writer.commit(change)
 

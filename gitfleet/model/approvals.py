@@ -1,22 +1,80 @@
-"""What is asked of people before gitfleet goes on: one small value, whoever asks."""
+"""What is asked of people before gitfleet goes on, whoever asks, and what is known of how an approval was given."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+
+from gitfleet.api.conditions import Condition
+from gitfleet.api.faults import Fault
+from gitfleet.api.fleet import ApprovalPolicy
+from gitfleet.api.values import NamespacedName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRequest:
-    """A request that waits for a person's approval.
+class Asked:
+    """What waits for an approval: `name` is that of the approval and of its file, `digest` what it is bound to.
 
-    `name` is that of the approval and of its file, `subject` the kind of object that asks (Hold), `digest` what the
-    approval is bound to, `commit` the watched branch's commit at which it was asked for first. `title` and `body` are
-    for people: one line, and all that they need to decide.
+    `commit` is the watched branch's at which it was asked for, `after` the one that was reconciled before that
+    ("": not known): what lies between them is what is approved.
     """
 
     name: str
-    subject: str
     digest: str
     commit: str
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequest(Asked):
+    """The same for people: `subject` is the kind of object that asks (Hold), `title` one line, `body` all that they
+    need to decide."""
+
+    subject: str
     title: str
     body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalCommit:
+    """A commit by which an approval came to the watched branch: the emails of its author and committer, when it was
+    committed, and who signed it ("": nobody who may, as `unsigned` says)."""
+
+    id: str
+    author: str
+    committer: str
+    at: datetime
+    signer: str = ""
+    unsigned: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalFacts:
+    """How one approval came to the watched branch.
+
+    `commits` are the one that brought it there and, where that merged it, the one that wrote it. `policy` is the one in
+    force before them, `documents` counts those of its file, `older` says that it was there before it was asked for,
+    `authors` are the emails of those who made the change that it approves, where the policy asks for them. `failure`
+    says why all this is not known.
+    """
+
+    commits: tuple[ApprovalCommit, ...] = ()
+    policy: ApprovalPolicy = ApprovalPolicy()
+    documents: int = 1
+    older: bool = False
+    authors: frozenset[str] = frozenset()
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What people's answers to a request come to: `answer` is the condition that decides, None while too few count.
+    `waits` says why not ("" without any answer), `faults` which answers count for nothing."""
+
+    answer: Condition | None = None
+    waits: str = ""
+    faults: tuple[Fault, ...] = ()
+
+
+FactsByApproval = Mapping[NamespacedName, ApprovalFacts]

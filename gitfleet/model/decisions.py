@@ -9,6 +9,7 @@ from datetime import datetime
 from gitfleet.api.holds import Removal
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.model.approvals import FactsByApproval
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure
 from gitfleet.model.observations import ClusterObservation
@@ -27,6 +28,8 @@ class Inputs:
     before: FleetState
     observations: Mapping[str, ClusterObservation]
     now: datetime
+    approvals: FactsByApproval | None = None
+    """How the approvals came to the watched branch that may answer a request; None where nobody could look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

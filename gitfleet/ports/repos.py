@@ -10,9 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-GITFLEET = ("gitfleet", "gitfleet@localhost")
-"""Committer of every commit that gitfleet makes by itself, and its author unless the change names one."""
-
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
@@ -110,11 +107,33 @@ class RepoReader(Protocol):
         """A second reader of the same remote for use by another thread."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignerKeys:
+    """The keys whose signatures count: a file of ssh-keygen's ALLOWED SIGNERS, and exported public keys of GPG."""
+
+    ssh: bytes | None = None
+    gpg: bytes | None = None
+
+
 class HistoryReader(Protocol):
-    """Reads who made commits of one remote."""
+    """Reads who made commits of one remote, and why."""
 
     def about(self, commit: str) -> CommitFacts:
         """What a commit says of itself; BadInput for an unknown one. The head of a branch is brought for it."""
+
+    def last_changes(self, commit: str, path: str) -> Sequence[str]:
+        """The commits by which a file came to be as a commit has it: the one that brought it there, following first
+        parents, and, where that merged it, the one that wrote it. None for a file that is not there."""
+
+    def is_ancestor(self, old: str, new: str) -> bool | None:
+        """Whether a commit is another one, or comes before it; None where the history does not reach so far."""
+
+    def authors(self, commit: str, after: str | None) -> Collection[str]:
+        """The emails of the authors of a commit and all before it that `after` does not have, merges left out; without
+        `after`, that its first parent does not have. BadInput where these are too many."""
+
+    def signer(self, commit: str, keys: SignerKeys) -> tuple[str, str]:
+        """Who of the owners of these keys signed a commit ("": none of them), and why it is nobody."""
 
 
 class RepoWriter(Protocol):

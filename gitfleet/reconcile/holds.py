@@ -11,8 +11,9 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from gitfleet import removals, rollout, status
+from gitfleet import approvals, removals, rollout, status
 from gitfleet.api.conditions import Status
+from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold, Removal, RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import GiveUp
@@ -31,7 +32,12 @@ def decide_with_holds(
     something goes in spite of that, so that nothing is done.
     """
     before, wanted = inputs.before, inputs.desired
-    holds = removals.answered(before.holds, wanted.approvals)
+    policy, facts = wanted.config.approvals, inputs.approvals
+    verdicts = {
+        name: approvals.judge(removals.asked(hold), wanted.approvals, facts, policy, inputs.now)
+        for name, hold in before.holds.items()
+    }
+    holds = removals.answered(before.holds, verdicts)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}
     held = removals.pending(holds.values())
     fresh: dict[str, Hold] = {}
@@ -47,11 +53,13 @@ def decide_with_holds(
         groups = removals.judge(request) if new else ()
         if not groups:
             break
-        fresh |= removals.new_holds(groups, wanted.commit, inputs.now)
+        fresh |= removals.new_holds(groups, wanted.commit, before.observed_commit or "", inputs.now)
         held = (*held, *(removal for group in groups for removal in group.removals))
     late = _undecided(holds.values(), kept, Failures(decision.failures))
     left = removals.remaining(holds, before.holds, kept, late)
-    return _with_holds(decision, removals.as_of_now({**left, **fresh}, wanted, before, decision.after)), memo
+    uncounted = [fault for name in left for fault in verdicts[name].faults if verdicts[name].answer is None]
+    now = removals.as_of_now({**left, **fresh}, wanted, before, decision.after)
+    return _with_holds(decision, now, uncounted), memo
 
 
 def _is_evicted(removal: Removal, evicted: Container[tuple[PlacementKey, str]]) -> bool:
@@ -71,11 +79,11 @@ def _undecided(holds: Iterable[Hold], kept: removals.Kept, failures: Failures) -
                 yield removal
 
 
-def _with_holds(decision: Decision, holds: dict[str, Hold]) -> Decision:
+def _with_holds(decision: Decision, holds: dict[str, Hold], uncounted: Iterable[Fault]) -> Decision:
     inputs, after = decision.inputs, decision.after
     before = inputs.before
     same = holds.keys() == before.holds.keys() and all(holds[name] is before.holds[name] for name in holds)
-    warnings = tuple(removals.wrong_approvals(holds, inputs.desired.approvals))
+    warnings = (*uncounted, *removals.wrong_approvals(holds, inputs.desired.approvals))
     after = replace(
         after,
         holds=before.holds if same else dict(sorted(holds.items())),

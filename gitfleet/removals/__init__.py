@@ -17,7 +17,7 @@ placed, so a fleet without a state holds nothing.
 Source: decisions D25, D31 and D33.
 """
 
-from gitfleet.removals.answers import answered, pending, remaining, wrong_approvals
+from gitfleet.removals.answers import answered, asked, pending, remaining, wrong_approvals
 from gitfleet.removals.going import going
 from gitfleet.removals.holds import as_of_now, new_holds
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
@@ -29,6 +29,7 @@ __all__ = [
     "Kept",
     "answered",
     "as_of_now",
+    "asked",
     "going",
     "judge",
     "new_holds",

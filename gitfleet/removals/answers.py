@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.conditions import Condition, Reason, Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.holds import APPROVED, Hold, Removal
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.near_names import is_near
+from gitfleet.model.approvals import Asked, Verdict
 from gitfleet.removals.kept import Kept
 
 IN_PART: Final = "; a part of it is held no more, the rest still is"
@@ -20,16 +21,30 @@ Holds = Mapping[str, Hold]
 Approvals = Mapping[NamespacedName, Approval]
 
 
-def answered(holds: Holds, approvals: Approvals) -> dict[str, Hold]:
+def asked(hold: Hold) -> Asked:
+    """What a hold asks of people."""
+    return Asked(name=hold.name, digest=hold.digest, commit=hold.commit, after=hold.after)
+
+
+def answered(holds: Holds, verdicts: Mapping[str, Verdict]) -> dict[str, Hold]:
     """The holds with what the watched branch says about them now, whatever was recorded: who may write the state branch
-    alone approves nothing."""
-    return {name: _answered(hold, approvals.get(NamespacedName("", name))) for name, hold in holds.items()}
+    alone approves nothing. Answers that count for nothing are a condition of the hold."""
+    return {name: _answered(hold, verdicts[name]) for name, hold in holds.items()}
 
 
-def _answered(hold: Hold, approval: Approval | None) -> Hold:
-    found = find_condition(approval.conditions, APPROVED) if approval is not None else None
-    conditions = (found,) if found is not None and found.status is not Status.UNKNOWN else ()
-    return hold if conditions == hold.conditions else replace(hold, conditions=conditions)
+def _answered(hold: Hold, verdict: Verdict) -> Hold:
+    said = (verdict.answer,) if verdict.answer is not None else ()
+    if verdict.waits:
+        said = (
+            Condition(
+                type=APPROVED,
+                status=Status.UNKNOWN,
+                reason=Reason.APPROVAL_NOT_COUNTED.value,
+                message=verdict.waits,
+                last_transition_time=hold.since,
+            ),
+        )
+    return hold if said == hold.conditions else replace(hold, conditions=said)
 
 
 def pending(holds: Iterable[Hold]) -> tuple[Removal, ...]:
@@ -83,7 +98,7 @@ def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:
     waiting = [name for name, hold in holds.items() if hold.answer is None]
     for key, approval in sorted(approvals.items()):
         name = next((name for name in waiting if _may_be_meant(key.name, name)), None)
-        if key.namespace or key.name in holds or name is None:
+        if key.namespace or name is None or any(f"{key.name}.".startswith(f"{known}.") for known in holds):
             continue
         origin = approval.origin
         yield Fault(

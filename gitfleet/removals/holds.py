@@ -22,9 +22,9 @@ _DIGITS: Final = 10
 _MOST_NAMED: Final = 3
 
 
-def new_holds(held: Iterable[HeldBack], commit: str, now: datetime) -> dict[str, Hold]:
-    """A hold for each set of removals that waits, by name. The name ends with the beginning of the digest, so that a
-    file of that name answers this set and no other."""
+def new_holds(held: Iterable[HeldBack], commit: str, after: str, now: datetime) -> dict[str, Hold]:
+    """A hold for each set of removals that waits, by name; `after` is the commit that was reconciled before. The
+    name ends with the beginning of the digest, so that a file of that name answers this set and no other."""
     holds = {}
     for group in held:
         digest = removals_digest(commit, group.removals)
@@ -32,6 +32,7 @@ def new_holds(held: Iterable[HeldBack], commit: str, now: datetime) -> dict[str,
         holds[name] = Hold(
             name=name,
             commit=commit,
+            after=after,
             since=now,
             digest=digest,
             reasons=group.reasons,

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
 from gitfleet.formats.git_names import blob_id
-from gitfleet.ports.repos import GITFLEET, BranchChange, CommitFacts, TreeEntry
+from gitfleet.ports.repos import BranchChange, CommitFacts, SignerKeys, TreeEntry
 from gitfleet.simulation.memory_trees import EMPTY, Folder, differences
 
 
@@ -164,6 +164,30 @@ class MemoryRepo:
             message=found.message,
         )
 
+    def last_changes(self, commit: str, path: str) -> Sequence[str]:
+        """The commit that brought a file to what it is; there are no merges here."""
+        entry = self._commit(commit).tree.listing().get(path)
+        while entry is not None:
+            parent = self._commit(commit).parent
+            if parent is None or self._commit(parent).tree.listing().get(path) != entry:
+                return (commit,)
+            commit = parent
+        return ()
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether a commit is another one or comes before it."""
+        return old == new or old in self.ancestors(new, most=len(self._commits))
+
+    def authors(self, commit: str, after: str | None) -> Collection[str]:
+        """The emails of the authors of a commit and of those before it that `after` does not have."""
+        line = [commit, *self.ancestors(commit, most=len(self._commits))]
+        known = {after, *self.ancestors(after, most=len(self._commits))} if after else set(line[1:])
+        return {self._commit(one).author[1] for one in line if one not in known}
+
+    def signer(self, commit: str, keys: SignerKeys) -> tuple[str, str]:
+        """Nobody: commits in memory have no signatures."""
+        return "", "is not signed"
+
     # -- for tests and simulations
 
     def commit_files(
@@ -268,7 +292,7 @@ class MemoryRepo:
 
 
 def _sealed(parent: str | None, tree: Folder, change: BranchChange) -> MemoryCommit:
-    committer = (change.person.name, change.person.email) if change.person else GITFLEET
+    committer = (change.person.name, change.person.email) if change.person else names.GITFLEET
     author, message, when = change.author or committer, _message(change), change.when
     seconds = int(when.timestamp())
     lines = [f"tree {tree.oid}", *([f"parent {parent}"] if parent else [])]
@@ -298,7 +322,7 @@ def _check(change: BranchChange) -> None:
         raise BadInput("The body of a commit message must not hold a NUL character.")
     for key, value in change.trailers:
         names.check_trailer(key, value)
-    names.check_identity(change.author or GITFLEET)
+    names.check_identity(change.author or names.GITFLEET)
     if change.when.tzinfo is None:
         raise BadInput("The time of a commit must have a time zone.")
     if any(entry.mode not in ("100644", "100755") for entry in change.link.values()):

@@ -119,6 +119,7 @@ HOLDS: Final[tuple[Column, ...]] = (
     ("COMMIT", True, lambda view, _: view.hold.commit[:12]),
     ("AGE", False, lambda view, now: age(view.since, now)),
     ("REASON", True, lambda view, _: str(view.hold.reasons[0]) if view.hold.reasons else ""),
+    ("APPROVALS", True, lambda view, _: view.waits),
 )
 EVICTIONS: Final[tuple[Column, ...]] = (
     ("VALID", False, lambda view, _: view.valid),

@@ -13,6 +13,7 @@ from gitfleet.api.holds import APPROVED, Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.staged import DIGEST
+from gitfleet.approvals import path_of
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.state import StateReader
@@ -45,6 +46,11 @@ class HoldView:
         return "Pending" if answer is None else "Approved" if answer is Status.TRUE else "Rejected"
 
     @property
+    def waits(self) -> str:
+        """Why the approvals that are there do not count, "" where there are none."""
+        return approvals_waiting(self.hold)
+
+    @property
     def since(self) -> datetime:
         """When its removals were asked for first."""
         return self.hold.since
@@ -57,6 +63,12 @@ class HoldView:
 def hold_views(state: StateReader, name: str | None = None) -> Iterator[HoldView]:
     """Every hold, or the one of a name."""
     return (HoldView(hold=hold) for hold in state.holds(name))
+
+
+def approvals_waiting(hold: Hold) -> str:
+    """Why the approvals of a hold that are there do not count, "" where there are none."""
+    found = find_condition(hold.conditions, APPROVED)
+    return found.message if found is not None and hold.answer is None else ""
 
 
 def held_condition(key: PlacementKey, conditions: Conditions) -> Condition | None:
@@ -98,7 +110,7 @@ def hold_document(hold: Hold) -> dict[str, Any]:
 
 def approval_path(name: str) -> str:
     """Where the file lies that answers a hold."""
-    return f"approvals/{name}.yaml"
+    return path_of(name)
 
 
 def approval_text(name: str, status: Status = Status.TRUE, digest: str = "") -> str:

@@ -46,6 +46,7 @@ def _of_hold(hold: Hold) -> ApprovalRequest:
         subject="Hold",
         digest=hold.digest,
         commit=hold.commit,
+        after=hold.after,
         title=one_line(f"Approve {hold.name}: {hold_sentence(document)}", _LINE_CHARACTERS),
         body="\n\n".join([_how_to_answer(hold.name), *(_section(*section) for section in sections.items())]),
     )

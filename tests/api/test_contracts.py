@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gitfleet.api import read, read_state
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.fleet import FleetConfig, MassDelete
+from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, MassDelete
 from gitfleet.api.strategies import RollingUpdate
 from gitfleet.formats.yaml_reader import parse_documents
 
@@ -41,10 +41,11 @@ def test_the_member_cluster_is_read() -> None:
 
 
 def test_what_does_not_act_yet_says_so() -> None:
-    config = replace(FleetConfig(), mass_delete=MassDelete(min_objects=7), rendered_enabled=True, approvals_required=2)
+    config = replace(FleetConfig(), mass_delete=MassDelete(min_objects=7), approvals=ApprovalPolicy(required=2))
+    config = replace(config, rendered_enabled=True, state_history_max_commits=7)
 
     assert [".".join(map(str, place)) for place, _ in config.warnings()] == [
-        "spec.rendered", "spec.approvals",
+        "spec.rendered", "spec.stateHistory",
     ]  # fmt: skip
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.api.conditions import Conditions, Status
+from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.holds import Hold, Removal
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.removals import Kept, answered, pending, remaining, wrong_approvals
+from gitfleet.approvals import judge
+from gitfleet.removals import Kept, answered, asked, pending, remaining, wrong_approvals
 from gitfleet.removals.answers import IN_PART
 from tests.removals.fleets import config_map, hold, of_cluster, of_object
 from tests.state.builders import condition
@@ -45,7 +47,8 @@ def test_only_the_file_of_the_watched_branch_answers(
     recorded: Conditions, files: dict[NamespacedName, Approval], answer: Status | None
 ) -> None:
     known = hold(NAME, [A], conditions=recorded)
-    (now,) = answered({NAME: known}, files).values()
+    verdict = judge(asked(known), files, None, ApprovalPolicy(), known.since)
+    (now,) = answered({NAME: known}, {NAME: verdict}).values()
     assert now.answer is answer
     assert (now is known) == (now.conditions == recorded)
 
@@ -115,6 +118,7 @@ def test_a_removal_without_numbers_waits_for_every_reason() -> None:
         ("web-ffffffffff", False),
         ("run-1-canary", False),
         (NAME, False),
+        (f"{NAME}.2", False),
     ],
 )
 def test_an_approval_that_may_be_meant_for_a_hold_is_warned_about(written: str, is_said: bool) -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from gitfleet.api.holds import Hold
 from gitfleet.errors import Forbidden, GitfleetError, RemoteUnreachable
+from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.request_branches import RequestBranches
-from gitfleet.ports.repos import GITFLEET, BranchChange, Person
+from gitfleet.ports.repos import BranchChange, Person
 from gitfleet.simulation.memory_repo import MemoryCommit
 from tests import builders
 from tests.scenarios.test_holds import CLUSTERS, answer, objects, only_hold, resources, settled
@@ -25,7 +26,7 @@ def asking(world: World) -> World:
     """The world with reconcilers that push requests."""
 
     def ask(driver: Driver) -> None:
-        driver.requests = RequestBranches(history=world.repo, writer=world.repo, clock=world.clock)
+        driver.requests = RequestBranches(reader=world.repo, history=world.repo, writer=world.repo, clock=world.clock)
 
     world.start_with = ask
     world.restart()

@@ -15,7 +15,7 @@ from gitfleet.adapters.git.examining import commits_before
 from gitfleet.adapters.git.runner import GitResult
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats import git_names as names
-from gitfleet.ports.repos import CommitFacts, TreeEntry
+from gitfleet.ports.repos import TreeEntry
 
 _Parsed = TypeVar("_Parsed")
 _TREES_KEPT = 6
@@ -158,12 +158,6 @@ class GitReader:
                 if self._commit_of(oid) or self._connection.fetch_ref(oid, _COMMITS + oid):
                     return oid
         return next(iter(self._connection.kept(branches).values()), None)
-
-    def about(self, commit: str) -> CommitFacts:
-        """What a commit says of itself; BadInput for an unknown commit."""
-        what = f"the commit {commit}"
-        result = self._read(what, "cat-file", "commit", names.check_object_id(commit), commits=(commit,))
-        return objects.parse_commit(commit, result.output)
 
     def _contents(self, batch: list[str], output_bytes: int) -> dict[str, bytes]:
         """The blobs of a batch, each checked against its id."""

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from gitfleet.adapters.git import imports
 from gitfleet.adapters.git.connection import Bounds, Connection, ConnectionSettings
+from gitfleet.adapters.git.history import GitHistory
 from gitfleet.adapters.git.mirror import PENDING, branch_ref
 from gitfleet.adapters.git.pushes import checked_out, classify_push
-from gitfleet.adapters.git.reader import GitReader
 from gitfleet.adapters.git.signing import commit_signed
 from gitfleet.errors import BadInput, GitfleetError, LostRace
 from gitfleet.formats import git_names as names
-from gitfleet.ports.repos import GITFLEET, BranchChange
+from gitfleet.ports.repos import BranchChange
 from gitfleet.settings import GitCredentials
 
 _EMPTY_TREES = frozenset(
@@ -27,7 +27,7 @@ _CHANGES_BETWEEN_HOUSEKEEPING = 25
 _log = logging.getLogger(__name__)
 
 
-class GitRemote(GitReader):
+class GitRemote(GitHistory):
     """One git remote, read through a bare mirror in `mirror_dir` and written by compare-and-swap.
 
     `url` is an https, http, ssh, git or file URL, or the path of a local repository (work tree or bare), which is
@@ -127,7 +127,7 @@ class GitRemote(GitReader):
     def _import(self, change: BranchChange, hold: int) -> tuple[str | None, str, str]:
         base = change.expected if change.base is None else change.base or None
         person = change.person
-        committer = (person.name, person.email) if person else GITFLEET
+        committer = (person.name, person.email) if person else names.GITFLEET
         stream = imports.compose_import(change, ref=PENDING, base=base, committer=committer)
         arguments = ("fast-import", "--quiet", "--force", "--date-format=raw")
         result = self._connection.local(*arguments, stdin=stream, hold=hold)

@@ -1,8 +1,10 @@
-"""A person's own git identity, and commits that git signs in that person's name."""
+"""A person's own git identity, commits that git signs in that person's name, and who signed a commit."""
 
 from __future__ import annotations
 
 import os
+import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,11 +12,17 @@ from gitfleet.adapters.git.errors import quote_of
 from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.imports import compose_message
 from gitfleet.adapters.git.local import find_local_repository
-from gitfleet.adapters.git.runner import GitRunner
+from gitfleet.adapters.git.runner import GitResult, GitRunner
+from gitfleet.adapters.programs import run_program
 from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
-from gitfleet.ports.repos import BranchChange, Person
+from gitfleet.ports.repos import BranchChange, Person, SignerKeys
 
+_SECONDS = 30.0
+_OUTPUT_BYTES = 1 << 16
+_GOOD_SSH = re.compile(r'^Good "git" signature for (\S+) with \S+ key SHA256:', re.MULTILINE)
+_GOOD_GPG = re.compile(r"^\[GNUPG:\] GOODSIG [0-9A-F]+ (.+)$", re.MULTILINE)
+_VALID_GPG = re.compile(r"^\[GNUPG:\] VALIDSIG .*\b([0-9A-F]{40,64})$", re.MULTILINE)
 _SIGNING = ("user.signingkey", "gpg.format")
 
 
@@ -53,6 +61,53 @@ def commit_signed(git_dir: Path, person: Person, change: BranchChange, tree: str
         hint = "let an agent (ssh-agent, gpg-agent) have the key, since git cannot ask for its password here"
         raise BadInput(f"git could not sign the commit: {quote_of(result.errors)}", hint=hint)
     return names.check_object_id(result.output.decode("ascii", errors="replace").strip())
+
+
+def signer_of(git_dir: Path, commit: str, keys: SignerKeys) -> tuple[str, str]:
+    """Who of the owners of these keys signed a commit; "" and the end of a sentence that says why it is nobody.
+
+    git verifies it, with these keys alone: no settings and no keyring of this process's user count, and no other
+    program than gpg and ssh-keygen runs.
+    """
+    with tempfile.TemporaryDirectory(prefix="gitfleet-signers-", ignore_cleanup_errors=True) as home:
+        signers, ring = Path(home, "allowed_signers"), Path(home, "gpg.asc")
+        signers.write_bytes(keys.ssh or b"")
+        ring.write_bytes(keys.gpg or b"")
+        settings = {
+            "gpg.ssh.allowedSignersFile": str(signers),
+            "gpg.ssh.revocationFile": "",
+            "gpg.ssh.program": "ssh-keygen",
+            "gpg.openpgp.program": "gpg",
+            "gpg.program": "gpg",
+            "gpg.x509.program": "false",
+            "gpg.minTrustLevel": "undefined",
+        }
+        environment = {**git_environment(str(git_dir), more=settings), "GNUPGHOME": home}
+        if keys.gpg is not None:
+            read = ("gpg", "--homedir", home, "--batch", "--quiet", "--no-tty", "--no-autostart", "--import", str(ring))
+            plain = {"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "LC_ALL": "C"}
+            try:
+                run_program(read, environment=plain, folder=Path(home), seconds=_SECONDS, largest_output=_OUTPUT_BYTES)
+            except OSError:
+                return "", "cannot be verified, since gpg does not run here"
+        result = GitRunner(git_dir, environment).run("verify-commit", "--raw", commit, seconds=_SECONDS)
+    return _verdict(result)
+
+
+def _verdict(result: GitResult) -> tuple[str, str]:
+    """What `verify-commit --raw` came to."""
+    if result.ok and (ssh := _GOOD_SSH.search(result.errors)):
+        return ssh[1], ""
+    good, valid = _GOOD_GPG.search(result.errors), _VALID_GPG.search(result.errors)
+    if result.ok and good and valid:
+        return f"{good[1]} ({valid[1]})", ""
+    if "cannot run" in result.errors:
+        return "", "cannot be verified: " + quote_of(result.errors).rstrip(".")
+    if not result.errors.strip():
+        return "", "is not signed"
+    if any(word in result.errors for word in ("EXPKEYSIG", "REVKEYSIG", "EXPSIG", "BADSIG", "incorrect signature")):
+        return "", "has a signature that is not good"
+    return "", "is signed with a key that allowedSigners does not have"
 
 
 def _setting(item: bytes) -> tuple[str, str]:

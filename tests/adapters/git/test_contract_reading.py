@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gitfleet.errors import BadInput, LostRace
-from gitfleet.formats.git_names import blob_id
-from gitfleet.ports.repos import GITFLEET, CommitFacts, Person, RepoReader, RepoWriter, TreeEntry
+from gitfleet.formats.git_names import GITFLEET, blob_id
+from gitfleet.ports.repos import CommitFacts, Person, RepoReader, RepoWriter, TreeEntry
 from tests.adapters.git.hubs import STATE, WHEN, Hub, change, git, put_symlink
 
 FILES = {"a.b": b"1\n", "a/b": b"22\n", "a-b": b"", "sub/deep/er.yaml": b"kind: X\n"}

@@ -1,0 +1,14 @@
+"""approvals: which answers of people count, and why the others do not.
+
+judge(asked, approvals, facts, policy, now) -> Verdict
+given(asked, approvals)                     the approvals that are meant for a request
+next_name(name, paths), path_of(name)       the name of one more approval of a request, and where its file lies
+
+Pure: the shell says how each approval came to the watched branch (model/approvals.py), in particular who signed.
+Source: decision record 0014.
+"""
+
+from gitfleet.approvals.judging import judge
+from gitfleet.approvals.naming import APPROVALS_FOLDER, given, next_name, path_of
+
+__all__ = ["APPROVALS_FOLDER", "given", "judge", "next_name", "path_of"]

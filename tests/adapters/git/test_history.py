@@ -1,0 +1,139 @@
+"""Who made a commit, who signed it, and by which commits a file came to be as it is: on real git, with real keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitfleet.adapters.git import GitRemote
+from gitfleet.errors import BadInput
+from gitfleet.ports.repos import SignerKeys
+from tests.adapters.git.hubs import git
+from tests.realparts import signers
+
+
+def commit(where: Path, path: str, text: str, *options: str) -> str:
+    """Write a file and commit it as git does; the commit's id."""
+    target = where / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+    git(where, "add", "--all")
+    git(where, *options, "commit", "--quiet", "-m", f"Write {path}")
+    return git(where, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository with one commit on main."""
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    git(folder, "init", "--quiet", "--initial-branch=main", "--template=")
+    commit(folder, "a", "1")
+    return folder
+
+
+def remote_of(clone: Path) -> GitRemote:
+    repo = GitRemote(str(clone), clone.parent / "mirror")
+    repo.fetch()
+    return repo
+
+
+@pytest.mark.parametrize("how", ["merge", "fast-forward", "squash", "rebase"])
+def test_a_file_has_a_commit_that_brought_it_and_one_that_wrote_it(clone: Path, how: str) -> None:
+    git(clone, "switch", "--quiet", "-c", "topic")
+    written = commit(clone, "approvals/x.yaml", "yes\n")
+    git(clone, "switch", "--quiet", "main")
+    before = git(clone, "rev-parse", "main")
+    if how != "fast-forward":
+        before = commit(clone, "b", "2")
+    match how:
+        case "merge":
+            git(clone, "merge", "--quiet", "--no-ff", "topic")
+        case "fast-forward":
+            git(clone, "merge", "--quiet", "--ff-only", "topic")
+        case "squash":
+            git(clone, "merge", "--quiet", "--squash", "topic")
+            git(clone, "commit", "--quiet", "-m", "Squashed")
+        case _:
+            git(clone, "cherry-pick", "topic")
+    brought = git(clone, "rev-parse", "main")
+    after = commit(clone, "c", "3")
+
+    repo = remote_of(clone)
+    found = repo.last_changes(after, "approvals/x.yaml")
+    assert tuple(found) == ((brought, written) if how == "merge" else (brought,))
+    assert repo.about(found[0]).parents[0] == before
+    assert not repo.last_changes(after, "approvals/none.yaml") and not repo.last_changes(before, "approvals/x.yaml")
+    assert [repo.is_ancestor(*pair) for pair in ((before, after), (after, before), (after, after))] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_the_authors_between_two_commits_are_those_who_wrote_not_those_who_merged(clone: Path) -> None:
+    first = git(clone, "rev-parse", "main")
+    bob = ("-c", "user.name=Bob")
+    git(clone, "switch", "--quiet", "-c", "topic")
+    git(clone, *bob, "commit", "--quiet", "--allow-empty", "--author", "Bob <Bob@example.org>", "-m", "By Bob")
+    git(clone, "switch", "--quiet", "main")
+    git(clone, "merge", "--quiet", "--no-ff", "topic")
+    last = git(clone, "rev-parse", "main")
+    repo = remote_of(clone)
+    assert (repo.authors(last, first), repo.authors(last, None)) == ({"Bob@example.org"}, {"Bob@example.org"})
+    assert repo.authors(first, None) == {"ann@example.org"}
+    with pytest.raises(BadInput):
+        repo.authors("1" * 40, None)
+
+
+def test_signatures_are_verified_with_the_given_keys_alone(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, eve = signers.ssh_key(tmp_path / "ann"), signers.ssh_key(tmp_path / "eve")
+    bob = signers.gpg_key(tmp_path / "bob", "Bob <bob@example.org>")
+    by_ann = commit(clone, "b", "1", *ann.sign)
+    by_eve = commit(clone, "b", "2", *eve.sign)
+    with signers.gpg_home(bob):
+        by_bob = commit(clone, "b", "3", *bob.sign)
+    unsigned = commit(clone, "b", "4")
+    raw = git(clone, "cat-file", "commit", by_ann).replace("Write b", "Write c")
+    forged = git(clone, "hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{raw}\n".encode())
+    git(clone, "branch", "forged", forged)
+
+    # Whatever this process's user trusts counts for nothing.
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("GNUPGHOME", str(tmp_path / "bob"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "everybody").write_bytes(eve.public(b"eve@example.org"))
+    (tmp_path / "home" / ".gitconfig").write_text(f"[gpg.ssh]\n allowedSignersFile = {tmp_path / 'everybody'}\n")
+    repo = GitRemote(str(clone), tmp_path / "mirror", use_git_config=True)
+    repo.fetch()
+    both = SignerKeys(ssh=ann.public(b"ann@example.org"), gpg=bob.public(b""))
+    bob_is = f"Bob <bob@example.org> ({bob.fingerprint})"
+    stranger, nobody = "is signed with a key that allowedSigners does not have", "is not signed"
+    expected = {
+        by_ann: ("ann@example.org", ""),
+        by_bob: (bob_is, ""),
+        by_eve: ("", stranger),
+        unsigned: ("", nobody),
+        forged: ("", "has a signature that is not good"),
+    }
+    assert {oid: repo.signer(oid, both) for oid in expected} == expected
+    assert repo.signer(by_bob, SignerKeys(ssh=both.ssh)) == ("", stranger)
+    assert repo.signer(by_ann, SignerKeys(gpg=both.gpg)) == ("", stranger)
+    assert repo.signer(by_ann, SignerKeys(ssh=b"\0 rubbish\n", gpg=b"rubbish")) == ("", stranger)
+    with pytest.raises(BadInput):
+        repo.signer("1" * 40, both)
+
+
+def test_what_no_gpg_can_verify_says_so(clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bob = signers.gpg_key(tmp_path / "bob", "Bob <bob@example.org>")
+    with signers.gpg_home(bob):
+        by_bob = commit(clone, "b", "3", *bob.sign)
+    repo, public = remote_of(clone), bob.public(b"")
+    monkeypatch.setenv("PATH", signers.path_without(tmp_path / "bin", "gpg"))
+    found = repo.signer(by_bob, SignerKeys(gpg=public))
+    assert found == ("", "cannot be verified, since gpg does not run here")
+    _, why = repo.signer(by_bob, SignerKeys(ssh=b""))
+    assert why.startswith("cannot be verified: ")

@@ -1,0 +1,175 @@
+"""Which approvals of a request count, and why the others do not: a table of policies and of how they were given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.fleet import AllowedSigners, ApprovalPolicy
+from gitfleet.api.objects import Origin
+from gitfleet.api.staged import DIGEST, Approval
+from gitfleet.api.values import NamespacedName
+from gitfleet.approvals import judge, next_name
+from gitfleet.formats.git_names import GITFLEET
+from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+ASKED = Asked(name="hold-web-0123456789", digest="d" * 64, commit="c" * 40)
+SIGNED = ApprovalPolicy(allowed_signers=AllowedSigners(ssh="signers"))
+TWO = ApprovalPolicy(required=2)
+SEPARATE = ApprovalPolicy(separate_duties=True)
+HOUR = ApprovalPolicy(expires_after=3600.0)
+US = GITFLEET[1]
+
+
+def approval(name: str = ASKED.name, status: str = "True", digest: str | None = None) -> Approval:
+    condition = Condition(type="Approved", status=Status(status), reason="", last_transition_time=NOW)
+    origin = Origin(f"approvals/{name}.yaml", 1)
+    notes = {DIGEST: digest} if digest is not None else {}
+    return Approval(key=NamespacedName("", name), conditions=(condition,), annotations=notes, origin=origin)
+
+
+def by(
+    author: str, *, committer: str | None = None, age: float = 1.0, signer: str = "", why: str = "is not signed"
+) -> ApprovalCommit:
+    return ApprovalCommit(
+        id="a" * 40,
+        author=author,
+        committer=committer or author,
+        at=NOW - timedelta(seconds=age),
+        signer=signer,
+        unsigned="" if signer else why,
+    )
+
+
+def facts(policy: ApprovalPolicy, *commits: ApprovalCommit, **more: object) -> ApprovalFacts:
+    return replace(ApprovalFacts(policy=policy, commits=commits), **more)  # type: ignore[arg-type]
+
+
+STRANGER = "is signed with a key that allowedSigners does not have"
+AGAIN = "approve again with a key of allowedSigners"
+ANN, BOB = "ann@example.org", "bob@example.org"
+
+
+@pytest.mark.parametrize(
+    ("known", "why"),
+    [
+        (facts(ApprovalPolicy(), by(ANN)), ""),
+        (facts(ApprovalPolicy(), by(US)), ""),
+        (facts(ApprovalPolicy(), by(ANN), failure="the line broke"), "counts for nothing, since the line broke"),
+        (
+            facts(ApprovalPolicy(), by(ANN), documents=2),
+            "counts for nothing in a file with other documents; give it a file of its own",
+        ),
+        (
+            facts(ApprovalPolicy(), by(ANN), older=True),
+            "was there before it was asked for, and an approval is for one request; approve again",
+        ),
+        (facts(SIGNED, by(ANN, signer=ANN)), ""),
+        (facts(SIGNED, by(BOB), by(ANN, signer=ANN)), ""),
+        (facts(SIGNED, by(ANN, signer=ANN), by(US)), ""),
+        (facts(SIGNED, by(ANN)), f"counts for nothing: commit aaaaaaaaaa is not signed; {AGAIN}"),
+        (
+            facts(SIGNED, by(ANN, why=STRANGER), by(BOB)),
+            f"counts for nothing: commit aaaaaaaaaa is not signed, commit aaaaaaaaaa {STRANGER}; {AGAIN}",
+        ),
+        (facts(HOUR, by(ANN, age=3600)), ""),
+        (
+            facts(HOUR, by(ANN, age=3601)),
+            "expired: its commit aaaaaaaaaa is older than 3600s (expiresAfter); approve again",
+        ),
+        (facts(HOUR, by(ANN, age=-60)), ""),
+        (
+            facts(HOUR, by(ANN, age=-3600)),
+            "counts for nothing, since its commit aaaaaaaaaa says that it was made in the future; approve again",
+        ),
+        (facts(SEPARATE, by(ANN), authors=frozenset({BOB})), ""),
+        (
+            facts(SEPARATE, by(ANN), authors=frozenset({BOB, ANN})),
+            "was given by ann@example.org, who made the change (separateDuties); another person must approve",
+        ),
+        (
+            facts(replace(SIGNED, separate_duties=True), by(ANN, signer="ann"), authors=frozenset({ANN})),
+            "was given by ann, who made the change (separateDuties); another person must approve",
+        ),
+        (
+            facts(SEPARATE, by(US)),
+            "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve",
+        ),
+        (facts(SEPARATE, by(US, committer=ANN), authors=frozenset({BOB})), ""),
+        (facts(SEPARATE, by(ANN), by(US), authors=frozenset({BOB})), ""),
+        (
+            facts(SEPARATE, by(US, committer="noreply@github.com")),
+            "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve",
+        ),
+    ],
+)
+def test_one_approval_counts_or_says_why_not(known: ApprovalFacts, why: str) -> None:
+    given = approval()
+    verdict = judge(ASKED, {given.key: given}, {given.key: known}, ApprovalPolicy(), NOW)
+    if not why:
+        assert (verdict.answer, verdict.waits, verdict.faults) == (given.conditions[0], "", ())
+        return
+    sentence = f"approvals/{ASKED.name}.yaml:1: ClusterApprovalRequest/{ASKED.name}: {why}"
+    assert (verdict.answer, verdict.waits, [str(fault) for fault in verdict.faults]) == (None, sentence, [sentence])
+
+
+@pytest.mark.parametrize(
+    ("people", "counts", "waits"),
+    [
+        ([ANN, BOB], True, ""),
+        ([ANN], False, "1 of 2 approvals are there, by ann@example.org"),
+        ([ANN, ANN, ANN], False, "1 of 2 approvals are there, by ann@example.org"),
+    ],
+)
+def test_so_many_distinct_people_must_approve(people: list[str], counts: bool, waits: str) -> None:
+    names: list[str] = []
+    for _ in people:
+        names.append(next_name(ASKED.name, [f"approvals/{name}.yaml" for name in names]))
+    assert names == [ASKED.name, f"{ASKED.name}.2", f"{ASKED.name}.3"][: len(people)]
+    given = {one.key: one for one in map(approval, names)}
+    known = {key: facts(TWO, by(person)) for key, person in zip(given, people, strict=True)}
+    verdict = judge(ASKED, given, known, ApprovalPolicy(), NOW)
+    assert (verdict.answer is not None, verdict.waits) == (counts, waits)
+
+
+def test_the_strictest_policy_of_those_before_the_approvals_says_how_many() -> None:
+    given = {one.key: one for one in (approval(), approval(f"{ASKED.name}.2"))}
+    one, other = given
+    known = {one: facts(replace(TWO, required=3), by(ANN)), other: facts(ApprovalPolicy(), by(BOB))}
+    assert judge(ASKED, given, known, ApprovalPolicy(), NOW).waits.startswith("2 of 3 approvals are there")
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [
+        (approval(digest="d" * 64), "True"),
+        (approval(digest="e" * 64), None),
+        (approval(status="False"), "False"),
+        (approval(status="False", digest="e" * 64), None),
+        (approval(f"{ASKED.name}.bob", status="False"), "False"),
+        (approval(status="Unknown"), None),
+        (approval(f"{ASKED.name}0"), None),
+        (replace(approval(), key=NamespacedName("team", ASKED.name)), None),
+        (replace(approval(), conditions=()), None),
+    ],
+)
+def test_only_answers_to_this_request_are_looked_at(given: Approval, answer: str | None) -> None:
+    known = {given.key: facts(ApprovalPolicy(), by(ANN))}
+    verdict = judge(ASKED, {given.key: given}, known, ApprovalPolicy(), NOW)
+    assert (verdict.answer.status.value if verdict.answer else None) == answer
+    assert bool(verdict.waits) is (given.digest == "e" * 64)
+
+
+@pytest.mark.parametrize(("policy", "counts"), [(ApprovalPolicy(), True), (SIGNED, False), (TWO, False), (HOUR, False)])
+def test_where_nobody_looks_at_commits_only_a_policy_that_asks_nothing_is_met(
+    policy: ApprovalPolicy, counts: bool
+) -> None:
+    given = approval()
+    verdict = judge(ASKED, {given.key: given}, None, policy, NOW)
+    assert (verdict.answer is not None) is counts
+    assert ("who gave it cannot be verified here" in verdict.waits) is not counts
+    assert judge(ASKED, {given.key: given}, {}, ApprovalPolicy(), NOW).answer is None

@@ -1,0 +1,279 @@
+"""Who may approve, from commit to status: each approval that counts for nothing says why, wherever one looks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitfleet.cli.main import run
+from tests.cli.conftest import GIT, Shell, git
+from tests.cli.test_holds import pick_nothing
+from tests.realparts import signers
+
+POLICY = """\
+apiVersion: gitfleet.dev/v1alpha1
+kind: FleetConfig
+metadata: {name: fleet}
+spec:
+  approvals: {allowedSigners: keys/signers, separateDuties: true, expiresAfter: 1h}
+"""
+FREE = POLICY.partition("spec:")[0]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who commits, and how git signs for them."""
+
+    name: str
+    key: signers.Signer | None = None
+
+    @property
+    def email(self) -> str:
+        return f"{self.name}@example.com"
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """A fleet with a policy and a hold that Ann's commit made; Ann and Bob may approve, Eve may not."""
+
+    repo: Path
+    hold: str
+    ann: Person
+    bob: Person
+    eve: Person
+
+    @property
+    def path(self) -> str:
+        return f"approvals/{self.hold}.yaml"
+
+    def text(self, digest: str = "", name: str = "") -> str:
+        """An approval of the hold."""
+        note = f", annotations: {{gitfleet.dev/digest: '{digest}'}}" if digest else ""
+        return (
+            "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterApprovalRequest\n"
+            f"metadata: {{name: {name or self.hold}{note}}}\n"
+            'status: {conditions: [{type: Approved, status: "True"}]}\n'
+        )
+
+    def commit(
+        self, person: Person, files: Mapping[str, str], *, ago: timedelta = timedelta(), sign: bool = True
+    ) -> None:
+        """A person commits files, signed unless they should not or cannot be."""
+        as_person(self.repo, person, ago, "commit", files=files, sign=sign)
+
+
+def as_person(
+    repo: Path,
+    person: Person,
+    ago: timedelta,
+    *words: str,
+    files: Mapping[str, str] | None = None,
+    sign: bool = True,
+) -> None:
+    for path, text in (files or {}).items():
+        (repo / path).parent.mkdir(parents=True, exist_ok=True)
+        (repo / path).write_text(text)
+    git(repo, "add", "--all")
+    options = person.key.sign if person.key is not None and sign else ()
+    when = f"{(datetime.now(UTC) - ago).timestamp():.0f} +0000"
+    named = {"NAME": person.name, "EMAIL": person.email, "DATE": when}
+    with pytest.MonkeyPatch.context() as patch:
+        for role in ("AUTHOR", "COMMITTER"):
+            for key, value in named.items():
+                patch.setitem(GIT, f"GIT_{role}_{key}", value)
+        subject = ("-m", "A change") if words[0] in ("commit", "merge") else ()
+        git(repo, *options, *words, "--quiet", *subject)
+
+
+@pytest.fixture(scope="module")
+def made(settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    home = tmp_path_factory.mktemp("policy")
+    repo = shutil.copytree(settled, home / "fleet")
+    ann, bob, eve = (Person(name, signers.ssh_key(home / name)) for name in ("ann", "bob", "eve"))
+    lines = [p.key.public(p.email.encode()).decode() for p in (ann, bob) if p.key is not None]
+    files = {"gitfleet.yaml": POLICY, "keys/signers": "".join(lines), ".gitfleetignore": "keys/\n"}
+    as_person(repo, ann, timedelta(), "commit", files=files)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        assert run(["run", "--until-settled", str(repo)]) == 0
+        for key, value in {"NAME": "ann", "EMAIL": ann.email}.items():
+            patch.setitem(GIT, f"GIT_AUTHOR_{key}", value)
+        pick_nothing(repo)
+        assert run(["run", "--until-settled", str(repo)]) == 0
+    (name,) = (
+        path.removesuffix(".yaml") for path in git(repo, "ls-tree", "--name-only", "gitfleet/state:holds").split()
+    )
+    yield Fleet(repo, name, ann, bob, eve)
+
+
+@pytest.fixture
+def fleet(made: Fleet, tmp_path: Path) -> Fleet:
+    return Fleet(shutil.copytree(made.repo, tmp_path / "fleet"), made.hold, made.ann, made.bob, made.eve)
+
+
+def unsigned(fleet: Fleet) -> str:
+    fleet.commit(fleet.bob, {fleet.path: fleet.text()}, sign=False)
+    return "is not signed"
+
+
+def forged(fleet: Fleet) -> str:
+    """Under Bob's name, with another key."""
+    fleet.commit(Person("bob", fleet.eve.key), {fleet.path: fleet.text()})
+    return "is signed with a key that allowedSigners does not have"
+
+
+def self_given(fleet: Fleet) -> str:
+    fleet.commit(fleet.ann, {fleet.path: fleet.text()})
+    return "was given by ann@example.com, who made the change (separateDuties); another person must approve"
+
+
+def expired(fleet: Fleet) -> str:
+    fleet.commit(fleet.bob, {fleet.path: fleet.text()}, ago=timedelta(hours=2))
+    return "is older than 3600s (expiresAfter); approve again"
+
+
+def for_another_digest(fleet: Fleet) -> str:
+    fleet.commit(fleet.bob, {fleet.path: fleet.text("0" * 64)})
+    return f"is for another request than {fleet.hold}, as its annotation gitfleet.dev/digest says"
+
+
+def beside_other_documents(fleet: Fleet) -> str:
+    other = fleet.text(name="run-canary")
+    fleet.commit(fleet.bob, {fleet.path: f"{other}---\n{fleet.text()}"})
+    return "counts for nothing in a file with other documents; give it a file of its own"
+
+
+def with_a_weaker_policy_in_the_same_commit(fleet: Fleet) -> str:
+    fleet.commit(fleet.bob, {fleet.path: fleet.text(), "gitfleet.yaml": FREE}, sign=False)
+    return "is not signed"
+
+
+def with_its_own_key_in_the_same_commit(fleet: Fleet) -> str:
+    assert fleet.eve.key is not None
+    known = (fleet.repo / "keys" / "signers").read_text()
+    line = fleet.eve.key.public(fleet.eve.email.encode()).decode()
+    fleet.commit(fleet.eve, {fleet.path: fleet.text(), "keys/signers": known + line})
+    return "is signed with a key that allowedSigners does not have"
+
+
+def replayed(fleet: Fleet) -> str:
+    """Given for an earlier removal of the same."""
+    older = f"{fleet.hold.rpartition('-')[0]}-0123456789"
+    fleet.commit(fleet.bob, {f"approvals/{older}.yaml": fleet.text(name=older)})
+    return f"answers no hold that is there now; {fleet.hold} waits for an approval of its own"
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        unsigned,
+        forged,
+        self_given,
+        expired,
+        for_another_digest,
+        beside_other_documents,
+        with_a_weaker_policy_in_the_same_commit,
+        with_its_own_key_in_the_same_commit,
+        replayed,
+    ],
+)
+def test_an_approval_that_counts_for_nothing_says_why(
+    gitfleet: Shell, fleet: Fleet, give: Callable[[Fleet], str]
+) -> None:
+    why = give(fleet)
+    ran = gitfleet("run", "--until-settled", fleet.repo)
+    (warning,) = [line for line in ran.err.splitlines() if why in line]
+    assert warning.startswith("warning: approvals/hold-"), warning
+    assert json.loads(gitfleet("get", "bindings", "-C", fleet.repo, "-o", "json").out)["items"], "nothing went"
+    page = git(fleet.repo, "show", "gitfleet/state:README.md")
+    assert why in page
+    (hold,) = json.loads(gitfleet("get", "holds", "-C", fleet.repo, "-o", "json").out)["items"]
+    if give is not replayed:
+        (condition,) = hold["status"]["conditions"]
+        assert (condition["status"], condition["reason"]) == ("Unknown", "ApprovalNotCounted")
+        assert why in condition["message"] and why in gitfleet("get", "holds", "-C", fleet.repo, "-o", "wide").out
+    assert gitfleet("get", "holds", "-C", fleet.repo).out.split()[6:8] == [fleet.hold, "Pending"]
+
+
+def by_a_signed_commit(fleet: Fleet) -> None:
+    fleet.commit(fleet.bob, {fleet.path: fleet.text()})
+
+
+def by_a_signed_merge_of_the_request(fleet: Fleet) -> None:
+    assert fleet.bob.key is not None
+    branch = f"gitfleet/approve/{fleet.hold}"
+    as_person(fleet.repo, fleet.bob, timedelta(), "merge", "--no-ff", branch)
+
+
+def by_the_command(fleet: Fleet) -> None:
+    assert fleet.bob.key is not None
+    settings = {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": str(fleet.bob.key.path)}
+    for key, value in settings.items():
+        git(fleet.repo, "config", key, value)
+    assert run(["approve", fleet.hold, "-C", str(fleet.repo)]) == 0
+
+
+def by_a_second_one_after_one_that_did_not_count(fleet: Fleet) -> None:
+    fleet.commit(fleet.eve, {fleet.path: fleet.text()})
+    by_the_command(fleet)
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        by_a_signed_commit,
+        by_a_signed_merge_of_the_request,
+        by_the_command,
+        by_a_second_one_after_one_that_did_not_count,
+    ],
+)
+def test_a_signed_approval_of_another_person_counts(
+    gitfleet: Shell, fleet: Fleet, give: Callable[[Fleet], None]
+) -> None:
+    give(fleet)
+    ended = gitfleet("run", "--until-settled", fleet.repo)
+    assert not gitfleet("get", "holds", "-C", fleet.repo).out, ended.err
+    assert "monitoring" not in gitfleet("get", "bindings", "-C", fleet.repo).out
+
+
+def test_the_policy_of_the_process_outranks_the_repositorys(gitfleet: Shell, fleet: Fleet, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("{required: 2, allowedSigners: signers}\n")
+    shutil.copy(fleet.repo / "keys" / "signers", tmp_path / "signers")
+    words = ("run", "--until-settled", fleet.repo, "--approval-policy", policy)
+    fleet.commit(fleet.ann, {fleet.path: fleet.text()})
+    gitfleet(*words)
+    assert (
+        "1 of 2 approvals are there, by ann@example.com" in gitfleet("get", "holds", "-C", fleet.repo, "-o", "wide").out
+    )
+
+    as_person(fleet.repo, fleet.bob, timedelta(), "merge", "--no-ff", f"gitfleet/approve/{fleet.hold}")
+    assert (fleet.repo / "approvals" / f"{fleet.hold}.2.yaml").exists()
+    gitfleet(*words)
+    assert not gitfleet("get", "holds", "-C", fleet.repo).out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "policy.yaml cannot be read: No such file or directory"),
+        ("{required: 0}", "policy.yaml is no approval policy: required "),
+        ("[1]", "policy.yaml is no approval policy: "),
+        ("a: 1\n---\nb: 2\n", "it must be one YAML document with the fields of spec.approvals"),
+        ("{allowedSigners: nowhere}", "nowhere cannot be read: No such file or directory"),
+    ],
+)
+def test_a_policy_that_cannot_be_read_ends_the_process(
+    gitfleet: Shell, moving: Path, tmp_path: Path, text: str | None, said: str
+) -> None:
+    policy = tmp_path / "policy.yaml"
+    if text is not None:
+        policy.write_text(text)
+    ended = gitfleet("run", "--once", moving, "--approval-policy", policy)
+    assert (ended.code, said in ended.err) == (1, True), ended.err
