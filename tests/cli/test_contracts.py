@@ -12,7 +12,7 @@ import pytest
 from gitfleet.cli.commands import COMMANDS
 from gitfleet.formats.yaml_reader import Profile, read_documents
 from gitfleet.model.events import EventType
-from tests.builders import to_yaml
+from tests.builders import eviction, repo_files_for, to_yaml
 from tests.cli.conftest import Shell, commit, git
 from tests.scenarios.test_overrides_that_fail import failing_override
 
@@ -31,8 +31,8 @@ spec: {connection: {context: nowhere}}
 
 
 def change(repo: Path) -> None:
-    """One commit that is held in part and has an error, an update in steps, a cluster that leaves and one that no
-    process can reach."""
+    """One commit that is held in part and has an error, an update in steps, a cluster that leaves, one that no process
+    can reach and an eviction."""
     web = repo / "resources/web/web.yaml"
     web.write_text(web.read_text().replace("replicas: 2", "replicas: 5"))
     placement = repo / "placements/web.yaml"
@@ -43,7 +43,11 @@ def change(repo: Path) -> None:
     override.write_text(override.read_text().replace("spec:", "spec: 5\nother:"))
     monitoring = repo / "resources/monitoring/monitoring.yaml"
     commit(
-        repo, {"resources/monitoring/monitoring.yaml": monitoring.read_text().replace("probe-targets", "probe-target")}
+        repo,
+        {
+            "resources/monitoring/monitoring.yaml": monitoring.read_text().replace("probe-targets", "probe-target"),
+            **repo_files_for(eviction("drain", "monitoring", "elsewhere")),
+        },
     )
 
 
