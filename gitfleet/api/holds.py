@@ -23,6 +23,8 @@ from gitfleet.api.values import Time
 ALLOW_EMPTY: Final = "gitfleet.dev/allow-empty"
 """The annotation of a placement, "true", that lets its selection and its clusters become none (decision D31)."""
 APPROVED: Final = "Approved"
+REWRITE_PREFIX: Final = "rewrite-"
+"""What the name of every approval of a new head of the watched branch begins with."""
 HOLD_PREFIX: Final = "hold-"
 """What the name of every hold, and so of its approval, begins with."""
 

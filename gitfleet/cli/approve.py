@@ -13,8 +13,9 @@ from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
-    from gitfleet.api.holds import Hold
+    from gitfleet.api.conditions import Status
     from gitfleet.loop.workspace import Workspace
+    from gitfleet.model.approvals import Asked
 
 _ANSWER = options.combined(click.argument("name", metavar="HOLD"), commits.target, commits.settings)
 
@@ -49,52 +50,58 @@ def _answer(name: str, target: str | None, settings: Settings, *, approved: bool
     from gitfleet.api.conditions import Status
     from gitfleet.approvals import next_name
     from gitfleet.loop.person_commits import FilesChange
-    from gitfleet.views import approval_path, approval_text, hold_document, hold_sentence
+    from gitfleet.views import approval_path, approval_text
     from gitfleet.wiring import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:
-        hold = _hold(name.removeprefix("hold/"), workspace)
+        request, answer, sentence = _request(name.removeprefix("hold/"), workspace)
         status, verb = (Status.TRUE, "approve") if approved else (Status.FALSE, "reject")
-        if hold.answer is status:
-            say(f"a file of the watched branch {verb}s {hold.name} already")
+        if answer is status:
+            say(f"a file of the watched branch {verb}s {request.name} already")
             return
-        rejection = _rejection(hold, workspace)
+        rejection = _rejection(request, workspace)
         watched = workspace.driver.reader.list_tree(workspace.commit_of(None))
-        say(f"{verb}s: {hold_sentence(hold_document(hold))}")
+        say(f"{verb}s: {sentence}")
 
         def change(paths: Collection[str]) -> FilesChange:
             # One more file where others are there: each is the approval of the person who commits it.
             taken = paths if target is None else watched
-            name = rejection or (next_name(hold.name, taken) if approved else hold.name)
-            text = approval_text(name, status, hold.digest)
-            return FilesChange(subject=f"{verb.capitalize()} {hold.name}", write={approval_path(name): text.encode()})
+            name = rejection or (next_name(request.name, taken) if approved else request.name)
+            text = approval_text(name, status, request.digest).encode()
+            return FilesChange(subject=f"{verb.capitalize()} {request.name}", write={approval_path(name): text})
 
         commits.commit_files(workspace, settings, change, target)
 
 
-def _hold(name: str, workspace: Workspace) -> Hold:
-    found = workspace.driver.load_state(workspace.state_head()).holds.get(name)
-    if found is None:
-        raise BadInput(f'there is no hold "{name}"', hint="`gitfleet get holds` lists what there is")
-    return found
+def _request(name: str, workspace: Workspace) -> tuple[Asked, Status | None, str]:
+    """What waits under a name, how it is answered now, and what it is about in a sentence."""
+    from gitfleet.removals import asked
+    from gitfleet.views import hold_document, hold_sentence
+
+    hold = workspace.driver.load_state(workspace.state_head()).holds.get(name)
+    if hold is not None:
+        return asked(hold), hold.answer, hold_sentence(hold_document(hold))
+    rewrite = workspace.rewrite()
+    if rewrite is not None and rewrite.request().name == name:
+        return rewrite.request(), None, rewrite.request().title
+    raise BadInput(f'there is no hold "{name}"', hint="`gitfleet get holds` lists what there is")
 
 
-def _rejection(hold: Hold, workspace: Workspace) -> str | None:
+def _rejection(request: Asked, workspace: Workspace) -> str | None:
     """The name of the approval that rejects the hold now. BadInput for one that lies elsewhere than approvals do."""
     from gitfleet.api.conditions import Status, find_condition
     from gitfleet.api.holds import APPROVED
     from gitfleet.approvals import given
-    from gitfleet.removals import asked
     from gitfleet.views import approval_path
 
     approvals = workspace.desired_at(workspace.commit_of(None)).approvals
-    for approval in given(asked(hold), approvals):
+    for approval in given(request, approvals):
         condition, origin, name = find_condition(approval.conditions, APPROVED), approval.origin, approval.key.name
         if condition is None or condition.status is not Status.FALSE or origin is None:
             continue
         if origin.path != approval_path(name):
             raise BadInput(
-                f"{origin.path}:{origin.line} rejects {hold.name}, and its file is not gitfleet's to write",
+                f"{origin.path}:{origin.line} rejects {request.name}, and its file is not gitfleet's to write",
                 hint="change the status of Approved there, and commit it",
             )
         return name

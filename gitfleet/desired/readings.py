@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.holds import HOLD_PREFIX
+from gitfleet.api.holds import HOLD_PREFIX, REWRITE_PREFIX
 from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
@@ -195,7 +195,7 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
 
 def _answers_hold(made: object) -> bool:
     """Whether an object is an approval of held removals, the one kind of approval that something acts on."""
-    return isinstance(made, Approval) and made.key.name.startswith(HOLD_PREFIX)
+    return isinstance(made, Approval) and made.key.name.startswith((HOLD_PREFIX, REWRITE_PREFIX))
 
 
 def _written(made: Any, value: JsonObject, origin: Origin) -> Any:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from gitfleet import api, approvals
+from gitfleet.api.conditions import Status
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import GITFLEET_GROUP, AllowedSigners, ApprovalPolicy, FleetConfig
+from gitfleet.api.holds import REWRITE_PREFIX
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
 from gitfleet.formats.yaml_reader import parse_documents
+from gitfleet.loop.rewrites import Rewrite
 from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, FactsByApproval
 from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import CommitFacts, HistoryReader, RepoReader, SignerKeys
 from gitfleet.state import FLEET_FILE
 
@@ -23,7 +28,10 @@ _MOST_KEPT: Final = 500
 _CONFIG: Final = {"apiVersion": f"{GITFLEET_GROUP}/v1alpha1", "kind": "FleetConfig", "metadata": {"name": "fleet"}}
 _ONE: Final = "it must be one YAML document with the fields of spec.approvals"
 _PLAIN: Final = ("100644", "100755")
+_MOST_ANCESTORS: Final = 1000
 ReadAt = Callable[[str], Desired]
+PolicyFrom = tuple[ReadAt, str | None]
+"""How to read a commit, and that of the policy (None: the one before the approval)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,36 +51,59 @@ class ApprovalHistory:
     own: OwnPolicy | None = None
     _known: dict[tuple[str, NamespacedName, Asked], ApprovalFacts] = field(default_factory=dict)
 
-    def facts(self, wanted: Desired, asked: Iterable[Asked], read_at: ReadAt) -> FactsByApproval:
-        """What is known of the approvals that are meant for what is asked. What cannot be found out is its `failure`:
-        such an approval counts for nothing."""
+    def rewrite(
+        self, branch: str, wanted: Desired, before: FleetState, now: datetime, read_at: ReadAt
+    ) -> Rewrite | None:
+        """How the watched branch was rewritten since the state was made, None where it was not, or a person has
+        accepted a head from there on, under the policy of the commit before. Where the history does not reach so far it
+        counts as not rewritten."""
+        old, head = before.observed_commit, wanted.commit
+        if old is None or self.history.is_ancestor(old, head) is not False:
+            return None
+        line = [head, *self.reader.ancestors(head, most=_MOST_ANCESTORS)]
+        for key in wanted.approvals:
+            digits = key.name.partition(".")[0].removeprefix(REWRITE_PREFIX) if not key.namespace else ""
+            for new in (oid for oid in line if digits and oid[: len(digits)] == digits):
+                asked = Rewrite(branch=branch, old=old, new=new).request()
+                facts = self.facts(wanted, [asked], read_at, policy_at=old)
+                answer = approvals.judge(asked, wanted.approvals, facts, ApprovalPolicy(), now).answer
+                if answer is not None and answer.status is Status.TRUE:
+                    return None
+        return Rewrite(branch=branch, old=old, new=head)
+
+    def facts(
+        self, wanted: Desired, asked: Iterable[Asked], read_at: ReadAt, *, policy_at: str | None = None
+    ) -> FactsByApproval:
+        """What is known of the approvals that are meant for what is asked; with `policy_at` under the policy of that
+        commit. What cannot be found out is its `failure`: such an approval counts for nothing."""
         found = {}
         for one in asked:
             for approval in approvals.given(one, wanted.approvals):
                 place = (wanted.commit, approval.key, one)
                 known = self._known.get(place)
                 if known is None:
-                    known, lasting = self._tried(wanted.commit, approval, one, read_at)
-                    if lasting and len(self._known) < _MOST_KEPT:
+                    known, lasting = self._tried(wanted.commit, approval, one, (read_at, policy_at))
+                    if len(self._known) >= _MOST_KEPT:
+                        self._known.clear()
+                    if lasting:
                         self._known[place] = known
                 found[approval.key] = known
-        if not found:
-            self._known.clear()
         return found
 
-    def _tried(self, head: str, approval: Approval, asked: Asked, read_at: ReadAt) -> tuple[ApprovalFacts, bool]:
+    def _tried(self, head: str, approval: Approval, asked: Asked, where: PolicyFrom) -> tuple[ApprovalFacts, bool]:
         try:
-            return self._facts(head, approval, asked, read_at), True
+            return self._facts(head, approval, asked, where), True
         except GitfleetError as error:
             return ApprovalFacts(failure=str(error).rstrip(".")), not isinstance(error, RetryLater)
 
-    def _facts(self, head: str, approval: Approval, asked: Asked, read_at: ReadAt) -> ApprovalFacts:
+    def _facts(self, head: str, approval: Approval, asked: Asked, where: PolicyFrom) -> ApprovalFacts:
         origin = approval.origin
         ids = self.history.last_changes(head, origin.path) if origin is not None else ()
         if origin is None or not ids:
             raise BadInput("no commit is known that added it")
         found = [self.history.about(commit) for commit in ids]
-        before = found[0].parents[0] if found[0].parents else None
+        read_at, policy_at = where
+        before = policy_at or (found[0].parents[0] if found[0].parents else None)
         policy = self.own.policy if self.own else _policy_at(before, read_at)
         keys = self._keys(policy, before)
         authors = self.history.authors(asked.commit, asked.after or None) if policy.separate_duties else ()

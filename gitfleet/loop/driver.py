@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import ParamSpec
 
 from gitfleet import reconcile, removals, status, views
@@ -20,12 +21,13 @@ from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.loop.results import ReconcileResult, lost_race, waiting_sentences
+from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.loop.unchanged import UnchangedReconcile, unchanged_after, with_known_objects
 from gitfleet.loop.watched_branch import last_good_config, no_such_branch
-from gitfleet.model.approvals import FactsByApproval
+from gitfleet.model.approvals import ApprovalRequest, FactsByApproval
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.events import Event, EventType
@@ -86,6 +88,8 @@ class Driver:
     _config: tuple[str, FleetConfig] | None = None
     _unchanged: tuple[UnchangedReconcile, ReconcileResult] | None = None
     _observed: Mapping[str, ClusterObservation] = field(default_factory=dict)
+    _rewrite: tuple[ApprovalRequest, ...] = ()
+    _held: tuple[Desired, Rewrite, Desired] | None = None
 
     @property
     def config(self) -> FleetConfig:
@@ -211,8 +215,31 @@ class Driver:
         """The desired tree, the state tree and the clusters' observations at this moment."""
         commit = self.watched_commit(heads)
         before = self.load_state(heads.get(self.branches.state))
-        wanted = self.desired_trees.at(commit, before)
+        wanted = self._accepted(self.desired_trees.at(commit, before), before, heads)
         return self.inputs_for(wanted, self.rebuilt(before, wanted), now)
+
+    def rewrite_of(self, wanted: Desired, before: FleetState) -> Rewrite | None:
+        """How the watched branch was rewritten, None where it was not or a person has accepted it."""
+        if self.approvals is None:
+            return None
+        read_at = partial(self.desired_trees.at, state=before)
+        return self.approvals.rewrite(self.branches.watch, wanted, before, self.clock.now(), read_at)
+
+    def _accepted(self, wanted: Desired, before: FleetState, heads: Mapping[str, str]) -> Desired:
+        """What is reconciled: the head of the watched branch, or the commit that was accepted last while the branch
+        was rewritten and nobody accepted that. BadInput where it cannot be read any more."""
+        found = self.rewrite_of(wanted, before)
+        self._rewrite = (found.request(),) if found is not None else ()
+        if found is None:
+            return wanted
+        try:
+            last = self.desired_trees.at(found.old, before)
+        except BadInput as error:
+            self._ask(heads, before)
+            raise BadInput(f"{found.fault().message}; that commit cannot be read any more") from error
+        if self._held is None or self._held[:2] != (last, found):
+            self._held = (last, found, replace(last, faults=(*last.faults, found.fault())))
+        return self._held[2]
 
     def rebuilt(self, before: FleetState, wanted: Desired) -> FleetState:
         """The state with what the branch lost rebuilt; what this process wrote itself has lost nothing."""
@@ -309,12 +336,15 @@ class Driver:
 
     def _asked(self, heads: Mapping[str, str], result: ReconcileResult) -> ReconcileResult:
         """The result, once the branches are there by which people approve; what fails there delays nothing."""
+        self._ask(heads, result.state)
+        return result
+
+    def _ask(self, heads: Mapping[str, str], state: FleetState) -> None:
         if self.requests is not None:
             failures, publish = Failures(), self.requests.publish
-            wanted = views.approval_requests(result.state)
+            wanted = (*views.approval_requests(state), *self._rewrite)
             failures.contain(Subject("approvals", ""), None, publish, heads, self.branches, wanted)
             self._report(failures.found)
-        return result
 
     def _still_ours(self, head: str | None, operations: tuple[Operation, ...], pushed: float | None) -> None:
         """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it

@@ -18,6 +18,7 @@ from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
 from gitfleet.loop.person_commits import PersonCommits
 from gitfleet.loop.planning import Planning
+from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.decisions import Decision
@@ -157,6 +158,11 @@ class Workspace:
         return Runner(
             driver=self.driver, clock=self.clock, wake=self.wake, interval=self.driver.interval, watch=self.watch
         )
+
+    def rewrite(self) -> Rewrite | None:
+        """How the watched branch was rewritten, None where it was not or a person has accepted it."""
+        before = self.driver.load_state(self.state_head())
+        return self.driver.rewrite_of(self.desired_at(self.commit_of(None)), before)
 
     def commits(self, person: Person) -> PersonCommits:
         """What commits files to the repository in a person's name."""

@@ -277,3 +277,22 @@ def test_a_policy_that_cannot_be_read_ends_the_process(
         policy.write_text(text)
     ended = gitfleet("run", "--once", moving, "--approval-policy", policy)
     assert (ended.code, said in ended.err) == (1, True), ended.err
+
+
+def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell, moving: Path) -> None:
+    old = git(moving, "rev-parse", "main").strip()
+    (moving / "resources" / "web" / "web.yaml").write_text("")
+    git(moving, "commit", "--quiet", "--all", "--amend", "--message", "Another history")
+    new = git(moving, "rev-parse", "main").strip()
+    name = f"rewrite-{new[:12]}"
+    before = gitfleet("get", "bindings", "-C", moving, "-o", "name").out
+    ran = gitfleet("run", "--until-settled", moving)
+    said = f"main was rewritten: {new[:12]} does not come after {old[:12]}, which is reconciled on"
+    assert said in ran.err and f"settled at commit {old[:12]}" in ran.err
+    assert gitfleet("get", "bindings", "-C", moving, "-o", "name").out == before
+    assert git(moving, "log", "-1", "--format=%s", f"gitfleet/approve/{name}").startswith(f"Accept {new[:12]}")
+
+    told = gitfleet("approve", name, "-C", moving)
+    assert told.code == 0 and f"approves: Accept {new[:12]} as the head of main" in told.err, told.err
+    ran = gitfleet("run", "--until-settled", moving)
+    assert said not in ran.err and old[:12] not in ran.err.splitlines()[-1]

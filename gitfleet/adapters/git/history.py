@@ -39,10 +39,12 @@ class GitHistory(GitReader):
             return True
         arguments = ("merge-base", "--is-ancestor", names.check_object_id(old), names.check_object_id(new))
         status = self._connection.local(*arguments).status
-        if status == 1:
-            shallow = self._connection.local("rev-parse", "--is-shallow-repository").output.strip() == b"true"
-            return None if shallow else False
-        return True if status == 0 else None
+        if status == 0:
+            return True
+        # All that comes before a commit was fetched with it, so that what is not here does not.
+        apart = status == 1 or not self._connection.local("cat-file", "-e", old).ok
+        shallow = self._connection.local("rev-parse", "--is-shallow-repository").output.strip() == b"true"
+        return False if apart and not shallow else None
 
     def authors(self, commit: str, after: str | None) -> Collection[str]:
         """The emails of authors since `after` (the first parent when None), merges left out; BadInput for more than

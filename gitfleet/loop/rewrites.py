@@ -1,0 +1,49 @@
+"""A watched branch that was rewritten: its new head does not come after the commit that was accepted last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from gitfleet.api.faults import Fault
+from gitfleet.api.holds import REWRITE_PREFIX
+from gitfleet.approvals import path_of
+from gitfleet.model.approvals import ApprovalRequest
+
+_ID_DIGITS: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """The branch `branch` was at `old`, which `new` does not come after."""
+
+    branch: str
+    old: str
+    new: str
+
+    def request(self) -> ApprovalRequest:
+        """What people are asked."""
+        name, old, new = f"{REWRITE_PREFIX}{self.new[:_ID_DIGITS]}", self.old[:_ID_DIGITS], self.new[:_ID_DIGITS]
+        return ApprovalRequest(
+            name=name,
+            subject="Rewrite",
+            digest=sha256(f"{self.old} {self.new}".encode()).hexdigest(),
+            commit=self.new,
+            after=self.old,
+            title=f"Accept {new} as the head of {self.branch}, which does not come after {old}",
+            body=(
+                f"{self.branch} was rewritten (a forced push, or another branch is watched): {self.new}\n"
+                f"does not come after {self.old}, which is reconciled on.\n\n"
+                "Merge this (merge, squash or rebase) to accept the new head with all that differs:\n\n"
+                f"    git diff {old} {new}\n\n"
+                f"Otherwise push {old} back. Closing or deleting this branch accepts nothing."
+            ),
+        )
+
+    def fault(self) -> Fault:
+        """What is said until then."""
+        name, old, new = self.request().name, self.old[:_ID_DIGITS], self.new[:_ID_DIGITS]
+        found = f"{self.branch} was rewritten: {new} does not come after {old}, which is reconciled on"
+        remedy = f"push that back, or accept the new head with `gitfleet approve {name}`"
+        return Fault(path_of(name), 1, "", "", f"{found}; {remedy}")

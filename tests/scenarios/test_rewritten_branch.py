@@ -1,0 +1,123 @@
+"""A watched branch that was rewritten: what was accepted last is reconciled until a person accepts the new head."""
+
+from __future__ import annotations
+
+from gitfleet.api.faults import is_error
+from gitfleet.api.fleet import ApprovalPolicy
+from gitfleet.loop.approval_history import ApprovalHistory, OwnPolicy
+from gitfleet.loop.driver import Driver
+from gitfleet.loop.request_branches import RequestBranches
+from gitfleet.ports.repos import BranchChange, Person
+from tests import builders
+from tests.scenarios.test_approval_requests import requests
+from tests.scenarios.world import World
+
+ANN = Person(name="Ann", email="ann@example.org")
+
+
+def fleet(policy: ApprovalPolicy | None = None) -> tuple[World, list[str]]:
+    """A settled cluster with version 2 of a setting; the commits of main, newest first."""
+    world = World()
+    repo = world.repo
+    own = OwnPolicy(policy=policy) if policy is not None else None
+
+    def ask(driver: Driver) -> None:
+        driver.requests = RequestBranches(reader=repo, history=repo, writer=repo, clock=world.clock)
+        driver.approvals = ApprovalHistory(history=repo, reader=repo, own=own)
+
+    world.start_with = ask
+    world.restart()
+    for version in ("1", "2"):
+        world.commit(
+            builders.member_cluster("c1"),
+            builders.namespace("web", labels={"team": "web"}),
+            builders.config_map("web", "settings", {"version": version}),
+            builders.placement("web"),
+        )
+        world.settle()
+    return world, [one.id for one in repo.log("main")]
+
+
+def version(world: World) -> str:
+    body = world.live("c1", "ConfigMap", "settings")
+    assert body is not None
+    return str(body["data"]["version"])
+
+
+def rewrite(world: World, commits: list[str]) -> str:
+    """Version 3 in the place of version 2, by force."""
+    world.repo.move_branch("main", commits[1])
+    return world.commit(builders.config_map("web", "settings", {"version": "3"}))
+
+
+def test_what_was_accepted_last_is_reconciled_until_a_person_accepts_the_new_head() -> None:
+    world, commits = fleet()
+    new = rewrite(world, commits)
+    world.settle()
+    (fault,) = world.state().faults
+    said = f"main was rewritten: {new[:12]} does not come after {commits[0][:12]}, which is reconciled on"
+    assert said in fault.message and f"`gitfleet approve rewrite-{new[:12]}`" in fault.message and is_error(fault)
+    assert (version(world), world.state().observed_commit) == ("2", commits[0])
+    assert said in world.state_text("README.md")
+
+    branch = f"gitfleet/approve/rewrite-{new[:12]}"
+    assert requests(world).keys() == {branch}
+    before = world.state_commits()
+    world.restart()
+    world.settle()
+    assert world.state_commits() == before, "nothing changed, nothing is written"
+
+    world.repo.move_branch("main", world.repo.fetch()[branch])
+    world.settle()
+    assert (version(world), world.state().faults, requests(world)) == ("3", (), {})
+    world.commit(builders.config_map("web", "settings", {"version": "4"}))
+    world.settle()
+    assert version(world) == "4"
+
+
+def test_commits_on_top_of_an_accepted_head_are_accepted_with_it() -> None:
+    world, commits = fleet()
+    new = rewrite(world, commits)
+    world.settle()
+    request = world.repo.fetch()[f"gitfleet/approve/rewrite-{new[:12]}"]
+    world.repo.move_branch("main", request)
+    world.commit(builders.config_map("web", "settings", {"version": "4"}))
+    world.settle()
+    assert (version(world), world.state().faults) == ("4", ())
+
+
+def test_pushing_the_old_head_back_ends_it_and_an_approval_of_another_rewrite_accepts_nothing() -> None:
+    world, commits = fleet()
+    new = rewrite(world, commits)
+    world.settle()
+    accepted = world.repo.fetch()[f"gitfleet/approve/rewrite-{new[:12]}"]
+    world.repo.move_branch("main", commits[0])
+    world.settle()
+    assert (version(world), world.state().faults, requests(world)) == ("2", (), {})
+
+    later = world.commit(builders.config_map("web", "settings", {"version": "5"}))
+    world.settle()
+    world.repo.move_branch("main", accepted)
+    world.settle()
+    assert (version(world), world.state().observed_commit) == ("5", later)
+    assert [fault for fault in world.state().faults if "main was rewritten" in fault.message]
+
+
+def test_the_policy_says_who_accepts_a_new_head() -> None:
+    world, commits = fleet(ApprovalPolicy(separate_duties=True))
+    new = rewrite(world, commits)
+    world.settle()
+    branch = f"gitfleet/approve/rewrite-{new[:12]}"
+    path = f"approvals/rewrite-{new[:12]}.yaml"
+    content = world.repo.files(branch)[path]
+    world.repo.move_branch("main", world.repo.fetch()[branch])
+    world.settle()
+    assert version(world) == "2", "gitfleet's own commit names no person"
+
+    head = world.repo.fetch()["main"]
+    change = BranchChange(
+        branch="main", expected=head, subject="Yes", when=world.clock.now(), write={path: content + b"#\n"}, person=ANN
+    )
+    world.repo.commit(change)
+    world.settle()
+    assert version(world) == "3"
