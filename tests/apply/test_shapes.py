@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.apply import find_differences
-from gitfleet.apply.shapes import shape_digest
+from gitfleet.apply.shapes import shape_digest, unfold
 
 DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -131,6 +131,20 @@ def test_a_secret_is_compared_by_its_bytes_and_never_shown() -> None:
     )
     for one, two in ((wanted, {**other, "kind": None}), ({**wanted, "kind": None}, other)):
         assert {text for _, *texts in find_differences(one, two, full=True) for text in texts} == {"(redacted)", None}
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ({"stringData": {"a": "1"}}, {"data": {"a": "1"}}),
+        ({"data": {"a": "MQ==", "b": "Mg=="}, "stringData": {"a": "3"}}, {"data": {"a": "3", "b": "Mg=="}}),
+        ({"data": None, "stringData": {}}, {"data": {}}),
+        ({"data": {"a": "MQ=="}, "stringData": None}, {"data": {"a": "MQ=="}, "stringData": None}),
+    ],
+)
+def test_a_secret_is_unfolded_as_the_server_stores_it(written: dict[str, Any], stored: dict[str, Any]) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
+    assert unfold({**secret, **written}) == {**secret, **stored}
 
 
 def test_a_secret_of_another_group_has_fields_of_its_own() -> None:
@@ -280,7 +294,9 @@ def test_items_are_told_apart_as_the_server_keeps_them_at_every_depth() -> None:
 def test_a_list_at_the_top_is_known_by_its_name() -> None:
     hooks = [{"name": "a", "url": "x"}, {"name": "b", "url": "y"}]
     wanted = {"kind": "ValidatingWebhookConfiguration", "webhooks": hooks}
-    assert find_differences(wanted, {**wanted, "webhooks": [{"name": "of others"}, *reversed(hooks)]}) == ()
+    there = {**wanted, "webhooks": [{"name": "of others"}, *reversed(hooks)]}
+    assert find_differences(wanted, there) == ()
+    assert shape_digest(wanted, there) == shape_digest(wanted, wanted)
 
 
 @pytest.mark.parametrize(
@@ -308,6 +324,16 @@ def test_metadata_counts_but_for_the_domains_of_kubernetes(part: str) -> None:
     assert find_differences({"kind": "Foo"}, {"kind": "Foo", "status": {"a": 1}, "more": 1}, full=True) == (
         ("/more", "1", None),
     )
+
+
+@pytest.mark.parametrize("part", ["annotations", "labels"])
+def test_labels_and_annotations_of_the_manifest_are_part_of_the_shape(part: str) -> None:
+    metadata = {"name": "x", "labels": {"a": "1"}, "annotations": {"a": "1"}}
+    wanted = {"kind": "Foo", "metadata": metadata}
+    shape = shape_digest(wanted, wanted)
+    assert shape_digest(wanted, {"kind": "Foo", "metadata": {**metadata, part: {"a": "1", "of": "others"}}}) == shape
+    assert shape_digest(wanted, {"kind": "Foo", "metadata": {**metadata, part: {"a": "2"}}}) != shape
+    assert shape_digest(wanted, {"kind": "Foo", "metadata": {**metadata, part: None}}) != shape
 
 
 def test_a_value_of_a_secret_that_is_no_base64_is_compared_as_it_stands() -> None:
