@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gitfleet.apply import ApplyRequest
+from gitfleet.apply.claims import index_claims
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Update
 from tests.apply.model_cluster import manifest, namespace
 from tests.apply.test_plan_apply import CRD, CUSTOM, live, owned, plan, work
@@ -45,3 +49,11 @@ def test_an_update_needs_what_a_creation_needs() -> None:
     asked = {"live": {custom.key: there, ns.key: None}, "inventory": {custom.key: owned(custom, there)}}
     (update, _) = sorted(plan(work(changed, ns), **asked), key=lambda o: o.key.name != "x")
     assert isinstance(update, Update) and update.needs == (ns.key,)
+
+
+def test_a_definition_that_cannot_be_read_defines_nothing_and_is_noted() -> None:
+    odd: Any = object()
+    broken, failures = replace(manifest(CRD), body=odd), Failures()
+    claims = index_claims(ApplyRequest(cluster="c1", works=(work(broken),)), failures)
+    assert claims.crds == {}
+    assert [failure.subject for failure in failures.found] == [Subject.of_object(broken.key)]
