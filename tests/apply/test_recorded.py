@@ -59,6 +59,10 @@ def entry(applied: Manifest, **parts: Any) -> InventoryEntry:
     ids=["as applied", "another version was applied", "cluster-wide and wanted no more", "of a group"],
 )
 def test_what_was_applied_is_there(wanted: Manifest, known: InventoryEntry, body: dict[str, Any]) -> None:
+    labelled = {**wanted.body["metadata"], "labels": {"a": "b"}}
+    wanted = replace(wanted, body={**wanted.body, "metadata": labelled})
+    if known.applied_digest == wanted.digest:
+        body["metadata"]["labels"] = {"a": "b"}
     observed, inventory = as_recorded("c1", {known.key: known}, [work(), work(wanted)])
     assert (observed.cluster, observed.reachable) == ("c1", True)
     assert observed.live == {known.key: LiveObject(known.key, body)}

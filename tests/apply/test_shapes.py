@@ -326,6 +326,13 @@ def test_metadata_counts_but_for_the_domains_of_kubernetes(part: str) -> None:
     )
 
 
+@pytest.mark.parametrize("have", [None, "text", {"name": "a"}, [], [{"name": "b"}]])
+@pytest.mark.parametrize("want", [{"name": "a", "more": 1}, [{"name": "a"}, {"name": "c"}]])
+def test_a_value_of_another_form_is_another_shape(want: Any, have: Any) -> None:
+    wanted = {"kind": "ValidatingWebhookConfiguration", "webhooks": want}
+    assert shape_digest(wanted, {**wanted, "webhooks": have}) != shape_digest(wanted, wanted)
+
+
 @pytest.mark.parametrize("part", ["annotations", "labels"])
 def test_labels_and_annotations_of_the_manifest_are_part_of_the_shape(part: str) -> None:
     metadata = {"name": "x", "labels": {"a": "1"}, "annotations": {"a": "1"}}
