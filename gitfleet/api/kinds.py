@@ -24,7 +24,7 @@ from gitfleet.formats.near_names import nearest
 KUBEFLEET_VERSIONS: Final = ("v1", "v1beta1", "v1alpha1")
 ROLLOUTS: Final = "rollouts"
 """The folder of workload rollouts, which are kept as written: no kind is declared for them yet."""
-_NOT_ACTED_ON: Final = frozenset({"strategies", "runs", "approvals"})
+_NOT_ACTED_ON: Final[frozenset[str]] = frozenset()
 """Folders of kinds that are read and kept, and on which nothing acts yet."""
 NOT_ACTED_ON: Final = "is read and kept, and nothing acts on it in this version of gitfleet; do not rely on it"
 

@@ -221,18 +221,12 @@ class Placement:
             yield ("spec", *location), sentence
 
     def warnings(self) -> Iterator[Break]:
-        """What is allowed but hardly meant (decision D1), or not acted on yet."""
+        """What is allowed but hardly meant (decision D1)."""
         if is_zero(self.strategy.rolling_update.max_surge):
             sentence = (
                 "is zero, so a placement leaves a cluster before it reaches the next; raise it unless that is meant"
             )
             yield ("spec", "strategy", "rollingUpdate", "maxSurge"), sentence
-        if self.strategy.external:
-            sentence = (
-                "leaves the rollout to staged update runs, and nothing acts on those in this version of gitfleet; use "
-                "RollingUpdate to have anything rolled out"
-            )
-            yield ("spec", "strategy", "type"), sentence
 
     @property
     def effective_policy(self) -> PlacementPolicy:

@@ -13,6 +13,7 @@ from annotated_types import Len
 
 from gitfleet.api.annotations import At, Break, Check, Form, Inline, OneOf, Only
 from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
+from gitfleet.api.holds import HOLD_PREFIX
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
@@ -99,12 +100,12 @@ class Stage:
                     yield (*here, "waitTime"), "does not go with type Approval; remove it"
 
 
-def _by_scope(kind: str) -> Any:
+def by_scope(kind: str) -> Any:
     """apiVersion and kind of a value whose kind has a cluster-scoped and a namespaced form."""
     return lambda value: (_API_VERSION, kind if value.key.namespace else f"Cluster{kind}")
 
 
-@document("spec", identify=_by_scope("StagedUpdateStrategy"))
+@document("spec", identify=by_scope("StagedUpdateStrategy"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedStrategy:
     """ClusterStagedUpdateStrategy (namespace "") or StagedUpdateStrategy: the stages through which a run goes."""
@@ -123,7 +124,7 @@ class StagedStrategy:
                 yield ("spec", "stages", index, "name"), "is taken by an earlier stage; rename it"
 
 
-@document("spec", identify=_by_scope("StagedUpdateRun"))
+@document("spec", identify=by_scope("StagedUpdateRun"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedRun:
     """ClusterStagedUpdateRun (namespace "") or StagedUpdateRun: one rollout through the stages of a strategy.
@@ -139,8 +140,13 @@ class StagedRun:
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
+    def breaks(self) -> Iterator[Break]:
+        """Its approvals are named after it, and must not look like those of held removals."""
+        if f"{self.key.name}-".startswith(HOLD_PREFIX):
+            yield ("metadata", "name"), f"begins as the names of held removals do ({HOLD_PREFIX}); rename it"
 
-@document("spec", identify=_by_scope("ApprovalRequest"))
+
+@document("spec", identify=by_scope("ApprovalRequest"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
     """(Cluster)ApprovalRequest as merged by people: a person's approval of a stage.

@@ -14,10 +14,16 @@ from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.api.conditions import Status
+    from gitfleet.loop.person_commits import FilesChange
     from gitfleet.loop.workspace import Workspace
     from gitfleet.model.approvals import Asked
 
-_ANSWER = options.combined(click.argument("name", metavar="HOLD"), commits.target, commits.settings)
+_ANSWER = options.combined(
+    click.argument("name", metavar="HOLD|RUN"),
+    click.argument("stage", metavar="[STAGE]", required=False),
+    commits.target,
+    commits.settings,
+)
 
 
 @click.command(
@@ -27,26 +33,28 @@ _ANSWER = options.combined(click.argument("name", metavar="HOLD"), commits.targe
     )
 )
 @_ANSWER
-def approve(name: str, target: str | None, settings: Settings) -> None:
-    """Approve a held removal: commit approvals/HOLD.yaml to the watched branch, as who git says you are.
+def approve(name: str, stage: str | None, target: str | None, settings: Settings) -> None:
+    """Approve a held removal, or the STAGE that a RUN waits for: commit the file under approvals/ to the watched
+    branch, as who git says you are.
 
-    A protected branch takes it by a pull request: commit it to a branch with --branch. `gitfleet get holds` lists
-    what is held.
+    A protected branch takes it by a pull request: commit it to a branch with --branch. `gitfleet get holds` and
+    `gitfleet get approvals` list what waits.
     """
-    _answer(name, target, settings, approved=True)
+    _answer(name, stage, target, settings, approved=True)
 
 
 @click.command(epilog=options.example("gitfleet reject hold-web-40ee3deb44"))
 @_ANSWER
-def reject(name: str, target: str | None, settings: Settings) -> None:
-    """Reject a held removal: it stays held until the file that this commits says otherwise.
+def reject(name: str, stage: str | None, target: str | None, settings: Settings) -> None:
+    """Reject a held removal, which stays held until the file that this commits says otherwise; or a STAGE of a RUN,
+    which ends the run.
 
     As `gitfleet approve` does it.
     """
-    _answer(name, target, settings, approved=False)
+    _answer(name, stage, target, settings, approved=False)
 
 
-def _answer(name: str, target: str | None, settings: Settings, *, approved: bool) -> None:
+def _answer(name: str, stage: str | None, target: str | None, settings: Settings, *, approved: bool) -> None:
     from gitfleet.api.conditions import Status
     from gitfleet.approvals import next_name
     from gitfleet.loop.person_commits import FilesChange
@@ -54,6 +62,9 @@ def _answer(name: str, target: str | None, settings: Settings, *, approved: bool
     from gitfleet.wiring import open_workspace
 
     with open_workspace(settings, clusters="none") as workspace:
+        if stage is not None:
+            _answer_stage(name, stage, workspace, settings, target, approved=approved)
+            return
         request, answer, sentence = _request(name.removeprefix("hold/"), workspace)
         status, verb = (Status.TRUE, "approve") if approved else (Status.FALSE, "reject")
         if answer is status:
@@ -85,6 +96,33 @@ def _request(name: str, workspace: Workspace) -> tuple[Asked, Status | None, str
     if rewrite is not None and rewrite.request().name == name:
         return rewrite.request(), None, rewrite.request().title
     raise BadInput(f'there is no hold "{name}"', hint="`gitfleet get holds` lists what there is")
+
+
+def _answer_stage(
+    run: str, stage: str, workspace: Workspace, settings: Settings, target: str | None, *, approved: bool
+) -> None:
+    """Commit the answer to what a stage waits for, bound to that very request."""
+    from gitfleet.api.conditions import Status
+    from gitfleet.approvals import next_name
+    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.views import approval_path, approval_text, pending_request
+
+    request = pending_request(workspace.driver.load_state(workspace.state_head()), run, stage)
+    if request is None:
+        hint = "`gitfleet get approvals` lists the stages that wait"
+        raise BadInput(f'run "{run}" waits for no approval of a stage "{stage}"', hint=hint)
+    key, status = request.key, Status.TRUE if approved else Status.FALSE
+    verb = "approve" if approved else "reject"
+    say(f"{verb}s stage {stage} of run {run}, with snapshot {request.snapshot_index}")
+    watched = workspace.driver.reader.list_tree(workspace.commit_of(None))
+
+    def change(paths: Collection[str]) -> FilesChange:
+        name = next_name(key.name, paths if target is None else watched) if approved else key.name
+        content = approval_text(name, status, request.digest or "", key.namespace)
+        path = approval_path(name, key.namespace)
+        return FilesChange(subject=f"{verb.capitalize()} {key}", write={path: content.encode()})
+
+    commits.commit_files(workspace, settings, change, target)
 
 
 def _rejection(request: Asked, workspace: Workspace) -> str | None:

@@ -22,6 +22,7 @@ from gitfleet.views import (
     how_to_approve,
     moves_sentence,
     reason_sentence,
+    run_sentences,
 )
 
 _SIGNS: Final = {"create": "+", "update": "~", "delete": "-", "refuse": "!", "keep": "="}
@@ -49,6 +50,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"unreachable: {unreachable['clusterName']}: {unreachable['message']}"
     for placement in document["placements"]:
         yield from _placement_lines(placement)
+    for run in document["runs"]:
+        yield from run_sentences(run)
     yield from closing_lines(document)
 
 

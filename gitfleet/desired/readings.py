@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 from gitfleet.api import Break, Location, dotted, read, without_nulls
 from gitfleet.api.faults import Fault, Severity
-from gitfleet.api.holds import HOLD_PREFIX, REWRITE_PREFIX
 from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
@@ -188,14 +187,9 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
     warnings = list(made.warnings()) if hasattr(made, "warnings") else []
     if isinstance(made, Approval):
         warnings += approval_warnings(made)
-    if not kind.is_acted_on and not _answers_hold(made):
+    if not kind.is_acted_on:
         warnings.append((("kind",), NOT_ACTED_ON))
     return _Found(label=label, identity=identity, value=_written(made, value, origin), warnings=warnings)
-
-
-def _answers_hold(made: object) -> bool:
-    """Whether an object is an approval of held removals, the one kind of approval that something acts on."""
-    return isinstance(made, Approval) and made.key.name.startswith((HOLD_PREFIX, REWRITE_PREFIX))
 
 
 def _written(made: Any, value: JsonObject, origin: Origin) -> Any:

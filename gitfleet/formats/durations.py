@@ -42,5 +42,9 @@ def read_seconds(text: Any, *, zero: bool = False) -> float:
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration in seconds, which reads back equal."""
-    return f"{format(Decimal(repr(seconds)), 'f').removesuffix('.0')}s"
+    """A duration in seconds, which reads back equal: in Go's notation with all its units where it is whole (`1m0s`)."""
+    if seconds != int(seconds) or seconds < 60:
+        return f"{format(Decimal(repr(seconds)), 'f').removesuffix('.0')}s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes}m{rest}s" if hours else f"{minutes}m{rest}s"

@@ -38,6 +38,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import RepoReader, RepoWriter
 from gitfleet.reconcile import rebuilding
+from gitfleet.rollout import staged
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
@@ -242,16 +243,17 @@ class Driver:
         return self._held[2]
 
     def rebuilt(self, before: FleetState, wanted: Desired) -> FleetState:
-        """The state with what the branch lost rebuilt; what this process wrote itself has lost nothing."""
+        """The state with what the branch lost rebuilt, and the snapshots loaded that runs name; what this process wrote
+        itself has lost nothing."""
         if before is not self._unchecked:
-            return before
+            return self.state_trees.with_snapshots_of_runs(before, wanted.runs.values())
         sound = rebuilding.rebuild(before, wanted, self.clock.now())
         for notice in sound.damage.notices:
             log.warning("%s", notice)
         self._unchecked = None
         if self._known is not None and self._known[1] is before:
             self._known = (self._known[0], sound)
-        return sound
+        return self.state_trees.with_snapshots_of_runs(sound, wanted.runs.values())
 
     def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> Inputs:
         """Observe every cluster that is known, and there everything that is owned."""
@@ -267,6 +269,7 @@ class Driver:
         if self.approvals is None:
             return None
         asked = [removals.asked(hold) for hold in before.holds.values()]
+        asked += [one for request in before.approvals.values() if not request.accepted for one in staged.asked(request)]
         return self.approvals.facts(wanted, asked, lambda commit: self.desired_trees.at(commit, before))
 
     def load_state(self, head: str | None) -> FleetState:

@@ -46,7 +46,7 @@ class RequestBranches:
         A branch with somebody else's commits is left alone. Nothing is raised: what the remote refuses is logged, once.
         """
         watched = heads[branches.watch]
-        wanted = {branches.approvals + request.name: (watched, request) for request in requests}
+        wanted = {branches.approvals + _branch_of(request): (watched, request) for request in requests}
         ours = {branches.watch, branches.state, branches.rendered}
         there = {name for name in heads if name.startswith(branches.approvals)} - wanted.keys()
         unknown = sorted(name for name in there if self._left.get(name) != (heads[name], None))
@@ -81,7 +81,7 @@ class RequestBranches:
             return None
         watched, request = wanted
         name = next_name(request.name, self.reader.list_tree(watched, APPROVALS_FOLDER))
-        content = approval_text(name, Status.TRUE, request.digest).encode()
+        content = approval_text(name, Status.TRUE, request.digest, request.namespace).encode()
         sign = sha256(b"\0".join([request.title.encode(), request.body.encode(), content])).hexdigest()
         if about is not None and about.parents == (watched,) and f"{_TRAILER}: {sign}" in about.message.splitlines():
             return head
@@ -93,7 +93,7 @@ class RequestBranches:
             body=request.body,
             trailers=((_TRAILER, sign),),
             when=self.clock.now(),
-            write={approval_path(name): content},
+            write={approval_path(name, request.namespace): content},
         )
         return self.writer.commit(change)
 
@@ -101,6 +101,11 @@ class RequestBranches:
         if sentence not in self._said:
             self._said.add(sentence)
             log.warning("%s", sentence)
+
+
+def _branch_of(request: ApprovalRequest) -> str:
+    """No Kubernetes name has an underscore, so no two requests have one branch."""
+    return f"{request.namespace}_{request.name}" if request.namespace else request.name
 
 
 def _is_ours(about: CommitFacts) -> bool:

@@ -7,7 +7,7 @@ has none is left out of the state. The state's damage says both.
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -15,13 +15,16 @@ from typing import Final
 from gitfleet import snapshots
 from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import placement_of
 from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.api.staged import StagedRun
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.state import FleetState, PlacementRecord, UnusableHead
 from gitfleet.ports.caches import BlobCache
 from gitfleet.ports.repos import RepoReader, TreeEntry
+from gitfleet.rollout import staged
 from gitfleet.settings import Limits
 from gitfleet.state import (
     CACHED_FORM,
@@ -152,6 +155,24 @@ class StateTrees:
         if self._cache is not None:
             self._cache.put_many(fresh)
         return parsed
+
+    def with_snapshots_of_runs(self, state: FleetState, runs: Iterable[StagedRun]) -> FleetState:
+        """The state with the manifests of the snapshots that unfinished runs roll out, old ones that nothing else uses;
+        the very same where there are none. One whose documents are not all there stays unloaded."""
+        records = dict(state.placements)
+        for run in runs:
+            known = state.runs.get(run.key)
+            record = records.get(placement_of(run))
+            snapshot = staged.snapshot_for(known or run, record) if record is not None else None
+            if record is None or snapshot is None or snapshot.manifests is not None or (known and known.finished):
+                continue
+            documents = self._trees.documents(sorted({(d.path, d.blob) for d in snapshot.documents}))
+            loaded = attempt(Subject.of_run(run.key), snapshots.restore_snapshot, snapshot, documents)
+            if not isinstance(loaded, Failure):
+                kept = (loaded if one is snapshot else one for one in record.resource_snapshots)
+                records[record.placement.key] = replace(record, resource_snapshots=tuple(kept))
+        same = all(records[key] is record for key, record in state.placements.items())
+        return state if same else replace(state, placements=records)
 
     def _with_documents(self, state: FleetState, entries: Mapping[str, TreeEntry]) -> FleetState:
         """The state with the manifests of the snapshots in use; a snapshot whose documents are not all there any more

@@ -26,7 +26,15 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import Person
-from gitfleet.views import PlannedReconcile, explanation, held_clusters, held_line, no_placement, plan_document
+from gitfleet.views import (
+    PlannedReconcile,
+    explanation,
+    held_clusters,
+    held_line,
+    no_placement,
+    plan_document,
+    recorded_plan,
+)
 
 NOTHING = WhatIf()
 
@@ -129,7 +137,8 @@ class Workspace:
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
         record = after.placements[key]
         held = held_clusters(after.holds.values())
-        rows = explanation(record, after.clusters, profile, decision.plans.get(key), now, held)
+        plan = decision.plans.get(key) or recorded_plan(record, now, after.runs.values())
+        rows = explanation(record, after.clusters, profile, plan, now, held)
         return held_line(key, record.conditions), rows
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:

@@ -34,6 +34,7 @@ class ApprovalRequest(Asked):
     subject: str
     title: str
     body: str
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

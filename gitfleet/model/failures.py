@@ -17,6 +17,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.values import NamespacedName
 from gitfleet.errors import GitfleetError
 
 T = TypeVar("T")
@@ -36,6 +37,11 @@ class Subject:
     def of_placement(cls, key: PlacementKey) -> Subject:
         """A placement."""
         return cls(key.kind, str(key))
+
+    @classmethod
+    def of_run(cls, key: NamespacedName) -> Subject:
+        """A staged update run."""
+        return cls(f"{'' if key.namespace else 'Cluster'}StagedUpdateRun", str(key))
 
     @classmethod
     def of_object(cls, key: ObjectKey, cluster: str = "") -> Subject:

@@ -80,3 +80,5 @@ class RolloutPlan:
     wait: timedelta | None
     bindings: tuple[Binding, ...]
     clock: timedelta | None = None
+    waiting: tuple[str, ...] = ()
+    """What the placement's staged update runs wait for, in a sentence each."""

@@ -16,8 +16,10 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Eviction
+from gitfleet.api.values import NamespacedName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +132,9 @@ class FleetState:
     """Removals that wait for a person's approval, by name."""
     evictions: Mapping[str, Eviction] = field(default_factory=dict)
     """The evictions that were decided, by name, each as it was then: they are never decided again."""
+    runs: Mapping[NamespacedName, RunRecord] = field(default_factory=dict)
+    approvals: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
+    """The approval requests of runs."""
     misplaced: frozenset[str] = field(default=frozenset(), compare=False)
     """Folders of the branch whose files were read and are not those that would be written now: an older split, an edit
     by hand. The next change rewrites them."""

@@ -25,9 +25,11 @@ from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Delete, Operation, Outcome
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
+from gitfleet.model.works import Work
 from gitfleet.reconcile.evictions import remembered
 from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
+from gitfleet.reconcile.runs import with_runs
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare
 
 K = TypeVar("K")
@@ -83,7 +85,7 @@ def _decide(
         last_good=wanted.last_good,
         evictions=_evictions(inputs, placements, shared, failures),
     )
-    works_after, rendered = works.render_fleet(after, rendered, failures, policy)
+    works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
     said = status.standing_notices(before, wanted.commit)
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     decision = Decision(
@@ -109,6 +111,15 @@ def _evictions(
         if key not in placements.decided and Subject.of_placement(key) not in failures:
             decided += rollout.evict_nothing(asked, inputs.now)
     return remembered(inputs.desired, inputs.before.evictions, decided)
+
+
+def _rendered(
+    state: FleetState, placements: PlacementsMemo, shared: Shared, memo: works.WorksMemo, failures: Failures
+) -> tuple[Mapping[str, tuple[Work, ...]], works.WorksMemo, FleetState]:
+    """The works of the decided state, and that state with its runs."""
+    after = with_runs(state, placements.runs(), shared.runs, shared.beside, failures)
+    rendered, memo = works.render_fleet(after, memo, failures, shared.inputs.desired.config.policy)
+    return rendered, memo, after
 
 
 def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:

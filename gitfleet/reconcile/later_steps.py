@@ -52,7 +52,8 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     that was observed. A cluster that does not answer counts as having what is recorded."""
     failures = Failures(decision.failures)
     wanted, before, after = decision.inputs.desired, decision.inputs.before, decision.after
-    rolling = [key for key, plan in decision.plans.items() if plan.held]
+    records = after.placements
+    rolling = [k for k, plan in decision.plans.items() if plan.held and not records[k].placement.strategy.external]
     rolling += [key for key, record in after.placements.items() if record.placement.deleting is not None]
     current = snapshots.current_overrides(wanted.overrides, after.overrides)
     held = removals.Kept.of(removals.pending(after.holds.values())).overridden

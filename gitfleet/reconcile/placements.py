@@ -21,6 +21,7 @@ from gitfleet.api.staged import Eviction
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
+from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
 
 
@@ -40,6 +41,7 @@ class Decided:
     clusters: frozenset[str] = frozenset()
     overridden: works.HeldObjects = field(default_factory=dict)
     evictions: tuple[Eviction, ...] = ()
+    runs: Advanced | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,10 @@ class PlacementsMemo:
     def plans(self) -> dict[PlacementKey, RolloutPlan]:
         """The plan of each rolling update."""
         return {key: one.plan for key, one in self.decided.items() if one.plan is not None}
+
+    def runs(self) -> dict[PlacementKey, Advanced]:
+        """What became of the unfinished runs of each placement that could be decided; None of them where it failed."""
+        return {key: one.runs or Advanced() for key, one in self.decided.items()}
 
     def kept(self, wanted: removals.Kept) -> removals.Kept:
         """What had to be kept of what was to be kept: the rest is wanted again."""
@@ -109,12 +115,14 @@ def _decide_one(
         return kept
     known = memo.lasting(old, placement)
     asked = placement.key in shared.evictions
-    if known is not None and not asked and attempt(subject, memo.still_holds, old, seen, shared) is True:
+    unfinished = bool(shared.runs.unfinished(placement.key))
+    idle = not (asked or unfinished)
+    if known is not None and idle and attempt(subject, memo.still_holds, old, seen, shared) is True:
         return known
     record, mine = replace(old, placement=placement), Failures()
     after = mine.contain(subject, kept, decide_placement, record, seen, shared, mine)
     failures.note_all(mine)
-    moving = after.plan is not None and after.plan.need_roll
+    moving = unfinished or (after.plan is not None and after.plan.need_roll)
     moving = moving or (placement.deleting is not None and any(b.deleting is None for b in after.record.bindings))
     same = keep(old, after.record)
     return replace(after, record=same, lasting=same is old and not (moving or asked or mine.found))
@@ -139,6 +147,12 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         record = chosen.record
         if not record.placement.strategy.external:
             record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now), shared)
+    runs = None
+    if shared.runs.unfinished(record.placement.key):
+        record = rollout.give_up(record, shared.clusters, now)
+        key, scheduled = record.placement.key, chosen.condition or record.scheduled
+        runs = advance(key, record, scheduled, shared.beside(key), failures)
+        record, plan = runs.record or record, plan or runs.plan
     record = status.with_conditions(rollout.give_up(record, shared.clusters, now), chosen.condition, now)
     return Decided(
         record,
@@ -147,6 +161,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         clusters=chosen.clusters,
         overridden=overridden,
         evictions=evictions,
+        runs=runs,
     )
 
 
@@ -164,7 +179,10 @@ class _Scheduled:
 def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
     now, profile, digests, closed = shared.inputs.now, shared.profile, shared.digests, shared.kept.clusters
     held = shared.kept.objects.get(record.placement.key, frozenset())
-    commit, retain = shared.inputs.desired.commit, snapshots.Retained(objects=held)
+    commit, retain = (
+        shared.inputs.desired.commit,
+        snapshots.Retained(snapshots=shared.runs.snapshots_of(record), objects=held),
+    )
     taken = snapshots.take_snapshots(record.placement, shared.payload, record, commit=commit, now=now, retain=retain)
     objects = taken.retained
     record = replace(record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots)

@@ -18,6 +18,7 @@ from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures
 from gitfleet.reconcile.evictions import asked_for
+from gitfleet.reconcile.runs import Beside, Runs, runs_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +50,24 @@ class Shared:
     digests: schedule.BindingDigests
     evictions: Mapping[PlacementKey, tuple[Eviction, ...]]
     kept: removals.Kept = removals.Kept()
+    runs: Runs = Runs()
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""
         clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}
         return self.overrides, self.unreadable, clusters
+
+    def beside(self, key: PlacementKey) -> Beside:
+        """What the runs of a placement see beside its record."""
+        return Beside(
+            inputs=self.inputs,
+            runs=self.runs,
+            clusters=self.clusters,
+            overrides=self.overrides,
+            every_override=tuple(s for found in self.override_snapshots.values() for s in found),
+            held=self.kept.overridden.get(key, {}),
+            disturbed=self.disturbed.get(key, frozenset()),
+        )
 
     def memo(self, failures: Failures) -> SharedMemo:
         """What the next pass may use again."""
@@ -92,4 +106,5 @@ def prepare(
         disturbed=disturbed,
         digests={key: known for key, known in memo.digests.items() if key in before.placements},
         evictions=asked_for(wanted, before.evictions),
+        runs=runs_of(inputs),
     )

@@ -37,10 +37,11 @@ def roll_out(request: RolloutRequest, binding: Binding) -> Binding:
     )
 
 
-def start_rollout(binding: Binding, now: datetime) -> Binding:
-    """RolloutStarted=True, with `now` as its time even after an earlier rollout: readiness counts from it."""
+def start_rollout(binding: Binding, now: datetime, by: str = "") -> Binding:
+    """RolloutStarted=True, with `now` as its time even after an earlier rollout: readiness counts from it. `by` is the
+    end of its message: what rolled it out."""
     conditions = binding.conditions
-    fresh = _rollout_condition(binding, Status.TRUE, now)
+    fresh = _rollout_condition(binding, Status.TRUE, now, by)
     kept = set_condition(conditions, fresh)
     return replace(binding, conditions=tuple(fresh if c.type == fresh.type else c for c in kept))
 
@@ -58,5 +59,5 @@ def set_rollout_started(binding: Binding, status: Status, now: datetime, why: st
 def _rollout_condition(binding: Binding, status: Status, now: datetime, why: str = "") -> Condition:
     started = status is Status.TRUE
     reason = Reason.ROLLOUT_STARTED if started else Reason.ROLLOUT_NOT_STARTED_YET
-    message = _STARTED if started else why or _NOT_STARTED
+    message = f"{_STARTED}{why}" if started else why or _NOT_STARTED
     return condition_of(ConditionType.ROLLOUT_STARTED.value, status, reason.value, message, now, binding.generation)

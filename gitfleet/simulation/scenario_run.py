@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from gitfleet.api.bindings import is_available
+from gitfleet.api.conditions import Status
 from gitfleet.api.scenarios import Change, Entry, Gate, Removed, Scenario, Switch, Written
 from gitfleet.api.snapshots import snapshot_index
 from gitfleet.errors import BadInput, RetryLater
@@ -21,6 +22,7 @@ from gitfleet.simulation.cluster import SimulatedCrash
 from gitfleet.simulation.fleet import SimulatedFleet
 from gitfleet.simulation.memory_repo import MemoryRepo
 from gitfleet.simulation.rules import matches
+from gitfleet.views import approval_path, approval_text, pending_request
 
 Listener = Callable[[Event, float], None]
 _MOST_RECONCILES_AT_ONCE = 50
@@ -131,8 +133,10 @@ class ScenarioRun:
                 if not inside:
                     raise BadInput(f'the scenario removes "{path}" at {entry.at}, and there is no such file')
                 self._commit(dict.fromkeys(inside), f"Remove {path}")
-            case Entry(approve=Gate()) | Entry(reject=Gate()):
-                raise BadInput("this version of simulate runs no approvals: staged update runs come later")
+            case Entry(approve=Gate() as gate):
+                self._answer(gate, Status.TRUE, entry.at)
+            case Entry(reject=Gate() as gate):
+                self._answer(gate, Status.FALSE, entry.at)
             case Entry(cluster=Switch(name=name, state=state)):
                 self.fleet.cluster(name).reachable = state == "reachable"
             case Entry(mutate=Change(cluster=name, object=pattern, patch=patch)):
@@ -146,6 +150,20 @@ class ScenarioRun:
                 self._emit(Event(type=EventType.CRASH))
                 return True
         return False
+
+    def _answer(self, gate: Gate, answer: Status, at: timedelta) -> None:
+        """A person answers the request that a stage waits for."""
+        request = pending_request(self._state, gate.run, gate.stage)
+        if request is None:
+            word = "approves" if answer is Status.TRUE else "rejects"
+            raise BadInput(
+                f"the scenario {word} stage {gate.stage} of run {gate.run} at {at}, and it waits for no approval then",
+                hint="the timeline's approvalRequested events say when one is asked for",
+            )
+        key = request.key
+        content = approval_text(key.name, answer, namespace=key.namespace)
+        subject = f"{'Approve' if answer is Status.TRUE else 'Reject'} {key}"
+        self._commit({approval_path(key.name, key.namespace): content}, subject)
 
     def _commit(self, files: Mapping[str, str | None], subject: str) -> None:
         self.repo.commit_files(self.branch, files, self.clock.now(), subject)

@@ -47,12 +47,15 @@ def take_override_snapshots(
 
 
 def references_of(state: FleetState, failures: Failures) -> frozenset[str]:
-    """The override snapshots that any binding names; all that there are for a placement that cannot be read."""
+    """The override snapshots that any binding or unfinished run names; all for a placement that cannot be read."""
     everything = (snapshot.reference for found in state.overrides.values() for snapshot in found)
     named: set[str] = set()
     for key, record in state.placements.items():
         references = failures.contain(Subject.of_placement(key), None, _references, record)
         named.update(everything if references is None else references)
+    unfinished = (run for run in state.runs.values() if not run.finished)
+    clusters = (cluster for run in unfinished for stage in run.status.stages for cluster in stage.clusters)
+    named.update(r for c in clusters for r in (*c.cluster_resource_overrides, *c.resource_overrides))
     return frozenset(named)
 
 

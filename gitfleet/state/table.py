@@ -15,8 +15,10 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.api.staged import EVICTION, Eviction
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import FileKind, StateField, own_file
@@ -55,6 +57,8 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
     FileKind(name="faults", pattern=re.compile(r"faults\.yaml"), type=FaultsFile, open=document, read=read_faults),
     own_file("clusters", MemberCluster, "MemberCluster", watched=True),
     own_file("holds", Hold, "Hold"),
+    own_file("runs", RunRecord, "StagedUpdateRun", key=NamespacedName, watched=True),
+    own_file("approvals", ApprovalRequest, "ApprovalRequest", key=NamespacedName, watched=True),
     FileKind(
         name="overrides",
         pattern=re.compile(r"snapshots/overrides/[^/]+/[0-9]+\.yaml"),

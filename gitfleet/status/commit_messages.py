@@ -18,9 +18,14 @@ _NOT_SHOWN: Final = re.compile("[\x00-\x20\x7f-\xa0\xad\u061c\u180e\u200b-\u200f
 _ORDER: Final = (
     EventType.HELD,
     EventType.FAULT,
+    EventType.APPROVAL_REQUESTED,
+    EventType.REJECTED,
+    EventType.APPROVED,
     EventType.FAILED,
     EventType.EVICTED,
     EventType.EVICTION_REFUSED,
+    EventType.RUN,
+    EventType.STAGE,
     EventType.REMOVED,
     EventType.RELEASED,
     EventType.UNSCHEDULED,
@@ -116,6 +121,8 @@ def sentence(event: Event) -> str:
             return f"commit {str(fields['commit'])[:12]} read"
         case EventType.PLACEMENT:
             return f"{place}{_of_placement(fields)}"
+        case _ if "run" in fields:
+            return f"run {fields['run']}: {_of_run(event)}"
         case _:
             return ""
 
@@ -124,6 +131,19 @@ def _of_placement(fields: Mapping[str, JsonValue]) -> str:
     if "condition" in fields:
         return f"{fields['condition']} is {fields['status']}: {fields['message'] or fields['reason']}"
     return str(fields["state"])
+
+
+def _of_run(event: Event) -> str:
+    fields, said = event.fields, f": {event.fields['message']}" if event.fields.get("message") else ""
+    match event.type:
+        case EventType.RUN:
+            return f"{fields['reason']}{said}"
+        case EventType.APPROVAL_REQUESTED:
+            return f"stage {fields['stage']} waits for approval {fields['approval']}"
+        case EventType.CLUSTER_UPDATE:
+            return f"stage {fields['stage']}: {event.cluster} {fields['phase']}"
+        case _:
+            return f"stage {fields['stage']} {fields.get('phase', event.type)}{said}"
 
 
 def _of_hold(event: Event) -> str:

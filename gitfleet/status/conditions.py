@@ -166,10 +166,12 @@ def has_overrides(progress: ClusterProgress) -> bool:
 def _external_unknown(chosen: tuple[ClusterProgress, ...]) -> str | None:
     """Why the RolloutStarted of an External placement is Unknown, or None when all clusters agree on one snapshot."""
     snapshots = {progress.binding.resource_snapshot if progress.binding else None for progress in chosen}
-    if len(snapshots) > 1:
-        return EXTERNAL_DIFFERENT
     if snapshots == {None}:
         return EXTERNAL_NOT_STARTED
+    if len(snapshots - {None}) > 1:
+        return EXTERNAL_DIFFERENT
+    if None in snapshots:
+        return None  # the first rollout is under way, as the seed shows it
     for progress in chosen:
         if progress.steps[0].status is Status.UNKNOWN:
             return EXTERNAL_CLUSTER_UNKNOWN.format(progress.cluster)
@@ -178,10 +180,10 @@ def _external_unknown(chosen: tuple[ClusterProgress, ...]) -> str | None:
 
 def observed_snapshot(record: PlacementRecord) -> str | None:
     """The name of the snapshot that the placement as a whole shows: the latest; for an External placement the one
-    that all its clusters have, None when they differ."""
+    that all its clusters have that have one, None when they differ."""
     if not record.placement.strategy.external:
         return record.latest_resources.name if record.latest_resources else None
-    snapshots = {binding.resource_snapshot for binding in record.bindings if is_active(binding)}
+    snapshots = {b.resource_snapshot for b in record.bindings if is_active(b) and b.resource_snapshot is not None}
     return snapshots.pop() if len(snapshots) == 1 else None
 
 

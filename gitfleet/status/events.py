@@ -26,6 +26,7 @@ from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
+from gitfleet.status.run_events import request_events, run_events
 
 P = ParamSpec("P")
 _MOST_NAMED: Final = 10
@@ -34,7 +35,7 @@ _FAILING: Final = (ConditionType.OVERRIDDEN, ConditionType.WORK_SYNCHRONIZED, Co
 
 
 def emit_events(before: FleetState, after: FleetState, failures: Failures | None = None) -> tuple[Event, ...]:
-    """The events that lead from one state to the other: the fleet's first, then each placement's by name, its
+    """The events that lead from one state to the other: the fleet's first, the runs', then each placement's, its
     clusters by name. Equal states give none; records that are the same object cost nothing. What none can be emitted
     of, a fault, a hold, a placement or a cluster, is noted in `failures`."""
     noted = failures or Failures()
@@ -49,6 +50,11 @@ def emit_events(before: FleetState, after: FleetState, failures: Failures | None
     for name, cluster, joined in changed(before.clusters, after.clusters):
         subject = Subject("MemberCluster", name)
         events += noted.contain(subject, (), _contained_events, _cluster_events, name, cluster, joined, after)
+    for run, was, now in changed(before.runs, after.runs):
+        events += noted.contain(Subject.of_run(run), (), _contained_events, run_events, was, now)
+    for request, asked, answered in changed(before.approvals, after.approvals):
+        subject = Subject("ApprovalRequest", str(request))
+        events += noted.contain(subject, (), _contained_events, request_events, asked, answered)
     for key, old, new in changed(before.placements, after.placements):
         subject = Subject.of_placement(key)
         events += noted.contain(subject, (), _contained_events, _placement_events, key, old, new, after)

@@ -14,6 +14,7 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Manifest
 from gitfleet.api.overrides import Override
 from gitfleet.api.placements import Placement
+from gitfleet.api.staged import StagedRun
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord, keep
@@ -31,7 +32,7 @@ class TakenIn(StrEnum):
 
 _FAULTS: Final = Subject("Faults", "")
 """Stands for an object of which not even its name can be said."""
-_Written: TypeAlias = MemberCluster | Placement | Override | Manifest
+_Written: TypeAlias = MemberCluster | Placement | Override | StagedRun | Manifest
 
 
 def with_failures(state: FleetState, before: FleetState, failures: Failures, now: datetime) -> FleetState:
@@ -148,6 +149,7 @@ def faults_of(failures: Failures, state: FleetState, wanted: Desired) -> tuple[F
         *wanted.clusters.values(),
         *wanted.placements.values(),
         *wanted.overrides.values(),
+        *wanted.runs.values(),
         *wanted.payload,
     )
     found = [failures.contain(_FAULTS, None, _fault, written, by_subject) for written in objects]
@@ -175,5 +177,7 @@ def _subject_of(written: _Written) -> Subject:
             return Subject.of_placement(written.key)
         case Override():
             return Subject(written.key.kind, str(written.key))
+        case StagedRun():
+            return Subject.of_run(written.key)
         case Manifest():
             return Subject.of_object(written.key)

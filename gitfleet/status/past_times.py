@@ -16,6 +16,8 @@ from gitfleet.api.bindings import Binding, DivergedObject
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Conditions
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import RunRecord, StageStatus
+from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import EPOCH
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -47,9 +49,11 @@ def with_past_times(
         placements=placements.past(state.placements, memo.placements),
         clusters=clusters.past(state.clusters, memo.clusters),
         holds={name: replace(h, since=now) if h.since > now else h for name, h in state.holds.items()},
+        runs=runs_until(state.runs, now),
     )
     known = TimesMemo(placements.latest, clusters.latest)
     same = past.placements is state.placements and past.clusters is state.clusters and past.holds == state.holds
+    same = same and past.runs is state.runs
     return state if same else past, known
 
 
@@ -81,6 +85,39 @@ class _Times(Generic[K, V]):
             return value, max(self.times(value), default=EPOCH)
 
         return self.failures.contain(self.subject(key), None, read)
+
+
+def runs_until(runs: Mapping[NamespacedName, RunRecord], now: datetime) -> Mapping[NamespacedName, RunRecord]:
+    """The runs with `now` in the place of every later time; the very same where there is none. A finished run waits for
+    nothing."""
+    past = {key: run if run.finished else _run_until(run, now) for key, run in runs.items()}
+    return runs if all(past[key] is run for key, run in runs.items()) else past
+
+
+def _run_until(run: RunRecord, now: datetime) -> RunRecord:
+    status = run.status
+    past = replace(
+        run,
+        created=min(run.created, now),
+        status=replace(
+            status,
+            conditions=_conditions_until(status.conditions, now),
+            stages=tuple(_stage_until(stage, now) for stage in status.stages),
+            deletion=_stage_until(status.deletion, now) if status.deletion is not None else None,
+        ),
+    )
+    return run if past == run else past
+
+
+def _stage_until(stage: StageStatus, now: datetime) -> StageStatus:
+    clusters = tuple(replace(c, conditions=_conditions_until(c.conditions, now)) for c in stage.clusters)
+    return replace(
+        stage,
+        conditions=_conditions_until(stage.conditions, now),
+        clusters=clusters,
+        start_time=_until(stage.start_time, now),
+        end_time=_until(stage.end_time, now),
+    )
 
 
 def _cluster_subject(name: str) -> Subject:

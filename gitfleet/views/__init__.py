@@ -31,8 +31,10 @@ from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, markdown_table, table_lines
 from gitfleet.views.plan_document import PlannedReconcile, fault_document, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
+from gitfleet.views.plan_runs import run_sentences
 from gitfleet.views.readme import readme_text
 from gitfleet.views.requests import approval_requests
+from gitfleet.views.runs import pending_request
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
 
@@ -67,10 +69,12 @@ __all__ = [
     "moves_sentence",
     "no_placement",
     "objects_of",
+    "pending_request",
     "plan_document",
     "readme_text",
     "reason_sentence",
     "recorded_plan",
+    "run_sentences",
     "shown_object",
     "table_lines",
     "table_of",

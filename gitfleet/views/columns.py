@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from gitfleet.api.clusters import NODE_COUNT
 from gitfleet.api.conditions import ConditionType, find_condition, type_of
+from gitfleet.api.runs import RunConditionType
 from gitfleet.views.models import BindingView, ClusterView, OverrideView, PlacementView
 from gitfleet.views.tables import NONE, age
 
@@ -128,6 +129,27 @@ EVICTIONS: Final[tuple[Column, ...]] = (
     ("CLUSTER", False, lambda view, _: view.eviction.cluster_name),
     ("AGE", False, lambda view, now: age(view.since, now)),
     ("MESSAGE", True, lambda view, _: view.message),
+)
+RUNS: Final[tuple[Column, ...]] = (
+    ("PLACEMENT", False, lambda view, _: view.run.placement_name),
+    ("RESOURCE-SNAPSHOT", False, lambda view, _: view.run.status.resource_snapshot_index_used),
+    ("POLICY-SNAPSHOT", False, lambda view, _: view.run.status.policy_snapshot_index_used),
+    ("INITIALIZED", False, lambda view, _: view.condition(RunConditionType.INITIALIZED)),
+    ("PROGRESSING", True, lambda view, _: view.condition(RunConditionType.PROGRESSING)),
+    ("SUCCEEDED", False, lambda view, _: view.condition(RunConditionType.SUCCEEDED)),
+    ("STAGE", True, lambda view, _: view.stage),
+    ("UPDATED", True, lambda view, _: view.updated),
+    ("STRATEGY", True, lambda view, _: view.run.strategy_name),
+    ("AGE", False, lambda view, now: age(view.run.created, now)),
+)
+APPROVALS: Final[tuple[Column, ...]] = (
+    ("UPDATE-RUN", False, lambda view, _: view.request.parent_run),
+    ("STAGE", False, lambda view, _: view.request.target_stage),
+    ("APPROVED", False, lambda view, _: view.approved),
+    ("APPROVALACCEPTED", False, lambda view, _: view.accepted),
+    ("TASK", True, lambda view, _: view.request.task),
+    ("SNAPSHOT", True, lambda view, _: view.request.snapshot_index),
+    ("AGE", False, lambda view, now: age(view.since, now)),
 )
 OVERRIDES: Final[tuple[Column, ...]] = (
     ("INDEX", False, lambda view, _: str(view.snapshot.index)),

@@ -15,24 +15,44 @@ from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.runs import RunRecord
 from gitfleet.errors import BadInput
-from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.rolling import Held, MoveKind, RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout import staged
 from gitfleet.status import ClusterState, cluster_state, health_condition
 
 Clusters = Mapping[str, MemberCluster]
 
 
-def recorded_plan(record: PlacementRecord, now: datetime) -> RolloutPlan | None:
-    """What the rolling update would do with the bindings as they stand, with the overrides that they have; None where
-    a staged run decides."""
+def recorded_plan(record: PlacementRecord, now: datetime, runs: Iterable[RunRecord] = ()) -> RolloutPlan | None:
+    """What the rolling update would do with the bindings as they stand, with the overrides that they have; for an
+    External placement, what each cluster waits for of its runs."""
     if record.placement.strategy.external:
-        return None
+        return _of_runs(record, runs)
     pinned = {
         binding.cluster: (binding.cluster_resource_overrides, binding.resource_overrides) for binding in record.bindings
     }
     return rollout.plan_rollout(rollout.request_for(record, pinned, now))
+
+
+def _of_runs(record: PlacementRecord, runs: Iterable[RunRecord]) -> RolloutPlan:
+    """No move, as no run was asked; and which run reaches each cluster that lacks the newest snapshot."""
+    latest = record.latest_resources.name if record.latest_resources is not None else None
+    nothing = "strategy External: no unfinished run rolls anything out to it"
+    waits = {b.cluster: nothing for b in record.bindings if is_active(b) and b.resource_snapshot != latest}
+    for run in runs:
+        if run.placement == record.placement.key and not run.finished:
+            for stage in run.status.stages:
+                for cluster in stage.clusters:
+                    if staged.cluster_phase(cluster) is staged.ClusterPhase.PENDING:
+                        phase = staged.run_phase(run.status)
+                        waits[cluster.cluster] = f"run {run.key}, which is {phase}, reaches it in stage {stage.name}"
+                    else:
+                        waits.pop(cluster.cluster, None)
+    held = tuple(Held(cluster=name, kind=MoveKind.UPDATE, reason=reason) for name, reason in waits.items())
+    return RolloutPlan(moves=(), held=held, up_to_date=(), need_roll=bool(held), wait=None, bindings=record.bindings)
 
 
 def held_clusters(holds: Iterable[Hold]) -> frozenset[str]:

@@ -108,18 +108,19 @@ def hold_document(hold: Hold) -> dict[str, Any]:
     }
 
 
-def approval_path(name: str) -> str:
-    """Where the file lies that answers a hold."""
-    return path_of(name)
+def approval_path(name: str, namespace: str = "") -> str:
+    """Where the file lies that answers a hold or an approval request."""
+    return path_of(f"{namespace}/{name}" if namespace else name)
 
 
-def approval_text(name: str, status: Status = Status.TRUE, digest: str = "") -> str:
+def approval_text(name: str, status: Status = Status.TRUE, digest: str = "", namespace: str = "") -> str:
     """The file that approves a request, or rejects it with False; with a digest it is for that very request alone."""
+    place = {"namespace": namespace} if namespace else {}
     return yaml_text(
         {
             "apiVersion": f"{PLACEMENT_GROUP}/v1beta1",
-            "kind": "ClusterApprovalRequest",
-            "metadata": {"name": name, **({"annotations": {DIGEST: digest}} if digest else {})},
+            "kind": "ApprovalRequest" if namespace else "ClusterApprovalRequest",
+            "metadata": {"name": name, **place, **({"annotations": {DIGEST: digest}} if digest else {})},
             "status": {"conditions": [{"type": APPROVED, "status": status.value}]},
         }
     )

@@ -36,6 +36,7 @@ from gitfleet.views.evictions import evictions_document
 from gitfleet.views.holds import hold_document
 from gitfleet.views.plan_moves import moves_document
 from gitfleet.views.plan_risk import later_document, risk_document
+from gitfleet.views.plan_runs import run_documents
 
 _ACTIONS = ("create", "update", "delete", "keep", "refuse")
 _MAX_DIFF_LINES = 400
@@ -92,7 +93,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "blocked": [_blocked(work) for work in planned.blocked],
         "risk": risk_document(decision, planned.operations, planned.remain),
         "placements": placements,
-        "runs": [],
+        "runs": run_documents(before, after),
         "evictions": evictions_document(before, after),
         "rollouts": [],
         "summary": {action: counted[action] for action in _ACTIONS},

@@ -16,6 +16,7 @@ from gitfleet.views.holds import approvals_waiting, hold_document, hold_sentence
 from gitfleet.views.markdown import code_span, link, table_lines
 from gitfleet.views.models import ClusterView
 from gitfleet.views.overview import FleetView, WaitingFor
+from gitfleet.views.run_pages import request_lines, run_lines
 
 MOST_ROWS: Final = 50
 _MOST_NAMED: Final = 3
@@ -28,9 +29,11 @@ def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
     sections = [
         _head(fleet, time_text(now) if now else None),
         _holds(fleet),
+        request_lines(state, MOST_ROWS),
         _clusters(fleet),
         _placements(fleet),
         _evictions(fleet),
+        run_lines(state, MOST_ROWS),
         _faults(fleet.faults),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from gitfleet.api.holds import Hold
+from gitfleet.api import runs
+from gitfleet.api.conditions import find_condition
+from gitfleet.api.holds import APPROVED, Hold
+from gitfleet.api.runs import RunRecord
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.state import FleetState
 from gitfleet.status import one_line
 from gitfleet.views.holds import approval_path, hold_document, hold_sentence, reason_sentence
+from gitfleet.views.runs import progress_of
 
 _MOST_LISTED: Final = 100
 _LINE_CHARACTERS: Final = 300
@@ -20,6 +25,38 @@ def approval_requests(state: FleetState) -> Iterator[ApprovalRequest]:
     for hold in state.holds.values():
         if hold.answer is None:
             yield _of_hold(hold)
+    for request in state.approvals.values():
+        run = state.runs.get(NamespacedName(request.key.namespace, request.parent_run or ""))
+        if run is not None and not run.finished and find_condition(request.conditions, APPROVED) is None:
+            yield _of_stage(run, request, state.observed_commit or "")
+
+
+def _of_stage(run: RunRecord, request: runs.ApprovalRequest, commit: str) -> ApprovalRequest:
+    before = request.task == "beforeStage"
+    stages = [stage.name for stage in run.status.stages]
+    at = stages.index(request.target_stage or "") + (0 if before else 1)
+    every = (*run.status.stages, *filter(None, (run.status.deletion,)))
+    following = every[at]
+    side, stage = "before" if before else "after", request.target_stage
+    sections = {
+        "What happened": [
+            f"Run {run.key} rolls out snapshot {request.snapshot_index} of placement {run.placement}.",
+            *(f"- stage {one.name}: {progress_of(one)}" for one in run.status.stages[:at]),
+        ],
+        f"What comes next: {'the deletion stage' if at == len(stages) else f'stage {following.name}'}": _listed(
+            cluster.cluster for cluster in following.clusters
+        )
+        or ["No cluster."],
+    }
+    return ApprovalRequest(
+        name=request.key.name,
+        namespace=request.key.namespace,
+        subject="ApprovalRequest",
+        digest=request.digest or "",
+        commit=commit,
+        title=one_line(f"Approve {request.key}: run {run.key} waits {side} stage {stage}", _LINE_CHARACTERS),
+        body=_body(f"{run.key} {stage}", request.key, sections),
+    )
 
 
 def _of_hold(hold: Hold) -> ApprovalRequest:
@@ -48,15 +85,20 @@ def _of_hold(hold: Hold) -> ApprovalRequest:
         commit=hold.commit,
         after=hold.after,
         title=one_line(f"Approve {hold.name}: {hold_sentence(document)}", _LINE_CHARACTERS),
-        body="\n\n".join([_how_to_answer(hold.name), *(_section(*section) for section in sections.items())]),
+        body=_body(hold.name, NamespacedName("", hold.name), sections),
     )
 
 
-def _how_to_answer(name: str) -> str:
+def _how_to_answer(name: str, approval: NamespacedName) -> str:
+    path = approval_path(approval.name, approval.namespace)
     return (
         "Merge this (merge, squash or rebase) to approve what is listed below. Closing or deleting the branch\n"
-        f'does not reject it: gitfleet reject {name}, or {approval_path(name)} with status "False", does.'
+        f'does not reject it: gitfleet reject {name}, or {path} with status "False", does.'
     )
+
+
+def _body(name: str, approval: NamespacedName, sections: Mapping[str, list[str]]) -> str:
+    return "\n\n".join([_how_to_answer(name, approval), *(_section(*section) for section in sections.items())])
 
 
 def _section(title: str, lines: list[str]) -> str:

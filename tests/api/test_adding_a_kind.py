@@ -88,7 +88,7 @@ def test_it_is_read_with_its_defaults_and_written_without_them() -> None:
         "apiVersion": "example.com/v1",
         "kind": "MaintenancePlan",
         "metadata": {"name": "weekly"},
-        "spec": {"windows": [{"day": "Sat", "length": "5400s"}]},
+        "spec": {"windows": [{"day": "Sat", "length": "1h30m0s"}]},
     }
     assert read_state(MaintenancePlan, write(plan)) == plan
 

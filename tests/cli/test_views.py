@@ -161,11 +161,11 @@ spec:
   stages:
     - {name: canary, labelSelector: {matchLabels: {env: staging}}}
 """
+    empty = gitfleet("get", "csus", "-C", fleet)
+    assert (empty.code, empty.out, empty.err) == (0, "", "No resources found\n")
+    assert json.loads(gitfleet("get", "strategies", "-C", fleet, "-o", "json").out)["items"] == []
     commit(fleet, {"strategies/by-region.yaml": strategy})
 
-    empty = gitfleet("get", "csur", "-C", fleet)
-    assert (empty.code, empty.out, empty.err) == (0, "", "No resources found\n")
-    assert json.loads(gitfleet("get", "runs", "-C", fleet, "-o", "json").out)["items"] == []
     assert gitfleet("get", "csus", "-C", fleet).out == ("NAME        KIND\nby-region   ClusterStagedUpdateStrategy\n")
     assert "Match Labels:" in gitfleet("describe", "csus", "by-region", "-C", fleet).out
 
@@ -288,7 +288,8 @@ def test_a_past_state_is_read_at_its_commit(gitfleet: Shell, moving: Path) -> No
     assert gitfleet("describe", "crp", "monitoring", "-C", moving, "--at", then).code == 0
     refused = gitfleet("get", "crp", "-C", moving, "--at", "main")
     assert refused.err.startswith('error: "main" is no commit of the state branch\n')
-    assert gitfleet("get", "runs", "-C", moving, "--at", then).err.startswith("error: runs stand on the watched")
+    refused = gitfleet("get", "strategies", "-C", moving, "--at", then)
+    assert refused.err.startswith("error: strategies stand on the watched")
 
 
 def test_tables_for_other_readers(gitfleet: Shell, settled: Path) -> None:

@@ -21,6 +21,10 @@ FIELD_AND_REMEDY = (
     "what is wrong in a file is said of its field, at its line, with what to do, and all at once (contracts.md §4); "
     "KubeFleet's webhook returns one error in Go's terms"
 )
+RUN_PREFIX = (
+    "a run's conditions say what is wrong without the words that KubeFleet's Go errors are wrapped in, and without the "
+    "standard library's text on a number"
+)
 NO_VALUES = "an error repeats no value of a patch or an object, which may be secret; the Go library's texts do"
 
 OWN: Mapping[str, Mapping[str, str]] = {
@@ -61,6 +65,14 @@ OWN: Mapping[str, Mapping[str, str]] = {
             "propertySelector: is not supported in overrides; use labelSelector"
         ),
         r"^invalid clusterSelector .*: labelSelector is required": "labelSelector: is required in each term;",
+    },
+    RUN_PREFIX: {
+        r"client error: (the sorting label \S+ on cluster \S+ is not valid): strconv": r"\1: it must be a whole number",
+        r"client error: (cluster \S+ appears in more than one stages)": r"\1",
+        r"client error: (some clusters are not placed in any stage, .*)": r"\1",
+        r"client error: the after stage tasks are invalid, .* two tasks of the same type: (\w+)": (
+            r"afterStageTasks[#].type: \1 stands twice; remove one"
+        ),
     },
     NO_VALUES: {
         r"is missing the closing bracket `}`": "is missing the closing bracket `}`",

@@ -55,6 +55,12 @@ def check_disruption_budget(placement_type: str, budget: Json) -> list[str]:
     return _texts(document, warnings=True, placement=placement_document(policy))
 
 
+def check_strategy_stages(stages: Sequence[Json]) -> list[str]:
+    """A staged update strategy's `spec.stages`."""
+    kind = {"apiVersion": V1BETA1, "kind": "ClusterStagedUpdateStrategy"}
+    return _texts({**kind, "metadata": {"name": "strat"}, "spec": {"stages": list(stages)}})
+
+
 def check_tolerations_update(old: Sequence[Json], new: Sequence[Json]) -> list[str]:
     """An edit of tolerations."""
     before, after = ({"placementType": "PickAll", "tolerations": list(items)} for items in (old, new))

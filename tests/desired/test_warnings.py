@@ -126,17 +126,6 @@ def test_an_override_may_be_of_a_custom_kind_that_only_an_envelope_holds(envelop
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
-        (
-            f"{PLACEMENT}{SELECTOR}  strategy: {{type: External}}\n",
-            (
-                "7: spec.strategy.type: leaves the rollout to staged update runs, and nothing acts on those in this "
-                "version of gitfleet; use RollingUpdate to have anything rolled out"
-            ),
-        ),
-        (
-            f"{GROUP}kind: ClusterStagedUpdateStrategy\nmetadata: {{name: s}}\nspec: {{stages: [{{name: a}}]}}\n",
-            f"2: {NOT_ACTED_ON}",
-        ),
         ("apiVersion: core.oam.dev/v1beta1\nkind: AppRollout\nmetadata: {name: r}\n", f"2: {NOT_ACTED_ON}"),
     ],
 )
@@ -164,7 +153,7 @@ def test_what_this_version_does_not_act_on_says_so(text: str, warning: str) -> N
         ),
         (
             approving("[{type: approved, status: 'True'}]", metadata="name: run-canary"),
-            [f"2: {NOT_ACTED_ON}", f"5: status.conditions[0].type: {MISSPELT}"],
+            [f"5: status.conditions[0].type: {MISSPELT}"],
         ),
     ],
 )

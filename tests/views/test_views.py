@@ -12,8 +12,10 @@ from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import SNAPSHOT_INDEX, ApprovalRequest, RunRecord, RunStatus
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Eviction
+from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import FleetState
@@ -41,11 +43,27 @@ def fleet() -> FleetState:
     snapshots = tuple(OverrideSnapshot(override=override, index=index, hash=digest) for index in (0, 1))
     cart = record("cart", binding(CART, "eu-1"), namespace="shop")
     drain = evict_nothing([Eviction(name="drain", placement_name="shop", cluster_name="eu-1")], NOW)[0]
+    run = RunRecord(
+        key=NamespacedName("", "go"),
+        placement_name="web",
+        strategy_name="slow",
+        created=T0,
+        status=RunStatus(policy_snapshot_index_used="0", resource_snapshot_index_used="1"),
+    )
+    request = ApprovalRequest(
+        key=NamespacedName("", "go-canary"),
+        parent_run="go",
+        target_stage="canary",
+        created=T0,
+        annotations={SNAPSHOT_INDEX: "1"},
+    )
     return replace(
         base,
         placements={**base.placements, CART: cart},
         overrides={override.key: snapshots},
         evictions={drain.name: drain},
+        runs={run.key: run},
+        approvals={request.key: request},
     )
 
 
@@ -91,6 +109,16 @@ def fleet() -> FleetState:
             "policies",
             ("NAMESPACE", "NAME", "PLACEMENT", "INDEX", "LATEST", "TYPE"),
             [("", "web-0", "web", "0", "true", "PickN"), ("shop", "cart-0", "cart", "0", "true", "PickAll")],
+        ),
+        (
+            "csur",  # the columns of seed 002
+            ("NAME", "PLACEMENT", "RESOURCE-SNAPSHOT", "POLICY-SNAPSHOT", "INITIALIZED", "SUCCEEDED", "AGE"),
+            [("go", "web", "1", "0", "", "", "5m3s")],
+        ),
+        (
+            "clusterapprovalrequest",
+            ("NAME", "UPDATE-RUN", "STAGE", "APPROVED", "APPROVALACCEPTED", "AGE"),
+            [("go-canary", "go", "canary", "", "", "5m3s")],
         ),
         (
             "ClusterResourceOverrides",
@@ -204,9 +232,10 @@ def test_one_object_by_its_name(name: str, found: int) -> None:
 
 
 def test_an_unknown_kind_names_the_known_ones() -> None:
-    with pytest.raises(BadInput, match='no kind "runs" on the state branch') as caught:
-        objects_of("runs", reader_of(fleet()))
-    assert "placements, clusters, bindings, snapshots, policies, holds, evictions, overrides" in str(caught.value.hint)
+    with pytest.raises(BadInput, match='no kind "strategies" on the state branch') as caught:
+        objects_of("strategies", reader_of(fleet()))
+    kinds = "placements, clusters, bindings, snapshots, policies, holds, evictions, runs, approvals, overrides"
+    assert kinds in str(caught.value.hint)
     with pytest.raises(BadInput, match='no kind "pods"'):
         objects_of("pods", reader_of(fleet()))
 

@@ -1,0 +1,237 @@
+"""Staged update runs in one pass: which there are, and each carried on with its placement (decisions D8, D10, D26).
+
+runs_of      the runs of a commit, with how far each is
+advance      a placement's record after its runs, each of which fails alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from gitfleet import approvals, rollout, works
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.fleet import ApprovalPolicy
+from gitfleet.api.holds import APPROVED
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import ApprovalRequest, RunRecord
+from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.api.staged import Approval, StagedRun
+from gitfleet.api.values import NamespacedName
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.rollout import staged
+
+Requests = Mapping[NamespacedName, ApprovalRequest]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """The runs that the commit asks for: those that gitfleet knows as far as they are, new ones before their first
+    step, each with the state that people want now."""
+
+    records: Mapping[NamespacedName, RunRecord] = field(default_factory=dict)
+    states: Mapping[NamespacedName, str] = field(default_factory=dict)
+    requests: Requests = field(default_factory=dict)
+
+    def unfinished(self, key: PlacementKey) -> tuple[RunRecord, ...]:
+        """The runs of a placement that are not over, in the order in which they were seen."""
+        found = (run for run in self.records.values() if run.placement == key and not run.finished)
+        return tuple(sorted(found, key=lambda run: (run.created, run.key)))
+
+    def requests_of(self, run: StagedRun) -> dict[NamespacedName, ApprovalRequest]:
+        """The approval requests of a run."""
+        return {
+            key: request
+            for key, request in self.requests.items()
+            if (key.namespace, request.parent_run) == (run.key.namespace, run.key.name)
+        }
+
+    def snapshots_of(self, record: PlacementRecord) -> frozenset[str]:
+        """The names of the snapshots that a placement's unfinished runs need (decision D17)."""
+        found = (staged.snapshot_for(run, record) for run in self.unfinished(record.placement.key))
+        return frozenset(snapshot.name for snapshot in found if snapshot is not None)
+
+
+def runs_of(inputs: Inputs) -> Runs:
+    """The runs of the commit. One that the commit has no more is forgotten, and what it moved stays as it is, unless a
+    file could not be read (invariant 2)."""
+    wanted, before = inputs.desired, inputs.before
+    records = {key: run for key, run in before.runs.items() if wanted.holds_removals or key in wanted.runs}
+    states = {key: run.state or "Run" for key, run in records.items()}
+    for key, run in wanted.runs.items():
+        known, states[key] = records.get(key), run.state or "Run"
+        if known is None or _target(known) != _target(run):
+            records[key] = RunRecord(
+                key=key,
+                placement_name=run.placement_name,
+                strategy_name=run.strategy_name,
+                resource_snapshot_index=run.resource_snapshot_index,
+                state=run.state,
+                created=inputs.now,
+            )
+    kept = {(key.namespace, key.name) for key in records}
+    requests = {
+        key: request for key, request in before.approvals.items() if (key.namespace, request.parent_run) in kept
+    }
+    return Runs(records=dict(sorted(records.items())), states=states, requests=requests)
+
+
+def _target(run: StagedRun) -> tuple[object, ...]:
+    return run.placement_name, run.strategy_name, run.resource_snapshot_index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What the runs of one placement see beside its record."""
+
+    inputs: Inputs
+    runs: Runs
+    clusters: Mapping[str, MemberCluster]
+    overrides: tuple[OverrideSnapshot, ...] = ()
+    every_override: tuple[OverrideSnapshot, ...] = ()
+    held: works.HeldObjects = field(default_factory=dict)
+    disturbed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advanced:
+    """A placement's runs after a pass, its bindings, and the plan that says what they moved and what they wait for."""
+
+    runs: tuple[RunRecord, ...] = ()
+    requests: Requests = field(default_factory=dict)
+    record: PlacementRecord | None = None
+    plan: RolloutPlan | None = None
+
+
+def advance(
+    key: PlacementKey,
+    record: PlacementRecord | None,
+    scheduled: Condition | None,
+    beside: Beside,
+    failures: Failures,
+) -> Advanced:
+    """Each unfinished run of a placement one step further, one after the other."""
+    runs = beside.runs.unfinished(key)
+    steps: list[staged.RunStep] = []
+    requests: dict[NamespacedName, ApprovalRequest] = {}
+    for at, run in enumerate(runs):
+        others = (*(step.run for step in steps if not step.run.finished), *runs[at + 1 :])
+        subject = Subject.of_run(run.key)
+        known = beside.runs.requests_of(run)
+        kept = staged.RunStep(run=run, bindings=record.bindings if record else (), requests=known)
+        step = failures.contain(subject, kept, _step, run, others, record, scheduled, beside)
+        if record is not None and step.bindings != record.bindings:
+            record = replace(record, bindings=step.bindings)
+        requests |= step.requests
+        steps.append(step)
+    plan = _plan(record, steps) if record is not None and steps else None
+    return Advanced(runs=tuple(step.run for step in steps), requests=requests, record=record, plan=plan)
+
+
+def with_runs(
+    state: FleetState,
+    advanced: Mapping[PlacementKey, Advanced],
+    runs: Runs,
+    beside: Callable[[PlacementKey], Beside],
+    failures: Failures,
+) -> FleetState:
+    """The state with all runs and their approval requests after a pass; those of placements that there are not have
+    failed."""
+    records, requests = dict(runs.records), dict(runs.requests)
+    orphans = {run.placement for run in records.values() if not run.finished} - advanced.keys()
+    every = [*advanced.values(), *(advance(key, None, None, beside(key), failures) for key in sorted(orphans))]
+    for one in every:
+        records.update((run.key, run) for run in one.runs)
+        requests.update(one.requests)
+    return replace(state, runs=records, approvals=dict(sorted(requests.items())))
+
+
+def _step(
+    run: RunRecord,
+    others: tuple[RunRecord, ...],
+    record: PlacementRecord | None,
+    scheduled: Condition | None,
+    beside: Beside,
+) -> staged.RunStep:
+    wanted = beside.inputs.desired
+    references = _overrides(run, record, beside)
+    request = staged.RunRequest(
+        run=run,
+        state=beside.runs.states[run.key],
+        record=record,
+        scheduled=scheduled,
+        strategy=wanted.strategies.get(NamespacedName(run.key.namespace, run.strategy_name)),
+        others=others,
+        clusters=beside.clusters,
+        overrides=references,
+        labels=works.pinned_labels(references, beside.every_override, beside.clusters),
+        requests=beside.runs.requests_of(run),
+        approvals=_answers(beside.runs.requests_of(run).values(), beside.inputs),
+        disturbed=beside.disturbed,
+        silent=rollout.silent_since(record, beside.clusters) if record is not None else {},
+        now=beside.inputs.now,
+        commit=wanted.commit,
+    )
+    return staged.advance_run(request)
+
+
+def _answers(requests: Iterable[ApprovalRequest], inputs: Inputs) -> Mapping[NamespacedName, Approval]:
+    """What people's approvals come to by the fleet's policy (who, how many), or why they do not count yet. Who gave one
+    with a namespace is not looked at, so it counts only where the policy does not ask."""
+    wanted, policy = inputs.desired, inputs.desired.config.approvals
+    unasked = policy == ApprovalPolicy()
+    found = {key: approval for key, approval in wanted.approvals.items() if key.namespace and unasked}
+    for request in requests:
+        for asked in staged.asked(request):
+            verdict = approvals.judge(asked, wanted.approvals, inputs.approvals, policy, inputs.now)
+            written = wanted.approvals.get(NamespacedName("", asked.name))
+            answer = verdict.answer
+            if answer is None and verdict.waits:
+                answer = Condition(
+                    type=APPROVED,
+                    status=Status.UNKNOWN,
+                    reason="NotCounted",
+                    message=verdict.waits,
+                    last_transition_time=inputs.now,
+                )
+            if answer is not None:
+                run, stage = (written.parent_run, written.target_stage) if written is not None else (None, None)
+                found[request.key] = Approval(key=request.key, conditions=(answer,), parent_run=run, target_stage=stage)
+                break
+    return found
+
+
+def _overrides(run: RunRecord, record: PlacementRecord | None, beside: Beside) -> dict[str, works.References]:
+    """The overrides that each cluster gets: pinned when the run begins, those of the snapshot that it rolls out."""
+    if run.status.stages:
+        clusters = (cluster for stage in run.status.stages for cluster in stage.clusters)
+        return {c.cluster: (c.cluster_resource_overrides, c.resource_overrides) for c in clusters}
+    snapshot = staged.snapshot_for(run, record) if record is not None else None
+    if record is None or snapshot is None:
+        return {}
+    alone = replace(record, resource_snapshots=(snapshot,))
+    return dict(works.target_overrides(alone, beside.overrides, beside.clusters, beside.held).references)
+
+
+def _plan(record: PlacementRecord, steps: Iterable[staged.RunStep]) -> RolloutPlan:
+    """What the runs moved and what they wait for, as the plan of a rolling update says it."""
+    every = tuple(steps)
+    moves = tuple(move for step in every for move in step.moves)
+    held = {held.cluster: held for step in every for held in step.held}
+    clocks = [step.clock for step in every if step.clock is not None and step.clock > timedelta(0)]
+    busy = {*held, *(move.cluster for move in moves)}
+    return RolloutPlan(
+        moves=moves,
+        held=tuple(held.values()),
+        up_to_date=tuple(b.cluster for b in record.bindings if b.cluster not in busy),
+        need_roll=True,
+        wait=None,
+        bindings=record.bindings,
+        clock=min(clocks, default=None),
+        waiting=tuple(sentence for step in every for sentence in step.waiting),
+    )

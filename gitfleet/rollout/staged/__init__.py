@@ -1,0 +1,39 @@
+"""Staged update runs: stage by stage, cluster by cluster, with approvals and waits between (kubefleet.md §7; decisions
+D8 to D14, D24).
+
+    advance_run         what one pass makes of one run
+    snapshot_for        the resource snapshot that a run rolls out
+    approval_for        whether an approval request is answered by what people merged
+    stages_of, concurrency, request_name    the arithmetic of stages
+    phases              the state machines, as tables
+"""
+
+from gitfleet.rollout.staged.clusters import ClusterResult, cluster_result, stuck_text
+from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
+from gitfleet.rollout.staged.progress import advance_run
+from gitfleet.rollout.staged.requests import RunRequest, RunStep, snapshot_for
+from gitfleet.rollout.staged.stages import concurrency, request_name, stages_of
+from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
+from gitfleet.rollout.staged.tasks import Verdict, approval_for, asked
+
+__all__ = [
+    "ClusterPhase",
+    "ClusterResult",
+    "RunPhase",
+    "RunRequest",
+    "RunStep",
+    "StagePhase",
+    "Verdict",
+    "advance_run",
+    "approval_for",
+    "asked",
+    "cluster_phase",
+    "cluster_result",
+    "concurrency",
+    "request_name",
+    "run_phase",
+    "snapshot_for",
+    "stage_phase",
+    "stages_of",
+    "stuck_text",
+]

@@ -1,0 +1,211 @@
+"""The clusters of the stage that is being updated: which start, which are through, which take too long (KubeFleet
+pkg/controllers/updaterun, executeUpdatingStage; decisions D12, D14, D24)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from gitfleet.api.bindings import Binding, BindingState, is_active
+from gitfleet.api.conditions import ConditionType, Status, find_condition
+from gitfleet.api.runs import ClusterUpdate, RunConditionType, StageStatus
+from gitfleet.api.staged import Stage
+from gitfleet.formats.int_or_percent import scaled
+from gitfleet.model.rolling import MoveKind
+from gitfleet.rollout.moves import roll_out, start_rollout
+from gitfleet.rollout.readiness import has_failed, is_ready
+from gitfleet.rollout.silence import LEFT_OUT_AFTER
+from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase
+from gitfleet.rollout.staged.stages import concurrency
+from gitfleet.rollout.staged.start import frozen
+from gitfleet.rollout.staged.steps import Pass, cluster_phase
+from gitfleet.rollout.waits import STUCK_AFTER, unavailable_period
+
+_OVER = (ClusterPhase.UPDATED, ClusterPhase.SKIPPED, ClusterPhase.FAILED)
+
+
+class ClusterResult(StrEnum):
+    """What a binding says of an update: it is through, under way, or met an error that may pass."""
+
+    SUCCEEDED = "succeeded"
+    IN_PROGRESS = "in-progress"
+    RETRIABLE_ERROR = "retriable-error"
+
+
+def cluster_result(
+    binding: Binding, period: timedelta, now: datetime, *, disturbed: bool = False
+) -> tuple[ClusterResult, timedelta | None]:
+    """Whether a cluster is updated, and how long until time alone makes it so.
+
+    It is when its resources are available, or its differences reported, at the generation that is being rolled out
+    (decision D24); what cannot be tracked counts only after unavailablePeriodSeconds (D14). Nothing counts while drift
+    is being corrected there (`disturbed`).
+    """
+    readiness = is_ready(binding, period, now)
+    if readiness.ready and not disturbed:
+        return ClusterResult.SUCCEEDED, None
+    failed = has_failed(binding, now, trying=disturbed)
+    return ClusterResult.RETRIABLE_ERROR if failed else ClusterResult.IN_PROGRESS, readiness.wait
+
+
+def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: bool) -> StageStatus:
+    """The stage after this pass: in their order, clusters start as long as fewer than maxConcurrency are under way; one
+    that takes too long keeps its slot."""
+    limit = concurrency(spec.max_concurrency, len(stage.clusters))
+    followed = [_follow(work, spec, stage, cluster) for cluster in stage.clusters]
+    followed = _with_failures(work, spec, stage, followed)
+    slots = sum(cluster_phase(cluster) is ClusterPhase.UPDATING for cluster in followed)
+    found = []
+    for cluster in followed:
+        if cluster_phase(cluster) is ClusterPhase.PENDING:
+            if slots < limit and may_start and work.starts and not work.failure:
+                cluster = _follow(work, spec, stage, _start(work, spec, stage, cluster))
+                slots += cluster_phase(cluster) is ClusterPhase.UPDATING
+            else:
+                first = f"stage {stage.name} updates at most {limit} at the same time" if slots >= limit else ""
+                why = first or "no cluster of the run starts now"
+                work.hold(cluster.cluster, _kind(work, cluster.cluster), f"run {work.name}: {why}")
+        found.append(cluster)
+    return replace(stage, clusters=tuple(found))
+
+
+def is_through(stage: StageStatus) -> bool:
+    """Whether nothing of a stage's clusters is left to do."""
+    return all(cluster_phase(cluster) in _OVER for cluster in stage.clusters)
+
+
+def is_updating(stage: StageStatus) -> bool:
+    """Whether any cluster of a stage is under way."""
+    return any(cluster_phase(cluster) is ClusterPhase.UPDATING for cluster in stage.clusters)
+
+
+def _start(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate) -> ClusterUpdate:
+    name = cluster.cluster
+    binding = binding_of(work, name)
+    if binding is None:
+        return _without_binding(work, stage, cluster)
+    if spec.unreachable == "Skip" and _is_silent(work, name):
+        return work.cluster(cluster, ClusterEvent.SKIP, "the cluster does not answer; a later run updates it")
+    if any(gone.cluster == name for gone in work.gone):
+        work.hold(name, MoveKind.BIND, "what an earlier placement left on the cluster is still being removed")
+        return cluster
+    if _is_current(work, cluster, binding):
+        started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
+        if started is None or started.status is not Status.TRUE:
+            work.bindings[name] = start_rollout(binding, work.now, _by(work))
+    else:
+        old = f" replaces {binding.resource_snapshot}" if binding.resource_snapshot else " goes out"
+        work.bindings[name] = start_rollout(roll_out(work.moving, binding), work.now, _by(work))
+        reason = f"run {work.name}, stage {stage.name}: {work.moving.latest_snapshot}{old}"
+        work.move(name, kind_of(binding), reason)
+    return work.cluster(cluster, ClusterEvent.START)
+
+
+def _by(work: Pass) -> str:
+    kind = "stagedUpdateRun" if work.request.run.key.namespace else "clusterStagedUpdateRun"
+    index = work.request.run.status.resource_snapshot_index_used
+    return f", resourceSnapshotIndex: {index}, {kind}: {work.request.run.key.name}"
+
+
+def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate) -> ClusterUpdate:
+    """A cluster that was started: through, under way, or taken over by another run; any other as it is."""
+    if cluster_phase(cluster) is not ClusterPhase.UPDATING:
+        return cluster
+    name = cluster.cluster
+    binding = binding_of(work, name)
+    if binding is None:
+        return _without_binding(work, stage, cluster)
+    if not _is_current(work, cluster, binding):
+        sentence = (
+            f"the binding of the updating cluster `{name}` in the stage `{stage.name}` is not up-to-date with the "
+            f"desired status, please check the status of binding `{binding.name}` and see if there is a concurrent "
+            "updateRun referencing the same placement and updating the same cluster"
+        )
+        work.fail(sentence)
+        return work.cluster(cluster, ClusterEvent.FAIL, sentence)
+    period, disturbed = unavailable_period(work.moving.rolling_update), name in work.request.disturbed
+    result, wait = cluster_result(binding, period, work.now, disturbed=disturbed)
+    work.clock(wait)
+    if result is ClusterResult.SUCCEEDED:
+        return work.cluster(cluster, ClusterEvent.SUCCEED)
+    if spec.unreachable == "Skip" and _is_silent(work, name):
+        return work.cluster(cluster, ClusterEvent.SKIP, "the cluster does not answer; a later run looks at it again")
+    until_stuck = _until_stuck(work, spec, cluster)
+    if until_stuck < timedelta(0) or (spec.unreachable == "Fail" and _is_silent(work, name)):
+        work.stuck.append(name)
+    else:
+        work.clock(until_stuck + timedelta.resolution)
+    return cluster
+
+
+def _until_stuck(work: Pass, spec: Stage, cluster: ClusterUpdate) -> timedelta:
+    started = find_condition(cluster.conditions, RunConditionType.STARTED)
+    since = started.last_transition_time if started is not None else work.now
+    threshold = STUCK_AFTER if spec.stuck_after is None else timedelta(seconds=spec.stuck_after)
+    return threshold - (work.now - since)
+
+
+def _without_binding(work: Pass, stage: StageStatus, cluster: ClusterUpdate) -> ClusterUpdate:
+    """The cluster left the placement: with `membership: Freeze` it is skipped, else the run has ended before this."""
+    if frozen(work.request.run.status):
+        return work.cluster(cluster, ClusterEvent.SKIP, "the placement does not pick the cluster any more")
+    work.fail(f"the binding for cluster `{cluster.cluster}` in stage `{stage.name}` is not found")
+    return cluster
+
+
+def _with_failures(work: Pass, spec: Stage, stage: StageStatus, clusters: list[ClusterUpdate]) -> list[ClusterUpdate]:
+    """What `maxFailures` and `onFailure` make of the clusters that take too long (decision D12). Without either the run
+    is stuck and goes on waiting, as in KubeFleet."""
+    if not work.stuck or (spec.max_failures is None and spec.on_failure != "Stop"):
+        return clusters
+    most = scaled(spec.max_failures or 0, len(clusters))
+    before = sum(cluster_phase(cluster) is ClusterPhase.FAILED for cluster in clusters)
+    given_up = set(work.stuck[: max(0, most - before)])
+    said = f"it is not updated, and maxFailures {spec.max_failures} lets the run go on without it"
+    clusters = [work.cluster(c, ClusterEvent.FAIL, said) if c.cluster in given_up else c for c in clusters]
+    work.stuck = [name for name in work.stuck if name not in given_up]
+    work.starts = work.starts and not work.stuck
+    if work.stuck and spec.on_failure == "Stop":
+        work.fail(
+            f"stage {stage.name}: {stuck_text(work.stuck)} did not finish, which is more than maxFailures {most} allows"
+        )
+    return clusters
+
+
+def stuck_text(clusters: Sequence[str]) -> str:
+    """The first three names, and dots for more (KubeFleet generateStuckClustersString)."""
+    return ", ".join(clusters[:3]) + ("..." if len(clusters) > 3 else "")
+
+
+def _is_current(work: Pass, cluster: ClusterUpdate, binding: Binding) -> bool:
+    """Whether a binding has what this run gives it."""
+    wanted = (BindingState.BOUND, work.moving.latest_snapshot, work.moving.apply_strategy)
+    wanted_overrides = (cluster.cluster_resource_overrides, cluster.resource_overrides)
+    found = (binding.state, binding.resource_snapshot, binding.apply_strategy)
+    return found == wanted and (binding.cluster_resource_overrides, binding.resource_overrides) == wanted_overrides
+
+
+def _is_silent(work: Pass, name: str) -> bool:
+    since = work.request.silent.get(name)
+    if since is None:
+        return False
+    work.clock(LEFT_OUT_AFTER - (work.now - since))
+    return work.now - since >= LEFT_OUT_AFTER
+
+
+def binding_of(work: Pass, name: str) -> Binding | None:
+    """The binding by which the placement wants a cluster."""
+    binding = work.bindings.get(name)
+    return binding if binding is not None and is_active(binding) else None
+
+
+def _kind(work: Pass, name: str) -> MoveKind:
+    binding = work.bindings.get(name)
+    return kind_of(binding) if binding is not None else MoveKind.UPDATE
+
+
+def kind_of(binding: Binding) -> MoveKind:
+    """How a cluster moves: bound, or updated in place."""
+    return MoveKind.BIND if binding.resource_snapshot is None else MoveKind.UPDATE

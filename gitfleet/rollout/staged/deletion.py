@@ -1,0 +1,39 @@
+"""The last stage of a run: the placement leaves the clusters that it no longer picks, all at once (KubeFleet
+pkg/controllers/updaterun, executeDeleteStage)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.runs import ClusterUpdate, StageStatus
+from gitfleet.model.rolling import MoveKind
+from gitfleet.rollout.staged.clusters import is_through, is_updating
+from gitfleet.rollout.staged.phases import ClusterEvent, RunEvent, StageEvent, StagePhase
+from gitfleet.rollout.staged.steps import Pass, stage_phase
+
+
+def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStatus:
+    """The deletion stage after this pass: over when no binding of its clusters is left. A run that is to stop gives up
+    nothing more."""
+    if stopping and stage_phase(stage) is StagePhase.PENDING:
+        return stage
+    stage = work.stage(stage, StageEvent.START)
+    stage = replace(stage, clusters=tuple(_deleted(work, cluster) for cluster in stage.clusters))
+    if is_through(stage):
+        return work.stage(stage, StageEvent.PASS)
+    if stopping and is_updating(stage):
+        work.event = RunEvent.STOP
+    return stage
+
+
+def _deleted(work: Pass, cluster: ClusterUpdate) -> ClusterUpdate:
+    name = cluster.cluster
+    binding = work.bindings.get(name)
+    if binding is not None and binding.state is BindingState.UNSCHEDULED:
+        work.gone.append(replace(binding, deleting=work.now))
+        del work.bindings[name]
+        work.move(name, MoveKind.REMOVE, f"run {work.name}: the cluster is no longer picked")
+    there = any(gone.cluster == name and gone.state is BindingState.UNSCHEDULED for gone in work.gone)
+    cluster = work.cluster(cluster, ClusterEvent.START)
+    return cluster if there else work.cluster(cluster, ClusterEvent.SUCCEED)

@@ -1,0 +1,222 @@
+"""One step of a run: initialized, held against its placement, and carried as far as it can go at this moment.
+
+A pass goes on from stage to stage until something has to be waited for, so that the same passes at the same moments
+give the same times, however many processes took part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from gitfleet.api.conditions import Conditions
+from gitfleet.api.runs import RunRecord, RunStatus, StageStatus
+from gitfleet.api.staged import Stage
+from gitfleet.errors import BadInput, RetryLater
+from gitfleet.model.rolling import RolloutRequest
+from gitfleet.rollout.silence import cut_off
+from gitfleet.rollout.staged.clusters import binding_of, is_through, is_updating, kind_of, stuck_text, update_clusters
+from gitfleet.rollout.staged.deletion import delete_stage
+from gitfleet.rollout.staged.phases import RunEvent, RunPhase, StageEvent, StagePhase
+from gitfleet.rollout.staged.requests import RunRequest, RunStep
+from gitfleet.rollout.staged.start import check_unchanged, initialized
+from gitfleet.rollout.staged.steps import Pass, after_events, run_phase, stage_phase
+from gitfleet.rollout.staged.tasks import after_tasks, before_tasks
+
+_DONE = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
+
+
+def advance_run(request: RunRequest) -> RunStep:
+    """What one pass makes of a run. Never raises for what people wrote: then the run has failed, and says why."""
+    run = _with_state(request)
+    request = replace(request, run=run)
+    step = RunStep(run=run, bindings=request.bindings, requests=request.requests)
+    if run.finished:
+        return step
+    try:
+        if run_phase(run.status) is RunPhase.NEW:
+            status = initialized(request)
+            name = "ClusterStagedUpdateRun" if not run.key.namespace else "StagedUpdateRun"
+            said = f"{name} initialized successfully"
+            run = replace(run, status=after_events(status, [RunEvent.INITIALIZE], said, request.now, run.generation))
+        else:
+            check_unchanged(request)
+    except RetryLater as error:
+        return replace(step, waiting=(f"run {run.key} waits: {error}",))
+    except BadInput as error:
+        said = f"{error}" + (f"; {error.hint}" if error.hint else "")
+        events = [RunEvent.REFUSE if run_phase(run.status) is RunPhase.NEW else RunEvent.ABORT]
+        return replace(
+            step, run=replace(run, status=after_events(run.status, events, said, request.now, run.generation))
+        )
+    if request.state == "Initialize":
+        waiting = f"run {run.key} is initialized and waits for spec.state Run"
+        return replace(step, run=run, waiting=(waiting,))
+    return _carried_on(replace(request, run=run))
+
+
+def _with_state(request: RunRequest) -> RunRecord:
+    """The run with the state that people want now: an edit is a new generation, for which all that is known counts."""
+    run = request.run
+    if (run.state or "Run") == request.state:
+        return run
+    generation = run.generation + 1
+
+    def observed(conditions: Conditions) -> Conditions:
+        return tuple(replace(condition, observed_generation=generation) for condition in conditions)
+
+    def stage(found: StageStatus) -> StageStatus:
+        return replace(
+            found,
+            conditions=observed(found.conditions),
+            clusters=tuple(replace(c, conditions=observed(c.conditions)) for c in found.clusters),
+            before_tasks=tuple(replace(t, conditions=observed(t.conditions)) for t in found.before_tasks),
+            after_tasks=tuple(replace(t, conditions=observed(t.conditions)) for t in found.after_tasks),
+        )
+
+    status = replace(
+        run.status,
+        conditions=observed(run.status.conditions),
+        stages=tuple(map(stage, run.status.stages)),
+        deletion=stage(run.status.deletion) if run.status.deletion else None,
+    )
+    return replace(run, state=request.state, generation=generation, status=status)
+
+
+def _carried_on(request: RunRequest) -> RunStep:
+    """The run executed, or stopped."""
+    work = _pass_of(request)
+    status = request.run.status
+    stopping = request.state == "Stop"
+    stages, reached = [], False
+    for spec, stage in zip(status.strategy.stages if status.strategy else (), status.stages, strict=True):
+        if reached or work.failure:
+            _hold_back(work, stage)
+        elif stage_phase(stage) not in _DONE:
+            stage = _stopped(work, spec, stage) if stopping else _executed(work, spec, stage)
+            reached = stage_phase(stage) not in _DONE
+        stages.append(stage)
+    deletion = status.deletion
+    if deletion is not None and not reached and not work.failure:
+        deletion = delete_stage(work, deletion, stopping=stopping)
+        if not stopping and stage_phase(deletion) is StagePhase.SUCCEEDED:
+            work.event = RunEvent.FINISH
+    status = replace(status, stages=tuple(stages), deletion=deletion)
+    return _step(work, status)
+
+
+def _pass_of(request: RunRequest) -> Pass:
+    run, record = request.run, request.record
+    assert record is not None  # noqa: S101 - initialized and checked before
+    policy = record.placement.effective_policy
+    moving = RolloutRequest(
+        placement_type=policy.placement_type,
+        number_of_clusters=policy.number_of_clusters,
+        cluster_names=policy.cluster_names,
+        rolling_update=record.placement.strategy.rolling_update,
+        apply_strategy=run.status.apply_strategy,
+        bindings=record.bindings,
+        latest_snapshot=run.snapshot,
+        overrides=request.overrides,
+        now=request.now,
+        labels=request.labels,
+        disturbed=request.disturbed,
+        silent=request.silent,
+    )
+    work = Pass(
+        request=request,
+        moving=moving,
+        bindings={b.cluster: b for b in record.bindings if b.deleting is None},
+        gone=[b for b in record.bindings if b.deleting is not None],
+        requests=dict(request.requests),
+    )
+    if silent := cut_off(moving):
+        work.starts = False
+        work.waiting.append(f"run {run.key} starts no cluster while more than half do not answer, {stuck_text(silent)}")
+    return work
+
+
+def _executed(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
+    """A stage as far as it can go now."""
+    if not stage.clusters and not spec.before_tasks and not spec.after_tasks:
+        return work.stage(stage, StageEvent.SKIP)
+    if stage_phase(stage) in (StagePhase.PENDING, StagePhase.GATED):
+        stage, opened = before_tasks(work, stage)
+        if not opened:
+            if work.failure:
+                return work.stage(stage, StageEvent.FAIL, work.failure)
+            work.event = RunEvent.WAIT
+            work.message = f"The updateRun is waiting for before-stage tasks in stage {stage.name} to complete"
+            _hold_back(work, stage)
+            return work.stage(stage, StageEvent.GATE)
+    stage = work.stage(stage, StageEvent.START)
+    if stage_phase(stage) is StagePhase.UPDATING:
+        stage = update_clusters(work, spec, stage, may_start=True)
+        if is_through(stage):
+            stage = work.stage(stage, StageEvent.UPDATED)
+    if stage_phase(stage) is StagePhase.WAITING:
+        stage, over = after_tasks(work, stage, spec.after_tasks)
+        if over:
+            stage = work.stage(stage, StageEvent.PASS)
+    if work.failure:
+        return work.stage(stage, StageEvent.FAIL, work.failure)
+    if work.stuck:
+        work.event = RunEvent.STICK
+        work.message = (
+            f"The updateRun is stuck waiting for {stuck_text(work.stuck)} cluster(s) in stage {stage.name} to finish "
+            "updating, please check placement status for potential errors"
+        )
+        work.waiting.append(f"run {work.name} is stuck in stage {stage.name}: {stuck_text(work.stuck)} did not finish")
+    return stage
+
+
+def _stopped(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
+    """A stage in which nothing starts any more; what was started is followed to its end."""
+    if stage_phase(stage) in (StagePhase.UPDATING, StagePhase.STOPPING):
+        stage = update_clusters(work, spec, stage, may_start=False)
+        if work.failure:
+            return work.stage(stage, StageEvent.FAIL, work.failure)
+        stage = work.stage(stage, StageEvent.STOP)
+        if is_updating(stage):
+            work.event = RunEvent.STOP
+        else:
+            stage = work.stage(stage, StageEvent.DRAIN)
+    else:
+        _hold_back(work, stage)
+    return stage
+
+
+def _hold_back(work: Pass, stage: StageStatus) -> None:
+    """The clusters of a stage whose turn has not come."""
+    for cluster in stage.clusters:
+        binding = binding_of(work, cluster.cluster)
+        if binding is not None:
+            work.hold(cluster.cluster, kind_of(binding), f"run {work.name} has not started stage {stage.name} yet")
+
+
+def _step(work: Pass, status: RunStatus) -> RunStep:
+    run, request = work.request.run, work.request
+    events, message = [work.event], work.message
+    if work.failure:
+        events, message = [RunEvent.ABORT], work.failure
+    elif request.state == "Stop":
+        events = [RunEvent.STOP] if work.event is RunEvent.STOP else [RunEvent.STOP, RunEvent.DRAIN]
+        if run_phase(status) is RunPhase.STOPPED:
+            events = []
+        message = ""
+        work.waiting.append(f"run {run.key} is {'stopping' if work.event is RunEvent.STOP else 'stopped'}")
+    elif work.event is RunEvent.FINISH:
+        events = [RunEvent.RUN, RunEvent.FINISH]
+    status = after_events(status, events, message, work.now, run.generation)
+    bindings = sorted([*work.bindings.values(), *work.gone], key=lambda b: (b.cluster, b.deleting is None))
+    new = run if status == run.status else replace(run, status=status)
+    clocks = [clock for clock in work.clocks if clock > timedelta(0)]
+    return RunStep(
+        run=new,
+        bindings=tuple(bindings),
+        requests=work.requests,
+        moves=tuple(work.moves),
+        held=tuple(work.held),
+        waiting=tuple(work.waiting),
+        clock=min(clocks, default=None),
+    )

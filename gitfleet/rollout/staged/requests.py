@@ -1,0 +1,90 @@
+"""The question to one run in one pass, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from gitfleet.api.bindings import Binding, BindingState, PinnedLabels, is_active
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import Condition
+from gitfleet.api.runs import ApprovalRequest, RunRecord
+from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.api.staged import Approval, StagedRun, StagedStrategy
+from gitfleet.api.values import NamespacedName
+from gitfleet.model.rolling import Held, Move
+from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout.requests import OverridesByCluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One run, and all that its next step depends on.
+
+    `state` is what people want now: Initialize, Run or Stop. `record` is the placement's (None: there is none),
+    `scheduled` its Scheduled condition of this pass, `strategy` the strategy that the run names, `others` the further
+    unfinished runs of the placement. `overrides` are those that each cluster is to get, `labels` what they depend on.
+    `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
+    drift is being corrected, `silent` those that do not answer, and since when.
+    """
+
+    run: RunRecord
+    state: str
+    record: PlacementRecord | None
+    scheduled: Condition | None
+    strategy: StagedStrategy | None
+    others: tuple[RunRecord, ...] = ()
+    clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
+    overrides: OverridesByCluster = field(default_factory=dict)
+    labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
+    requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
+    approvals: Mapping[NamespacedName, Approval] = field(default_factory=dict)
+    disturbed: frozenset[str] = frozenset()
+    silent: Mapping[str, datetime] = field(default_factory=dict)
+    now: datetime
+    commit: str = ""
+    """The watched branch's."""
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        """The placement's bindings, none where there is no placement."""
+        return self.record.bindings if self.record is not None else ()
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The clusters that the placement wants."""
+        return tuple(binding.cluster for binding in self.bindings if is_active(binding))
+
+    @property
+    def unpicked(self) -> tuple[str, ...]:
+        """The clusters that the placement left and on which it still is, by name: the deletion stage's."""
+        found = (b.cluster for b in self.bindings if b.state is BindingState.UNSCHEDULED)
+        return tuple(sorted(found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStep:
+    """What one pass makes of a run: its record, the placement's bindings, and its approval requests.
+
+    `moves` and `held` say which clusters it moves and which wait, and why; `waiting` what the run itself waits for, in
+    a sentence each; `clock` is how long until time alone may change something.
+    """
+
+    run: RunRecord
+    bindings: tuple[Binding, ...] = ()
+    requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
+    moves: tuple[Move, ...] = ()
+    held: tuple[Held, ...] = ()
+    waiting: tuple[str, ...] = ()
+    clock: timedelta | None = None
+
+
+def snapshot_for(run: StagedRun, record: PlacementRecord) -> ResourceSnapshot | None:
+    """The resource snapshot that a run rolls out: the one that it was initialized with, else the one that it names,
+    else the latest. None where the placement has no such snapshot."""
+    used = run.status.resource_snapshot_index_used if isinstance(run, RunRecord) else ""
+    index = used or run.resource_snapshot_index
+    if index is None:
+        return record.latest_resources
+    return next((s for s in record.resource_snapshots if s.index == int(index)), None)

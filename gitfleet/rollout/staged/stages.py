@@ -1,0 +1,101 @@
+"""Which clusters are in which stage, in which order, and how many at a time (KubeFleet pkg/controllers/updaterun,
+computeRunStageStatus and calculateMaxConcurrencyValue)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.labels import InvalidSelector
+from gitfleet.api.runs import ClusterUpdate, StageStatus, TaskStatus
+from gitfleet.api.staged import Stage, StagedRun
+from gitfleet.api.values import IntOrPercent
+from gitfleet.errors import BadInput
+
+_MOST_NAMED: Final = 10
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+def stages_of(
+    run: StagedRun, stages: Sequence[Stage], clusters: Iterable[MemberCluster], selected: Collection[str]
+) -> tuple[StageStatus, ...]:
+    """The stages of a run before anything of it started: of the `selected` clusters those that each stage's selector
+    matches, by its sorting label and by name.
+
+    BadInput, in KubeFleet's words, when a cluster is in two stages or in none, or has a sorting label that is no whole
+    number.
+    """
+    placed: set[str] = set()
+    found = []
+    known = [cluster for cluster in clusters if cluster.name in selected]
+    for stage in stages:
+        members = sorted(_order(stage, cluster) for cluster in known if _is_in(stage, cluster))
+        names = [name for _, name in members]
+        for name in names:
+            if name in placed:
+                raise BadInput(
+                    f"cluster `{name}` appears in more than one stages",
+                    hint="change the stages' label selectors so that each cluster is in one of them",
+                )
+        placed.update(names)
+        found.append(_fresh(run, stage, names))
+    missing = sorted(set(selected) - placed)
+    if missing:
+        raise BadInput(
+            f"some clusters are not placed in any stage, total {len(missing)}, showing up to {_MOST_NAMED}: "
+            f"{', '.join(missing[:_MOST_NAMED])}",
+            hint="label them so that a stage selects them, or add a stage",
+        )
+    return tuple(found)
+
+
+def _is_in(stage: Stage, cluster: MemberCluster) -> bool:
+    try:
+        return stage.label_selector is not None and stage.label_selector.matches(cluster.scheduling_labels)
+    except InvalidSelector as error:
+        raise BadInput(f"the stage label selector is invalid, stage: {stage.name}, err: {error}") from error
+
+
+def _order(stage: Stage, cluster: MemberCluster) -> tuple[int, str]:
+    if stage.sorting_label_key is None:
+        return 0, cluster.name
+    text = cluster.labels.get(stage.sorting_label_key, "")
+    if not _INTEGER.fullmatch(text):
+        raise BadInput(
+            f"the sorting label `{stage.sorting_label_key}:{text}` on cluster `{cluster.name}` is not valid: it must "
+            "be a whole number",
+            hint="give the cluster such a label, or take sortingLabelKey from the stage",
+        )
+    return int(text), cluster.name
+
+
+def _fresh(run: StagedRun, stage: Stage, names: Iterable[str]) -> StageStatus:
+    def tasks(kind: str) -> tuple[TaskStatus, ...]:
+        every = stage.before_tasks if kind == "before-" else stage.after_tasks
+        request = request_name(run, stage.name, before=kind == "before-")
+        return tuple(
+            TaskStatus(type=task.type, approval_request_name=request if task.type == "Approval" else "")
+            for task in every
+        )
+
+    return StageStatus(
+        name=stage.name,
+        clusters=tuple(ClusterUpdate(cluster=name) for name in names),
+        before_tasks=tasks("before-"),
+        after_tasks=tasks(""),
+    )
+
+
+def request_name(run: StagedRun, stage: str, *, before: bool) -> str:
+    """The name of an approval request: `<run>-<stage>` after a stage, `<run>-before-<stage>` before it (decision
+    D9)."""
+    return f"{run.key.name}-before-{stage}" if before else f"{run.key.name}-{stage}"
+
+
+def concurrency(limit: IntOrPercent, clusters: int) -> int:
+    """How many clusters may be updated at the same time: a percentage is rounded down, and one always may."""
+    if isinstance(limit, int):
+        return max(1, limit)
+    return max(1, int(limit.removesuffix("%")) * clusters // 100)

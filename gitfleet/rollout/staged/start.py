@@ -1,0 +1,163 @@
+"""A run is initialized, and held against what it was initialized with in every pass (KubeFleet pkg/controllers/
+updaterun, initialization.go and validation.go)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitfleet.api.bindings import is_active
+from gitfleet.api.conditions import Status
+from gitfleet.api.placements import PlacementType
+from gitfleet.api.runs import DELETE_STAGE, ClusterUpdate, RunStatus, StageStatus, StrategySnapshot
+from gitfleet.api.staged import StagedStrategy
+from gitfleet.errors import BadInput, RetryLater
+from gitfleet.formats.sentences import named_briefly
+from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout.staged.requests import RunRequest, snapshot_for
+from gitfleet.rollout.staged.stages import stages_of
+
+_FROZEN = "Freeze"
+
+
+def initialized(request: RunRequest) -> RunStatus:
+    """The status of a run that begins: its snapshot, its strategy, and every cluster in its stage.
+
+    BadInput when it cannot begin and never will, RetryLater when scheduling is not through yet.
+    """
+    run, record = request.run, _external(request)
+    strategy = request.strategy
+    policy = _scheduled_policy(request, record)
+    count = _selected_count(request, record)
+    if strategy is None:
+        raise BadInput(
+            f"referenced updateStrategy not found: `{run.strategy_name}`",
+            hint="add a StagedUpdateStrategy of this name, and a new run",
+        )
+    _compatible(request, strategy)
+    snapshot = snapshot_for(run, record)
+    if snapshot is None:
+        index = run.resource_snapshot_index
+        which = f"no resourceSnapshots with index `{index}`" if index else "no latest resourceSnapshots"
+        known = [str(s.index) for s in record.resource_snapshots]
+        hint = f"there are {named_briefly(known, 10)}" if known else "the placement has selected nothing yet"
+        raise BadInput(f"{which} found for placement `{run.placement}`", hint=hint)
+    stages = stages_of(run, strategy.stages, request.clusters.values(), request.selected)
+    return RunStatus(
+        policy_snapshot_index_used=policy,
+        policy_observed_cluster_count=count,
+        resource_snapshot_index_used=str(snapshot.index),
+        apply_strategy=record.placement.strategy.apply_strategy,
+        strategy=StrategySnapshot(stages=strategy.stages, membership=strategy.membership),
+        stages=tuple(replace(s, clusters=tuple(_pinned(request, c) for c in s.clusters)) for s in stages),
+        deletion=StageStatus(
+            name=DELETE_STAGE, clusters=tuple(ClusterUpdate(cluster=name) for name in request.unpicked)
+        ),
+    )
+
+
+def check_unchanged(request: RunRequest) -> None:
+    """BadInput, which ends the run, when the placement is not what the run was initialized with (decision D11): its
+    apply strategy, its policy, how many clusters there are, and which cluster is in which stage. A strategy with
+    `membership: Freeze` only minds the apply strategy. RetryLater when scheduling is not through yet."""
+    run, status, record = request.run, request.run.status, _external(request)
+    if record.placement.strategy.apply_strategy != status.apply_strategy:
+        raise BadInput("the applyStrategy in the updateRun is outdated: the placement's has changed since")
+    if frozen(status):
+        return
+    policy = _scheduled_policy(request, record)
+    if policy != status.policy_snapshot_index_used:
+        raise BadInput(
+            f"the policy snapshot index used in the updateRun is outdated, latest: {policy}, recorded: "
+            f"{status.policy_snapshot_index_used}"
+        )
+    count = _selected_count(request, record)
+    if count != status.policy_observed_cluster_count:
+        raise BadInput(
+            f"the cluster count initialized in the updateRun is outdated, latest: {count}, recorded: "
+            f"{status.policy_observed_cluster_count}"
+        )
+    strategy = status.strategy or StrategySnapshot(stages=())
+    now = stages_of(run, strategy.stages, request.clusters.values(), request.selected)
+    for was, new in zip(status.stages, now, strict=False):
+        before, after = _names(was), _names(new)
+        if before != after:
+            raise BadInput(
+                f"the clusters in stage {was.name} have changed, new: {', '.join(after)}, existing: {', '.join(before)}"
+            )
+    known = set(_names(status.deletion)) if status.deletion else set()
+    if fresh := sorted(set(request.unpicked) - known):
+        raise BadInput(f"the cluster `{fresh[0]}` to be deleted is not found in the deleting stage")
+
+
+def frozen(status: RunStatus) -> bool:
+    """Whether the run keeps its first set of clusters, whoever joins or leaves."""
+    return status.strategy is not None and status.strategy.membership == _FROZEN
+
+
+def _names(stage: StageStatus) -> list[str]:
+    return [cluster.cluster for cluster in stage.clusters]
+
+
+def _external(request: RunRequest) -> PlacementRecord:
+    record = request.record
+    if record is None or record.placement.deleting is not None:
+        raise BadInput("parent placement not found", hint="name a placement that there is, in a new run")
+    strategy = record.placement.strategy
+    if not strategy.external:
+        raise BadInput(
+            f"parent placement does not have an external rollout strategy, current strategy: {strategy.type}",
+            hint="give it strategy type External, and add a new run",
+        )
+    return record
+
+
+def _scheduled_policy(request: RunRequest, record: PlacementRecord) -> str:
+    """The index of the latest policy snapshot, for which everything is scheduled."""
+    policy, scheduled = record.latest_policy, request.scheduled
+    if policy is None or scheduled is None or scheduled.status is Status.UNKNOWN:
+        raise RetryLater("the placement is not scheduled yet")
+    if scheduled.status is Status.FALSE:
+        raise BadInput(f"policy snapshot `{policy.name}` not fully scheduled yet", hint=scheduled.message)
+    old = [b.cluster for b in record.bindings if is_active(b) and b.policy_snapshot != policy.name]
+    if old:
+        raise RetryLater(f"the placement still has {named_briefly(sorted(old), 3)} by an earlier policy")
+    return str(policy.index)
+
+
+def _selected_count(request: RunRequest, record: PlacementRecord) -> int:
+    """How many clusters the placement has; BadInput where that is not what its policy asks for."""
+    if not request.selected and not request.unpicked:
+        policy = record.latest_policy.name if record.latest_policy else ""
+        raise BadInput(
+            f"no scheduled or to-be-deleted bindings found for the latest policy snapshot {policy}",
+            hint="a run needs at least one cluster",
+        )
+    policy_of = record.placement.effective_policy
+    wanted = {
+        PlacementType.PICK_ALL: len(request.selected),
+        PlacementType.PICK_N: policy_of.number_of_clusters or 0,
+        PlacementType.PICK_FIXED: len(policy_of.cluster_names),
+    }[policy_of.placement_type]
+    if wanted == len(request.selected):
+        return wanted
+    if going := [b.cluster for b in record.bindings if b.deleting is not None]:
+        raise RetryLater(f"{named_briefly(sorted(going), 3)} still gives up the placement")
+    raise BadInput(
+        f"the number of selected bindings {len(request.selected)} is not equal to the observed cluster count {wanted}"
+    )
+
+
+def _compatible(request: RunRequest, strategy: StagedStrategy) -> None:
+    """BadInput unless all unfinished runs of the placement have the same strategy (decision D10)."""
+    for other in request.others:
+        if other.status.strategy is not None and other.status.strategy.stages != strategy.stages:
+            raise BadInput(
+                f"run `{other.key}` of the same placement is unfinished and has another strategy, "
+                f"`{other.strategy_name}`",
+                hint="concurrent runs must have identical strategies: let it finish, or remove it, and add a new run",
+            )
+
+
+def _pinned(request: RunRequest, cluster: ClusterUpdate) -> ClusterUpdate:
+    cluster_wide, namespaced = request.overrides.get(cluster.cluster, ((), ()))
+    return replace(cluster, cluster_resource_overrides=cluster_wide, resource_overrides=namespaced)

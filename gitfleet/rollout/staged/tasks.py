@@ -1,0 +1,206 @@
+"""What stands before and after a stage: approvals and timed waits (KubeFleet pkg/controllers/updaterun, execution.go).
+
+An approval counts when the watched branch has an approval with the request's name whose condition Approved is True, and
+then for good; Approved False rejects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from hashlib import sha256
+
+from gitfleet.api.conditions import Condition, Status, find_condition, set_condition
+from gitfleet.api.holds import APPROVED
+from gitfleet.api.runs import (
+    APPROVAL_ACCEPTED,
+    ASKED_AT,
+    SNAPSHOT_INDEX,
+    ApprovalRequest,
+    RunConditionType,
+    RunReason,
+    RunRecord,
+    StageStatus,
+    TaskStatus,
+)
+from gitfleet.api.staged import DIGEST, Approval, StageTask
+from gitfleet.api.values import NamespacedName
+from gitfleet.formats.times import EPOCH, time_text
+from gitfleet.model.approvals import Asked
+from gitfleet.rollout.staged.phases import Mark, with_condition
+from gitfleet.rollout.staged.requests import snapshot_for
+from gitfleet.rollout.staged.steps import Pass
+
+_BEFORE, _AFTER = "beforeStage", "afterStage"
+_CREATED = {_BEFORE: RunReason.BEFORE_STAGE_REQUEST_CREATED, _AFTER: RunReason.AFTER_STAGE_REQUEST_CREATED}
+_APPROVED = {_BEFORE: RunReason.BEFORE_STAGE_REQUEST_APPROVED, _AFTER: RunReason.AFTER_STAGE_REQUEST_APPROVED}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the watched branch says to a request: approved (true), rejected (false) or nothing yet (None), why, and the
+    condition that a person wrote."""
+
+    answer: Status | None
+    reason: str
+    condition: Condition | None = None
+
+
+def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Approval]) -> Verdict:
+    """Whether a request is approved by what is merged."""
+    key = request.key
+    found = [approvals[name] for name in _names(request) if name in approvals]
+    if not found:
+        return Verdict(None, f"there is no approval {key} on the watched branch")
+    approval = found[0]
+    told = (approval.parent_run, approval.target_stage)
+    if told != (None, None) and told != (request.parent_run, request.target_stage):
+        return Verdict(None, f"approval {approval.key} is for stage {told[1]} of run {told[0]}")
+    if approval.digest not in (None, request.digest):
+        return Verdict(None, f"approval {approval.key} is for another request: its digest is not this one's")
+    condition = find_condition(approval.conditions, APPROVED)
+    if condition is not None and condition.status is Status.UNKNOWN and condition.message:
+        return Verdict(None, condition.message)
+    if condition is None or condition.status is Status.UNKNOWN:
+        return Verdict(None, f"approval {approval.key} has no condition {APPROVED} that is True or False")
+    word = "approved" if condition.status is Status.TRUE else "rejected"
+    why = condition.message or condition.reason
+    return Verdict(condition.status, f"{word} by {approval.key}" + (f": {why}" if why else ""), condition)
+
+
+def asked(request: ApprovalRequest) -> tuple[Asked, ...]:
+    """What a request asks of people, under each of its names; nothing where it has a namespace."""
+    commit, digest = request.annotations.get(ASKED_AT, ""), request.digest or ""
+    return tuple(Asked(name=key.name, digest=digest, commit=commit) for key in _names(request) if not key.namespace)
+
+
+def _names(request: ApprovalRequest) -> Iterator[NamespacedName]:
+    """The request's own name; KubeFleet's newer one for what comes after a stage (decision D9)."""
+    yield request.key
+    if request.task == _AFTER:
+        yield NamespacedName(request.key.namespace, f"{request.parent_run}-after-{request.target_stage}")
+
+
+def before_tasks(work: Pass, stage: StageStatus) -> tuple[StageStatus, bool]:
+    """The stage with its before-stage task looked at, and whether it may start."""
+    tasks = tuple(_approval(work, stage, task, _BEFORE) for task in stage.before_tasks)
+    done = all(_is_approved(task) for task in tasks)
+    return (stage if tasks == stage.before_tasks else replace(stage, before_tasks=tasks)), done
+
+
+def after_tasks(work: Pass, stage: StageStatus, tasks: tuple[StageTask, ...]) -> tuple[StageStatus, bool]:
+    """The stage with its after-stage tasks looked at, and whether all of them are over. A timed wait counts from the
+    recorded moment at which the stage began to wait, so that no restart makes it longer."""
+    done = []
+    for task, status in zip(tasks, stage.after_tasks, strict=True):
+        if task.type == "Approval":
+            done.append(_approval(work, stage, status, _AFTER))
+        else:
+            done.append(_timed_wait(work, stage, status, task.wait_seconds or 0.0))
+    new = tuple(done)
+    over = all(_is_approved(task) or _has_elapsed(task) for task in new)
+    return (stage if new == stage.after_tasks else replace(stage, after_tasks=new)), over
+
+
+def _timed_wait(work: Pass, stage: StageStatus, task: TaskStatus, seconds: float) -> TaskStatus:
+    if _has_elapsed(task):
+        return task
+    waiting = find_condition(stage.conditions, RunConditionType.PROGRESSING)
+    since = waiting.last_transition_time if waiting is not None else work.now
+    end = since + timedelta(seconds=seconds)
+    if work.now < end:
+        work.clock(end - work.now)
+        work.waiting.append(f"run {work.name} waits in stage {stage.name} until {end:%Y-%m-%d %H:%M:%S} UTC")
+        return task
+    return _marked(work, task, Mark(RunConditionType.WAIT_TIME_ELAPSED, Status.TRUE, RunReason.WAIT_TIME_ELAPSED))
+
+
+def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> TaskStatus:
+    """The task with its request made and answered; a rejection ends the run."""
+    if _is_approved(task):
+        return task
+    key = NamespacedName(work.request.run.key.namespace, task.approval_request_name)
+    request = work.requests.get(key) or _request(work, stage, key, when)
+    if (request.parent_run, request.target_stage) != (work.request.run.key.name, stage.name):
+        work.fail(f"approval request {key} belongs to stage {request.target_stage} of run {request.parent_run}")
+        return task
+    task = _marked(work, task, Mark(RunConditionType.APPROVAL_REQUEST_CREATED, Status.TRUE, _CREATED[when]))
+    verdict = approval_for(request, work.request.approvals)
+    work.requests[key] = _answered(work, request, verdict)
+    match verdict.answer:
+        case Status.TRUE:
+            mark = Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.TRUE, _APPROVED[when])
+            return _marked(work, task, mark)
+        case Status.FALSE:
+            mark = Mark(RunConditionType.APPROVAL_REQUEST_APPROVED, Status.FALSE, RunReason.STAGE_TASK_REJECTED)
+            work.fail(f"stage {stage.name} was {verdict.reason}")
+            return _marked(work, task, mark._replace(message=verdict.reason))
+        case _:
+            side = "before" if when == _BEFORE else "after"
+            work.waiting.append(
+                f"run {work.name} waits {side} stage {stage.name} for approval {key}: {verdict.reason}; "
+                f"`gitfleet approve {work.name} {stage.name}` writes one"
+            )
+            return task
+
+
+def _request(work: Pass, stage: StageStatus, key: NamespacedName, when: str) -> ApprovalRequest:
+    record = work.request.record
+    snapshot = snapshot_for(work.request.run, record) if record is not None else None
+    return ApprovalRequest(
+        key=key,
+        parent_run=work.request.run.key.name,
+        target_stage=stage.name,
+        created=work.now,
+        task=when,
+        annotations={
+            DIGEST: _digest(work.request.run, stage.name, when, snapshot.hash if snapshot is not None else ""),
+            ASKED_AT: work.request.commit,
+            SNAPSHOT_INDEX: str(snapshot.index) if snapshot is not None else "",
+        },
+    )
+
+
+def _digest(run: RunRecord, stage: str, when: str, content: str) -> str:
+    """SHA-256 hex of what an approval is for: this very run (not an earlier one of its name), its stage and what it
+    rolls out."""
+    return sha256("\n".join((str(run.key), time_text(run.created), stage, when, content)).encode()).hexdigest()
+
+
+def _answered(work: Pass, request: ApprovalRequest, verdict: Verdict) -> ApprovalRequest:
+    if verdict.condition is None:
+        return request
+    written = verdict.condition
+    if written.last_transition_time <= EPOCH:  # people may leave the time out
+        written = replace(written, last_transition_time=work.now)
+    conditions = set_condition(request.conditions, written)
+    if verdict.answer is Status.TRUE:
+        accepted = Condition(
+            type=APPROVAL_ACCEPTED,
+            status=Status.TRUE,
+            reason=RunReason.APPROVAL_ACCEPTED.value,
+            message="The approval request has been approved and cannot be reverted",
+            last_transition_time=work.now,
+            observed_generation=1,
+        )
+        conditions = set_condition(conditions, accepted)
+    return request if conditions == request.conditions else replace(request, conditions=conditions)
+
+
+def _marked(work: Pass, task: TaskStatus, mark: Mark) -> TaskStatus:
+    conditions = with_condition(task.conditions, mark, work.now, work.request.run.generation)
+    return task if conditions is task.conditions else replace(task, conditions=conditions)
+
+
+def _is_approved(task: TaskStatus) -> bool:
+    return _holds(task, RunConditionType.APPROVAL_REQUEST_APPROVED)
+
+
+def _has_elapsed(task: TaskStatus) -> bool:
+    return _holds(task, RunConditionType.WAIT_TIME_ELAPSED)
+
+
+def _holds(task: TaskStatus, type_: RunConditionType) -> bool:
+    found = find_condition(task.conditions, type_)
+    return found is not None and found.status is Status.TRUE

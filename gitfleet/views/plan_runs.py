@@ -1,0 +1,77 @@
+"""The staged update runs of a plan: their stages, clusters in order, and what stands between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gitfleet.api.conditions import find_condition
+from gitfleet.api.runs import RunConditionType, RunRecord, StageStatus
+from gitfleet.api.staged import Stage, StageTask
+from gitfleet.formats.durations import seconds_text
+from gitfleet.model.state import FleetState
+from gitfleet.rollout import staged
+
+
+def run_documents(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
+    """The runs that are under way, and those that the change begins or ends."""
+    return [
+        _document(run)
+        for key, run in after.runs.items()
+        if not run.finished or (old := before.runs.get(key)) is None or not old.finished
+    ]
+
+
+def _document(run: RunRecord) -> dict[str, Any]:
+    status = run.status
+    specs = status.strategy.stages if status.strategy is not None else ()
+    stages = [_stage(stage, spec) for stage, spec in zip(status.stages, specs, strict=True)]
+    refused = find_condition(status.conditions, RunConditionType.INITIALIZED)
+    ended = find_condition(status.conditions, RunConditionType.SUCCEEDED) or refused
+    return {
+        "name": run.key.name,
+        "namespace": run.key.namespace or None,
+        "placement": str(run.placement),
+        "strategy": run.strategy_name,
+        "resourceSnapshotIndex": status.resource_snapshot_index_used or None,
+        "state": staged.run_phase(status).value,
+        "message": ended.message if ended is not None and run.finished else "",
+        "stages": stages,
+        "deletion": [cluster.cluster for cluster in status.deletion.clusters] if status.deletion is not None else [],
+    }
+
+
+def _stage(stage: StageStatus, spec: Stage) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "state": staged.stage_phase(stage).value,
+        "maxConcurrency": spec.max_concurrency,
+        "before": [_task(task) for task in spec.before_tasks],
+        "clusters": [
+            {"clusterName": cluster.cluster, "state": staged.cluster_phase(cluster).value} for cluster in stage.clusters
+        ],
+        "after": [_task(task) for task in spec.after_tasks],
+    }
+
+
+def _task(task: StageTask) -> str:
+    return task.type if task.wait_seconds is None else f"{task.type} {seconds_text(task.wait_seconds)}"
+
+
+def run_sentences(document: Mapping[str, Any]) -> Iterator[str]:
+    """A run's document in lines: the run, then its stages, two to the right."""
+    name = f"{document['namespace']}/{document['name']}" if document["namespace"] else document["name"]
+    snapshot = f" with snapshot {document['resourceSnapshotIndex']}" if document["resourceSnapshotIndex"] else ""
+    said = f": {document['message']}" if document["message"] else ""
+    yield f"run {name} of placement {document['placement']}{snapshot} is {document['state']}{said}"
+    for stage in document["stages"]:
+        clusters = ", ".join(cluster["clusterName"] for cluster in stage["clusters"]) or "no cluster"
+        before = f"after {_all(stage['before'])}: " if stage["before"] else ""
+        after = f", then {_all(stage['after'])}" if stage["after"] else ""
+        yield f"  stage {stage['name']} ({stage['state']}): {before}{clusters}{after}"
+    if document["deletion"]:
+        yield f"  at last it leaves {', '.join(document['deletion'])}"
+
+
+def _all(tasks: Sequence[str]) -> str:
+    return " and ".join(tasks)

@@ -1,0 +1,99 @@
+"""Staged update runs on the page of the state branch: what waits for a person, and a picture of each run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gitfleet.api.conditions import find_condition
+from gitfleet.api.holds import APPROVED
+from gitfleet.api.runs import ApprovalRequest, RunRecord, StageStatus
+from gitfleet.model.state import FleetState
+from gitfleet.rollout import staged
+from gitfleet.state import paths
+from gitfleet.views.holds import approval_path, approval_text
+from gitfleet.views.markdown import code_span, link, table_lines
+from gitfleet.views.runs import RunView, progress_of
+
+_DONE: Final = ("succeeded", "skipped")
+
+
+def request_lines(state: FleetState, most: int) -> list[str]:
+    """The approval requests of runs that nobody has answered, each with the file that approves it."""
+    pending = [one for one in state.approvals.values() if find_condition(one.conditions, APPROVED) is None]
+    if not pending:
+        return []
+    lines = [f"## Stages that wait for approval: {len(pending)}"]
+    for request in pending[:most]:
+        key, path = request.key, approval_path(request.key.name, request.key.namespace)
+        lines += [
+            "",
+            f"### {link(str(key), paths.own_path('approvals', key.namespace, key.name))}",
+            "",
+            f"{_waits(request)} To let it go on, add {code_span(path)} to the config repo:",
+            "",
+            "```yaml",
+            *approval_text(key.name, namespace=key.namespace).splitlines(),
+            "```",
+        ]
+    return [*lines, *([f"and {len(pending) - most} more in [approvals](approvals)"] if len(pending) > most else [])]
+
+
+def _waits(request: ApprovalRequest) -> str:
+    side = "before" if request.task == "beforeStage" else "after"
+    run, stage = code_span(request.parent_run or ""), code_span(request.target_stage or "")
+    return f"Run {run} waits {side} stage {stage}, with snapshot {code_span(request.snapshot_index)}."
+
+
+def run_lines(state: FleetState, most: int) -> list[str]:
+    """Every run in a table, those that are not over first, each of these with its picture."""
+    runs = sorted(state.runs.values(), key=lambda run: (run.finished, run.key))
+    if not runs:
+        return []
+    unfinished = [run for run in runs if not run.finished]
+    rows = [_row(run) for run in runs[:most]]
+    titles = ("Run", "Placement", "Snapshot", "State", "Stage", "Updated")
+    lines = [f"## Staged update runs: {len(unfinished)} under way", "", *table_lines(titles, rows)]
+    if len(runs) > most:
+        lines += ["", f"and {len(runs) - most} more in [runs](runs)"]
+    for run in unfinished[:most]:
+        lines += [
+            "",
+            f"### {_link(run)}",
+            "",
+            *picture(run),
+        ]
+    return lines
+
+
+def _row(run: RunRecord) -> tuple[str, ...]:
+    view, phase = RunView(run=run), staged.run_phase(run.status)
+    said = run.status.conditions[-1].message if phase in ("failed", "refused", "stuck") else ""
+    return (
+        _link(run),
+        code_span(str(run.placement)),
+        run.status.resource_snapshot_index_used or "-",
+        f"{phase}: {code_span(said, 200)}" if said else phase,
+        view.stage,
+        view.updated,
+    )
+
+
+def _link(run: RunRecord) -> str:
+    return link(str(run.key), paths.own_path("runs", run.key.namespace, run.key.name))
+
+
+def picture(run: RunRecord) -> list[str]:
+    """A run as a Mermaid flowchart: its stages in their order, how far each is, and what stands between them."""
+    stages = [*run.status.stages, *filter(None, (run.status.deletion,))]
+    lines = ["```mermaid", "flowchart LR"]
+    for at, stage in enumerate(stages):
+        title = "deletion" if stage is run.status.deletion else stage.name
+        lines.append(f'  s{at}["{title}<br/>{progress_of(stage)}"]')
+        if at:
+            lines.append(f"  s{at - 1} -->{_between(stages[at - 1], stage)} s{at}")
+    return [*lines, "```"]
+
+
+def _between(before: StageStatus, after: StageStatus) -> str:
+    tasks = [task.type for task in (*before.after_tasks, *after.before_tasks)]
+    return f"|{' and '.join(tasks)}|" if tasks else ""

@@ -1,0 +1,135 @@
+"""Staged update runs and their approval requests for people, as rows; and what waits for an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitfleet.api import write
+from gitfleet.api.conditions import Conditions, find_condition
+from gitfleet.api.holds import APPROVED
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.runs import (
+    APPROVAL_ACCEPTED,
+    ApprovalRequest,
+    ClusterUpdate,
+    RunConditionType,
+    RunRecord,
+    StageStatus,
+)
+from gitfleet.model.state import FleetState
+from gitfleet.rollout import staged
+from gitfleet.state import StateReader
+from gitfleet.views.tables import NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run."""
+
+    run: RunRecord
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace, "" for one of the whole cluster."""
+        return self.run.key.namespace
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.run.key.name
+
+    def condition(self, type_: RunConditionType) -> str:
+        """The status of one of its conditions, "" for none."""
+        return _status(self.run.status.conditions, type_)
+
+    @property
+    def stage(self) -> str:
+        """The stage that it is in with its phase; a dash before the first and after the last."""
+        for stage in (*self.run.status.stages, *filter(None, (self.run.status.deletion,))):
+            phase = staged.stage_phase(stage)
+            if phase not in ("succeeded", "skipped"):
+                return f"{stage.name} {phase}" if not self.run.finished or phase == "failed" else NONE
+        return NONE
+
+    @property
+    def updated(self) -> str:
+        """How many of its clusters are updated, of all."""
+        return _count(cluster for stage in self.run.status.stages for cluster in stage.clusters)
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return write(self.run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestView:
+    """An approval request."""
+
+    request: ApprovalRequest
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace, "" for one of the whole cluster."""
+        return self.request.key.namespace
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.request.key.name
+
+    @property
+    def since(self) -> datetime:
+        """When it was asked for."""
+        return self.request.created
+
+    @property
+    def approved(self) -> str:
+        """What a person answered, "" for nothing yet."""
+        return _status(self.request.conditions, APPROVED)
+
+    @property
+    def accepted(self) -> str:
+        """Whether the approval counts, "" where there is none."""
+        return _status(self.request.conditions, APPROVAL_ACCEPTED)
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return write(self.request)
+
+
+def run_views(state: StateReader, name: str | None = None) -> Iterator[RunView]:
+    """Every run, or those of a name."""
+    return (RunView(run=run) for run in sorted(state.each(RunRecord, name), key=lambda run: run.key))
+
+
+def request_views(state: StateReader, name: str | None = None) -> Iterator[RequestView]:
+    """Every approval request, or those of a name."""
+    found = sorted(state.each(ApprovalRequest, name), key=lambda request: request.key)
+    return (RequestView(request=request) for request in found)
+
+
+def pending_request(state: FleetState, run: str, stage: str) -> ApprovalRequest | None:
+    """The unanswered request for a stage of a run (`name` or `namespace/name`)."""
+    for request in state.approvals.values():
+        namespace = f"{request.key.namespace}/" if request.key.namespace else ""
+        asked = (f"{namespace}{request.parent_run}", request.target_stage) == (run, stage)
+        if asked and find_condition(request.conditions, APPROVED) is None:
+            return request
+    return None
+
+
+def progress_of(stage: StageStatus) -> str:
+    """How far a stage is: `waiting, 2/2 clusters`."""
+    return f"{staged.stage_phase(stage)}, {_count(stage.clusters)} clusters"
+
+
+def _count(clusters: Iterable[ClusterUpdate]) -> str:
+    found = list(clusters)
+    return f"{sum(staged.cluster_phase(cluster) == 'updated' for cluster in found)}/{len(found)}"
+
+
+def _status(conditions: Conditions, type_: str) -> str:
+    found = find_condition(conditions, type_)
+    return found.status.value if found is not None else ""

@@ -1,0 +1,155 @@
+"""What the commands say of staged update runs, and the answers that they commit and play."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import yaml
+
+from tests import builders
+from tests.cli.conftest import Shell, commit, git
+
+STAGES = (
+    builders.stage("canary", match_labels={"tier": "canary"}, wait="10m", approval=True),
+    builders.stage("rest", match_labels={"tier": "prod"}),
+)
+SCENARIO = """\
+apiVersion: gitfleet.dev/v1alpha1
+kind: Scenario
+spec:
+  timeline:
+    - {at: 60s, %s: {run: go, stage: canary}}
+"""
+
+
+def staged(repo: Path) -> None:
+    """A commit with two clusters, an External placement and a run of it."""
+    clusters = {"c1": "canary", "c2": "prod"}
+    bodies = [
+        *(builders.member_cluster(name, labels={"tier": tier}) for name, tier in clusters.items()),
+        builders.namespace("shop"),
+        builders.deployment("shop", "web"),
+        builders.placement(
+            "shop",
+            strategy={"type": "External"},
+            policy=builders.pick_fixed("c1", "c2"),
+        ),
+        builders.staged_strategy("slow", *STAGES),
+        builders.staged_run("go", placement="shop", strategy="slow"),
+    ]
+    commit(repo, builders.repo_files_for(*bodies))
+
+
+def timeline(gitfleet: Shell, repo: Path, answer: str, folder: Path) -> list[dict[str, object]]:
+    """What a scenario plays in which a person answers after a minute."""
+    scenario = folder / "scenario.yaml"
+    scenario.write_text(SCENARIO % answer)
+    told = gitfleet("simulate", repo, "--scenario", scenario, "-o", "jsonl")
+    return [json.loads(line) for line in told.out.splitlines()]
+
+
+def test_plan_shows_the_stages_and_their_gates(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    (run,) = json.loads(gitfleet("plan", moving, "-o", "json").out)["runs"]
+    assert (run["name"], run["state"], run["resourceSnapshotIndex"]) == ("go", "running", "0")
+    assert [(s["name"], s["after"], [c["clusterName"] for c in s["clusters"]]) for s in run["stages"]] == [
+        ("canary", ["TimedWait 10m0s", "Approval"], ["c1"]),
+        ("rest", [], ["c2"]),
+    ]
+    lines = gitfleet("plan", moving).out.splitlines()
+    at = lines.index("run go of placement shop with snapshot 0 is running")
+    assert lines[at + 1 : at + 3] == [
+        "  stage canary (updating): c1, then TimedWait 10m0s and Approval",
+        "  stage rest (pending): c2",
+    ]
+
+
+def test_a_scenario_approves_a_stage(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
+    staged(moving)
+    events = timeline(gitfleet, moving, "approve", tmp_path)
+    told = [
+        (e["t"], e["type"], e.get("stage"), e.get("phase"), e.get("cluster")) for e in events if e.get("run") == "go"
+    ]
+    assert told == [
+        (0, "stage", "canary", "started", None),
+        (0, "clusterUpdate", "canary", "started", "c1"),
+        (0, "run", None, None, None),
+        (0, "run", None, None, None),
+        (5, "stage", "canary", "waiting", None),
+        (5, "clusterUpdate", "canary", "succeeded", "c1"),
+        (5, "approvalRequested", "canary", None, None),
+        (60, "approved", "canary", None, None),
+        (605, "stage", "canary", "succeeded", None),
+        (605, "stage", "rest", "started", None),
+        (605, "clusterUpdate", "rest", "started", "c2"),
+        (610, "stage", "rest", "waiting", None),
+        (610, "stage", "rest", "succeeded", None),
+        (610, "clusterUpdate", "rest", "succeeded", "c2"),
+        (610, "stage", "kubernetes-fleet.io/deleteStage", "started", None),
+        (610, "stage", "kubernetes-fleet.io/deleteStage", "succeeded", None),
+        (610, "run", None, None, None),
+    ]
+    assert events[-1]["reason"] == "settled"
+
+
+def test_a_scenario_rejects_a_stage(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
+    staged(moving)
+    events = timeline(gitfleet, moving, "reject", tmp_path)
+    assert [e["t"] for e in events if e["type"] == "rejected"] == [60]
+    (end,) = [e for e in events if e.get("condition") == "Succeeded"]
+    assert (end["status"], end["reason"]) == ("False", "UpdateRunFailed")
+
+
+def test_a_scenario_cannot_answer_what_nobody_asks(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text(SCENARIO % "approve")
+    told = gitfleet("simulate", moving, "--scenario", scenario)
+    assert told.code != 0
+    assert "approves stage canary of run go at 0:01:00, and it waits for no approval then" in told.err
+
+
+def test_a_person_follows_and_approves_a_run(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    git(moving, "config", "user.name", "Ann")
+    git(moving, "config", "user.email", "ann@example.org")
+    gitfleet("run", "--once", moving)
+    gitfleet("run", "--once", moving)
+    rows = gitfleet("get", "csur", "-C", moving).out.splitlines()
+    assert rows[0].split() == [
+        "NAME", "PLACEMENT", "RESOURCE-SNAPSHOT", "POLICY-SNAPSHOT", "INITIALIZED", "SUCCEEDED", "AGE",
+    ]  # fmt: skip
+    assert rows[1].split()[:5] == ["go", "shop", "0", "0", "True"]
+    why = gitfleet("explain", "shop", "c2", "-C", moving).out
+    assert "Waiting: run go, which is running, reaches it in stage rest" in why
+    described = gitfleet("describe", "csur", "go", "-C", moving).out
+    assert "Reason:" in described
+    assert "ClusterUpdatingStarted" in described
+    page = git(moving, "show", "gitfleet/state:README.md")
+    assert "## Staged update runs: 1 under way" in page
+    assert "flowchart LR" in page
+
+
+def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    gated = builders.staged_strategy("slow", builders.stage("all", beforeStageTasks=[{"type": "Approval"}]))
+    commit(moving, builders.repo_files_for(gated))
+    git(moving, "config", "user.name", "Ann")
+    git(moving, "config", "user.email", "ann@example.org")
+    told = gitfleet("approve", "go", "all", "-C", moving)
+    assert told.code == 1
+    assert 'run "go" waits for no approval of a stage "all"' in told.err
+    gitfleet("run", "--once", moving)
+    (row,) = gitfleet("get", "clusterapprovalrequests", "-C", moving).out.splitlines()[1:]
+    assert row.split()[:3] == ["go-before-all", "go", "all"]
+    request = yaml.safe_load(git(moving, "show", "gitfleet/state:approvals/go-before-all.yaml"))
+    told = gitfleet("approve", "go", "all", "-C", moving)
+    assert "approves stage all of run go, with snapshot 0" in told.err
+    written = yaml.safe_load(git(moving, "show", "main:approvals/go-before-all.yaml"))
+    assert (
+        written["metadata"]["annotations"]["gitfleet.dev/digest"]
+        == (request["metadata"]["annotations"]["gitfleet.dev/digest"])
+    )
+    gitfleet("run", "--once", moving)
+    (row,) = gitfleet("get", "clusterapprovalrequests", "-C", moving).out.splitlines()[1:]
+    assert row.split()[3:5] == ["True", "True"]

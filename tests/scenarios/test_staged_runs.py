@@ -1,0 +1,594 @@
+"""Staged update runs on whole simulated fleets: each state and reason of a run, stage and cluster is reached, and what
+must never happen does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.runs import RunReason, RunStatus
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.api.values import NamespacedName
+from gitfleet.rollout.staged import RunRequest
+from gitfleet.rollout.staged.start import initialized
+from tests import builders
+from tests.scenarios.staged_world import (
+    EXTERNAL,
+    clusters_of,
+    members,
+    message,
+    rolled_out,
+    run_named,
+    said,
+    stage_of,
+    staged,
+)
+from tests.scenarios.test_approval_requests import asking
+from tests.scenarios.world import World
+
+QUICK = ClusterRule(available=timedelta(seconds=10))
+STARTED = ["Initialized=True UpdateRunInitializedSuccessfully", "Progressing=True UpdateRunStarted"]
+SUCCEEDED = [*STARTED, "Succeeded=True UpdateRunSucceeded"]
+FAILED = [STARTED[0], "Progressing=False UpdateRunFailed", "Succeeded=False UpdateRunFailed"]
+
+
+def one_stage(**fields: Any) -> dict[str, Any]:
+    """A strategy `all` with one stage of every cluster."""
+    return builders.staged_strategy("all", builders.stage("all", **fields))
+
+
+def run(name: str = "go", index: int | None = None, state: str | None = None) -> dict[str, Any]:
+    """A run of `web` through the strategy `all`."""
+    body = builders.staged_run(name, placement="web", strategy="all", index=index)
+    return body if state is None else {**body, "spec": {**body["spec"], "state": state}}
+
+
+def never(image: str) -> ClusterRule:
+    """An image that never gets ready."""
+    return ClusterRule(object=ObjectPattern(image=image), available="never")
+
+
+def test_nothing_of_an_external_placement_is_rolled_out_without_a_run() -> None:
+    world = staged(World(), *members("c1", "c2"))
+    assert rolled_out(world) == {"c1": None, "c2": None}
+    assert [s.index for r in world.state().placements.values() for s in r.resource_snapshots] == [0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "clusters", "most"), [(1, 3, 1), (2, 3, 2), ("50%", 5, 2), ("1%", 4, 1), ("100%", 3, 3)]
+)
+def test_at_most_so_many_clusters_are_under_way(limit: int | str, clusters: int, most: int) -> None:
+    names = [f"c{n}" for n in range(clusters)]
+    world = staged(World(rules=(QUICK,)), *members(*names))
+    world.commit(one_stage(maxConcurrency=limit), run())
+    under_way: list[int] = []
+
+    def count() -> None:
+        reasons = list(clusters_of(world, "go", "all").values())
+        under_way.append(reasons.count(RunReason.CLUSTER_STARTED))
+
+    world.settle(each=count)
+    assert max(under_way) == most
+    assert said(world, "go") == SUCCEEDED
+    assert set(rolled_out(world).values()) == {"web:1"}
+
+
+def test_clusters_start_by_their_label_and_name() -> None:
+    orders = {"a": "10", "b": "9", "z": "1", "d": "9"}
+    clusters = [builders.member_cluster(name, labels={"order": order}) for name, order in orders.items()]
+    world = staged(World(rules=(QUICK,)), *clusters)
+    world.commit(one_stage(sortingLabelKey="order"), run())
+    first: list[str] = []
+    world.watch = lambda seen: first.append(seen.cluster) if seen.cluster not in first else None
+    world.settle()
+    assert first == ["z", "b", "d", "a"]
+
+
+REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "no placement": (
+        [one_stage(), builders.staged_run("go", placement="wbe", strategy="all")],
+        "parent placement not found",
+    ),
+    "no strategy": ([run()], "referenced updateStrategy not found: `all`"),
+    "no such snapshot": ([one_stage(), run(index=7)], "no resourceSnapshots with index `7` found for placement `web`"),
+    "a cluster in no stage": (
+        [one_stage(match_labels={"tier": "gold"}), run()],
+        "some clusters are not placed in any stage, total 2, showing up to 10: c1, c2",
+    ),
+    "a cluster in two stages": (
+        [builders.staged_strategy("all", builders.stage("one"), builders.stage("two")), run()],
+        "cluster `c1` appears in more than one stages",
+    ),
+    "a label that is no number": (
+        [one_stage(sortingLabelKey="order"), run()],
+        "the sorting label `order:` on cluster `c1` is not valid",
+    ),
+    "not External": (
+        [
+            one_stage(),
+            builders.namespace("other"),
+            builders.placement("other"),
+            builders.staged_run("go", placement="other", strategy="all"),
+        ],
+        "parent placement does not have an external rollout strategy, current strategy: RollingUpdate",
+    ),
+}
+
+
+@pytest.mark.parametrize(("bodies", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_a_run_that_cannot_begin_is_refused_for_good(bodies: list[dict[str, Any]], sentence: str) -> None:
+    world = staged(World(), *members("c1", "c2"))
+    world.commit(*bodies)
+    world.settle()
+    assert said(world, "go") == ["Initialized=False UpdateRunInitializedFailed"]
+    assert message(world, "go", "Initialized").startswith(sentence)
+    assert rolled_out(world) == {"c1": None, "c2": None}
+    commits = world.state_commits()
+    world.commit(one_stage())
+    world.settle()
+    assert said(world, "go") == ["Initialized=False UpdateRunInitializedFailed"]
+    assert world.state_commits() <= commits + 2
+
+
+def test_a_placement_that_is_not_scheduled_begins_no_run() -> None:
+    world = staged(World(), *members("c1"), policy=builders.pick_n(3))
+    world.commit(one_stage(), run())
+    world.settle()
+    assert message(world, "go", "Initialized").startswith("policy snapshot `web-0` not fully scheduled yet")
+
+
+def test_a_stage_without_clusters_and_tasks_is_skipped() -> None:
+    world = staged(World(), *members("c1", env="prod"))
+    empty = builders.stage("empty", match_labels={"env": "test"})
+    world.commit(builders.staged_strategy("all", empty, builders.stage("prod", match_labels={"env": "prod"})), run())
+    world.settle()
+    assert [c.reason for c in stage_of(world, "go", "empty").conditions] == ["StageUpdatingSkippedNoClusters"] * 2
+    assert said(world, "go") == SUCCEEDED
+
+
+def gated() -> World:
+    """A run that waits before its only stage."""
+    world = staged(World(), *members("c1"))
+    world.commit(one_stage(beforeStageTasks=[{"type": "Approval"}]), run())
+    world.settle()
+    return world
+
+
+def test_a_stage_waits_for_the_approval_before_it() -> None:
+    world = gated()
+    assert said(world, "go")[1] == "Progressing=False UpdateRunWaiting"
+    waiting = "The updateRun is waiting for before-stage tasks in stage all to complete"
+    assert message(world, "go", "Progressing") == waiting
+    assert rolled_out(world) == {"c1": None}
+    stage = stage_of(world, "go", "all")
+    assert ([c.reason for c in stage.conditions], stage.start_time) == (["StageUpdatingWaiting"], None)
+    approved = builders.approval("go", "all")
+    approved["metadata"]["name"] = "go-before-all"
+    world.commit(approved)
+    world.settle()
+    reasons = [c.reason for c in stage_of(world, "go", "all").before_tasks[0].conditions]
+    assert reasons == ["StageTaskApprovalRequestCreated", "StageTaskApprovalRequestApproved"]
+    assert said(world, "go") == SUCCEEDED
+
+
+def approved_stages() -> World:
+    """A run that waits after the first of two stages, for a person and for a minute."""
+    world = staged(World(rules=(QUICK,)), *members("c1", env="a"), *members("c2", env="b"))
+    first = builders.stage("first", match_labels={"env": "a"}, approval=True)
+    world.commit(builders.staged_strategy("all", first, builders.stage("second", match_labels={"env": "b"})), run())
+    world.settle()
+    return world
+
+
+def test_a_rejection_ends_the_run() -> None:
+    world = approved_stages()
+    world.commit(builders.approval("go", "first", approved=False))
+    world.settle()
+    assert said(world, "go") == FAILED
+    assert message(world, "go", "Succeeded") == "stage first was rejected by go-first: Rejected"
+    assert [c.reason for c in stage_of(world, "go", "first").conditions] == ["StageUpdatingFailed"] * 2
+    assert rolled_out(world) == {"c1": "web:1", "c2": None}
+    world.commit(builders.approval("go", "first"))
+    world.settle()
+    assert rolled_out(world)["c2"] is None
+
+
+@pytest.mark.parametrize("name", ["go-first", "go-after-first"])
+def test_either_name_of_an_approval_counts(name: str) -> None:
+    world = approved_stages()
+    body = builders.approval("go", "first")
+    body["metadata"]["name"] = name
+    world.commit(body)
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+
+
+@pytest.mark.parametrize("change", ["parentStageRollout", "targetStage"])
+def test_an_approval_of_something_else_counts_for_nothing(change: str) -> None:
+    world = approved_stages()
+    body = builders.approval("go", "first")
+    body["spec"][change] = "other"
+    world.commit(body)
+    result = world.reconcile()
+    assert result is not None
+    assert any("approval go-first is for stage" in sentence for sentence in result.waiting)
+    world.settle()
+    assert rolled_out(world)["c2"] is None
+
+
+def test_an_approval_that_counted_is_not_taken_back() -> None:
+    world = approved_stages()
+    world.commit(builders.approval("go", "first"))
+    world.rest()
+    assert clusters_of(world, "go", "second") == {"c2": "ClusterUpdatingStarted"}
+    world.commit(builders.approval("go", "first", approved=False))
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+    request = world.state().approvals[NamespacedName("", "go-first")]
+    assert [(c.type, c.status) for c in request.conditions] == [("Approved", "True"), ("ApprovalAccepted", "True")]
+
+
+def test_a_cluster_that_does_not_get_ready_makes_the_run_stuck_and_the_fix_goes_on() -> None:
+    world = staged(World(rules=(never("web:bad"), QUICK)), *members("c1", "c2"))
+    world.commit(builders.deployment("web", "web", image="web:bad"), one_stage(), run())
+    world.settle(limit=timedelta(minutes=20))
+    assert said(world, "go") == [STARTED[0], "Progressing=False UpdateRunStuck"]
+    assert message(world, "go", "Progressing") == (
+        "The updateRun is stuck waiting for c1 cluster(s) in stage all to finish updating, please check placement "
+        "status for potential errors"
+    )
+    assert rolled_out(world) == {"c1": "web:bad", "c2": None}
+    world.commit(builders.deployment("web", "web", image="web:2"), run("fix"))
+    world.settle()
+    assert said(world, "go") == FAILED
+    assert clusters_of(world, "go", "all")["c1"] == "ClusterUpdatingFailed"
+    assert "there is a concurrent updateRun" in message(world, "go", "Succeeded")
+    assert (said(world, "fix"), rolled_out(world)) == (SUCCEEDED, {"c1": "web:2", "c2": "web:2"})
+
+
+def test_a_stage_goes_on_without_as_many_failures_as_it_allows() -> None:
+    slow = ClusterRule(names=("c1",), available="never")
+    world = staged(World(rules=(slow, QUICK)), *members("c1", "c2", "c3"))
+    world.commit(one_stage(maxFailures=1, stuckAfter="1m"), run())
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+    assert list(clusters_of(world, "go", "all").values()) == [
+        "ClusterUpdatingFailed",
+        "ClusterUpdatingSucceeded",
+        "ClusterUpdatingSucceeded",
+    ]
+
+
+@pytest.mark.parametrize(("on_failure", "conditions"), [("Stop", FAILED), ("Wait", None)])
+def test_more_failures_than_allowed_start_no_further_cluster(on_failure: str, conditions: list[str] | None) -> None:
+    slow = ClusterRule(names=("c1", "c2"), available="never")
+    world = staged(World(rules=(slow, QUICK)), *members("c1", "c2", "c3"))
+    world.commit(one_stage(maxFailures=1, stuckAfter="1m", onFailure=on_failure), run())
+    world.settle()
+    assert said(world, "go") == (conditions or [STARTED[0], "Progressing=False UpdateRunStuck"])
+    assert rolled_out(world) == {"c1": "web:1", "c2": "web:1", "c3": None}
+
+
+@pytest.mark.parametrize(
+    ("unreachable", "reason", "third"),
+    [("Skip", "ClusterUpdatingSkipped", "web:1"), (None, "ClusterUpdatingStarted", None)],
+)
+def test_a_cluster_that_does_not_answer(unreachable: str | None, reason: str, third: str | None) -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
+    world.fleet.switch("c2", reachable=False)
+    world.rest()
+    world.advance(minutes=6)
+    world.commit(one_stage(**({"unreachable": unreachable} if unreachable else {})), run())
+    world.settle(limit=timedelta(minutes=20))
+    assert clusters_of(world, "go", "all")["c2"] == reason
+    assert world.image("c3") == third
+
+
+def test_no_cluster_starts_while_most_do_not_answer() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
+    for name in ("c2", "c3"):
+        world.fleet.switch(name, reachable=False)
+    world.rest()
+    world.commit(one_stage(), run())
+    world.settle(limit=timedelta(minutes=20))
+    assert rolled_out(world)["c1"] is None
+    for name in ("c2", "c3"):
+        world.fleet.switch(name, reachable=True)
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+
+
+def test_stop_lets_those_under_way_finish_and_run_goes_on() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2"))
+    world.commit(one_stage(), run(state="Run"))
+    world.rest()
+    world.commit(run(state="Stop"))
+    world.rest()
+    assert said(world, "go") == [STARTED[0], "Progressing=Unknown UpdateRunStopping"]
+    assert [c.reason for c in stage_of(world, "go", "all").conditions] == ["StageUpdatingStopping"]
+    world.settle()
+    assert said(world, "go") == [STARTED[0], "Progressing=False UpdateRunStopped"]
+    assert [c.reason for c in stage_of(world, "go", "all").conditions] == ["StageUpdatingStopped"]
+    assert (rolled_out(world), run_named(world, "go").generation) == ({"c1": "web:1", "c2": None}, 2)
+    world.commit(run(state="Run"))
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+    assert {c.observed_generation for c in run_named(world, "go").status.conditions} == {3}
+
+
+def test_initialize_works_out_the_stages_and_starts_nothing() -> None:
+    world = staged(World(), *members("c1"))
+    world.commit(one_stage(), run(state="Initialize"))
+    world.settle()
+    assert said(world, "go") == STARTED[:1]
+    assert (clusters_of(world, "go", "all"), rolled_out(world)) == ({"c1": ""}, {"c1": None})
+    world.commit(run(state="Run"))
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+
+
+CHANGES: dict[str, tuple[Callable[[], list[dict[str, Any]]], str]] = {
+    "a cluster joins": (lambda: members("c9"), "the cluster count initialized in the updateRun is outdated"),
+    "a label": (
+        lambda: members("c2", order="1"),
+        "the clusters in stage all have changed, new: c1, c2, existing: c2, c1",
+    ),
+    "the apply strategy": (
+        lambda: [
+            builders.placement("web", strategy={**EXTERNAL, "applyStrategy": {"type": "ServerSideApply"}}),
+        ],
+        "the applyStrategy in the updateRun is outdated",
+    ),
+    "the policy": (
+        lambda: [
+            builders.placement(
+                "web",
+                strategy=EXTERNAL,
+                policy={
+                    "placementType": "PickAll",
+                    "affinity": {
+                        "clusterAffinity": {
+                            "requiredDuringSchedulingIgnoredDuringExecution": {
+                                "clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"order": "1"}}}]
+                            }
+                        }
+                    },
+                },
+            ),
+        ],
+        "the policy snapshot index used in the updateRun is outdated, latest: 1, recorded: 0",
+    ),
+}
+
+
+def waiting_run(**strategy: Any) -> World:
+    """A run that has updated c2 and waits for approval; c1 comes in a second stage."""
+    clusters = [*members("c1", order="1"), *members("c2", order="0")]
+    policy = {"placementType": "PickAll"}
+    world = staged(World(rules=(QUICK,)), *clusters, policy=policy)
+    both = builders.stage("all", sortingLabelKey="order", approval=True)
+    body = builders.staged_strategy("all", both)
+    body["spec"] |= strategy
+    world.commit(body, run())
+    return world
+
+
+@pytest.mark.parametrize(("change", "sentence"), CHANGES.values(), ids=CHANGES)
+def test_a_run_meets_a_change_of_its_placement(change: Callable[[], list[dict[str, Any]]], sentence: str) -> None:
+    world = waiting_run()
+    world.rest()
+    before = rolled_out(world)
+    assert before == {"c1": None, "c2": "web:1"}
+    bodies = change()
+    if bodies[0]["kind"] == "MemberCluster" and bodies[0]["metadata"]["name"] == "c2":
+        bodies = members("c2", order="2")
+    if bodies[0]["kind"] == "ClusterResourcePlacement" and "policy" not in bodies[0]["spec"]:
+        bodies[0]["spec"]["policy"] = {"placementType": "PickAll"}
+    world.commit(*bodies)
+    world.settle()
+    assert said(world, "go") == FAILED
+    wanted = "the clusters in stage all have changed, new: c1, c2" if "have changed" in sentence else sentence
+    assert message(world, "go", "Succeeded").startswith(wanted)
+    assert {name: image for name, image in rolled_out(world).items() if name in before} == before
+
+
+def test_a_frozen_run_goes_on_whoever_joins_or_leaves() -> None:
+    world = waiting_run(membership="Freeze")
+    world.rest()
+    world.commit(*members("c9", order="7"), remove=members("c1", order="1"))
+    world.settle()
+    world.commit(builders.approval("go", "all"))
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+    assert clusters_of(world, "go", "all") == {"c2": "ClusterUpdatingSucceeded", "c1": "ClusterUpdatingSkipped"}
+    assert world.image("c9") is None
+
+
+def test_a_placement_that_is_removed_ends_its_run() -> None:
+    world = waiting_run()
+    world.rest()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    assert said(world, "go") == FAILED
+    assert message(world, "go", "Succeeded").startswith("parent placement not found")
+
+
+def test_the_deletion_stage_takes_the_placement_off_what_it_no_longer_picks() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2"), policy=builders.pick_fixed("c1", "c2"))
+    world.commit(one_stage(), run())
+    world.settle()
+    world.commit(builders.placement("web", strategy=EXTERNAL, policy=builders.pick_fixed("c1")))
+    world.settle()
+    assert rolled_out(world) == {"c1": "web:1", "c2": "web:1"}
+    world.commit(run("clean"))
+    world.settle()
+    deletion = run_named(world, "clean").status.deletion
+    assert deletion is not None
+    assert [(c.cluster, [x.reason for x in c.conditions]) for c in deletion.clusters] == [
+        ("c2", ["ClusterUpdatingStarted", "ClusterUpdatingSucceeded"])
+    ]
+    assert (said(world, "clean"), rolled_out(world)) == (SUCCEEDED, {"c1": "web:1", "c2": None})
+
+
+def test_what_a_commit_removes_by_accident_is_held_before_any_run() -> None:
+    world = World(rules=(QUICK,))
+    names = [f"c{n}" for n in range(6)]
+    staged(world, *members(*names), policy=builders.pick_fixed(*names))
+    world.commit(builders.fleet_config(), one_stage(maxConcurrency=6), run())
+    world.settle()
+    with world.nothing_deleted():
+        shrunk = builders.placement("web", strategy=EXTERNAL, policy=builders.pick_fixed("c0"))
+        world.commit(shrunk, run("clean"))
+        world.settle()
+        assert len(world.state().holds) == 1
+        assert not run_named(world, "clean").finished
+    (hold,) = world.state().holds
+    approved = builders.approval("x", "y")
+    approved["metadata"]["name"] = hold
+    del approved["spec"]
+    world.commit(approved)
+    world.settle()
+    assert said(world, "clean") == SUCCEEDED
+    assert [name for name, image in rolled_out(world).items() if image] == ["c0"]
+
+
+def test_an_older_snapshot_comes_back_after_a_restart() -> None:
+    """Nothing else uses it any more, so a new process has to load it."""
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2"))
+    world.commit(one_stage(), run("one"))
+    world.settle()
+    world.commit(builders.deployment("web", "web", image="web:2"), run("two"))
+    world.settle()
+    assert rolled_out(world) == {"c1": "web:2", "c2": "web:2"}
+    world.restart()
+    world.commit(run("back", index=0))
+    world.rest()
+    world.restart()
+    world.settle()
+    assert (said(world, "back"), rolled_out(world)) == (SUCCEEDED, {"c1": "web:1", "c2": "web:1"})
+
+
+def test_runs_of_a_placement_go_one_behind_the_other() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
+    world.commit(one_stage(), run("one"))
+    world.settle(limit=timedelta(seconds=10))
+    assert rolled_out(world) == {"c1": "web:1", "c2": "web:1", "c3": None}
+    world.commit(builders.deployment("web", "web", image="web:2"), run("two"))
+    world.settle()
+    assert rolled_out(world) == {"c1": "web:2", "c2": "web:2", "c3": "web:2"}
+    assert (said(world, "one"), said(world, "two")) == (SUCCEEDED, SUCCEEDED)
+
+
+def test_an_unfinished_run_with_another_strategy_refuses_the_next() -> None:
+    world = approved_stages()
+    other = builders.staged_strategy("other", builders.stage("all"))
+    world.commit(other, builders.staged_run("next", placement="web", strategy="other"))
+    world.settle()
+    assert message(world, "next", "Initialized").startswith(
+        "run `go` of the same placement is unfinished and has another strategy, `all`"
+    )
+
+
+def test_a_run_that_is_removed_leaves_everything_as_it_is() -> None:
+    world = approved_stages()
+    with world.nothing_deleted():
+        world.commit(remove=["runs/go.yaml"])
+        world.settle()
+    assert (world.state().runs, world.state().approvals) == ({}, {})
+    assert rolled_out(world) == {"c1": "web:1", "c2": None}
+
+
+def test_a_bad_run_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a defect of ours can stop a run otherwise than by what is written."""
+
+    def broken(request: RunRequest) -> RunStatus:
+        if request.run.key.name == "bad":
+            raise ZeroDivisionError
+        return initialized(request)
+
+    monkeypatch.setattr("gitfleet.rollout.staged.progress.initialized", broken)
+    world = staged(World(rules=(QUICK,)), *members("c1"))
+    world.commit(one_stage(), run("bad"), run("good"))
+    world.settle()
+    assert said(world, "good") == SUCCEEDED
+    assert said(world, "bad") == []
+    assert any("ClusterStagedUpdateRun/bad" in fault.object for fault in world.state().faults)
+
+
+def test_a_clock_that_jumps_back_makes_a_timed_wait_no_longer_than_its_length() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1"))
+    world.commit(one_stage(wait="10m"), run())
+    world.settle(limit=timedelta(minutes=1))
+    waiting = stage_of(world, "go", "all").conditions[-1]
+    assert waiting.reason == "StageUpdatingWaiting"
+    world.advance(minutes=9, seconds=59)
+    world.rest()
+    assert said(world, "go") == STARTED
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+
+
+def test_override_snapshots_are_pinned_when_the_run_begins() -> None:
+    def override(replicas: int) -> dict[str, Any]:
+        patch = {"op": "add", "path": "/spec/replicas", "value": replicas}
+        target = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
+        spec = {
+            "resourceSelectors": [target],
+            "policy": {"overrideRules": [{"clusterSelector": {}, "jsonPatchOverrides": [patch]}]},
+        }
+        return builders.an_object(builders.PLACEMENT_API, "ResourceOverride", "o", namespace="web", spec=spec)
+
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2"))
+    world.commit(override(5), one_stage(), run())
+    world.rest()
+    world.commit(override(9))
+    world.settle()
+    found = [world.live(name, "Deployment", "web") for name in ("c1", "c2")]
+    assert [body["spec"]["replicas"] for body in found if body] == [5, 5]
+
+
+@pytest.mark.parametrize(("digest", "counts"), [("0" * 64, False), (None, True)])
+def test_an_approval_of_another_request_of_the_name_counts_for_nothing(digest: str | None, counts: bool) -> None:
+    world = approved_stages()
+    request = world.state().approvals[NamespacedName("", "go-first")]
+    body = builders.approval("go", "first")
+    body["metadata"]["annotations"] = {"gitfleet.dev/digest": digest or request.digest}
+    world.commit(body)
+    world.settle()
+    assert run_named(world, "go").finished is counts
+
+
+def test_a_new_run_of_an_old_name_asks_for_another_approval() -> None:
+    world = approved_stages()
+    first = world.state().approvals[NamespacedName("", "go-first")]
+    world.commit(remove=["runs/go.yaml"])
+    world.settle()
+    world.advance(hours=1)
+    world.commit(run())
+    world.settle()
+    again = world.state().approvals[NamespacedName("", "go-first")]
+    assert first.digest != again.digest
+
+
+def test_a_stage_asks_on_a_branch_that_approves_when_it_is_merged() -> None:
+    world = asking(approved_stages())
+    world.reconcile()
+    (commit,) = world.repo.log("gitfleet/approve/go-first")[:1]
+    assert commit.subject == "Approve go-first: run go waits after stage first"
+    assert "What comes next: stage second\n\n- c2" in commit.message
+    content = world.repo.files("gitfleet/approve/go-first")["approvals/go-first.yaml"]
+    world.write({"approvals/go-first.yaml": content.decode()})
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+    assert "gitfleet/approve/go-first" not in world.repo.fetch()
+
+
+def test_the_page_of_the_state_branch_draws_the_run() -> None:
+    world = approved_stages()
+    page = world.state_text("README.md")
+    assert "## Stages that wait for approval: 1" in page
+    assert '  s0["first<br/>waiting, 1/1 clusters"]\n  s1["second<br/>pending, 0/1 clusters"]' in page
+    assert "  s0 -->|Approval| s1" in page
