@@ -30,6 +30,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "schedule": ("tests/schedule",),
     "status": ("tests/status", "tests/views/test_views.py"),
     "removals": (
+        "tests/removals",
         "tests/scenarios/test_holds.py",
         "tests/scenarios/test_holds_envelopes.py",
         "tests/scenarios/test_reverts.py",
