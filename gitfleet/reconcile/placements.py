@@ -142,15 +142,15 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         record, evictions = rollout.evict(record, asked, shared.inputs.desired.budgets.get(key.name), now)
     chosen = _Scheduled(record)
     if record.placement.deleting is None:
-        # One that no commit has any more, and whose removal is held, gets nothing new: no snapshot and no cluster.
+        # One that no commit has any more, and whose removal is held, stays as it is: no snapshot, cluster or override.
         chosen = chosen if key in shared.kept.placements else _schedule(record, shared)
         record = chosen.record
         if not record.placement.strategy.external:
             record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now), shared)
     runs = None
-    if shared.runs.unfinished(record.placement.key):
+    if shared.runs.unfinished(key) and key not in shared.kept.placements:
         record = rollout.give_up(record, shared.clusters, now)
-        key, scheduled = record.placement.key, chosen.condition or record.scheduled
+        scheduled = chosen.condition or record.scheduled
         runs = advance(key, record, scheduled, shared.beside(key), failures)
         record, plan = runs.record or record, plan or runs.plan
     record = status.with_conditions(rollout.give_up(record, shared.clusters, now), chosen.condition, now)
@@ -218,9 +218,11 @@ def _with_kept_bindings(before: PlacementRecord, scheduled: _Scheduled, shared: 
     return replace(scheduled, record=record, condition=condition, clusters=frozenset(back))
 
 
-def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan, works.HeldObjects]:
+def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan | None, works.HeldObjects]:
     key, clusters, now = record.placement.key, shared.clusters, shared.inputs.now
     target = works.target_overrides(record, shared.overrides, clusters, shared.kept.overridden.get(key, {}))
+    if key in shared.kept.placements:
+        return record, None, target.held
     disturbed = shared.disturbed.get(key, frozenset())
     request = rollout.request_for(record, target.references, now, target.labels, disturbed)
     silent = rollout.silent_since(record, clusters)

@@ -9,15 +9,17 @@ import pytest
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.holds import HoldRule
-from gitfleet.api.objects import JsonObject
+from gitfleet.api.objects import JsonObject, ObjectKey
 from tests import builders
-from tests.scenarios.test_holds import CLUSTERS, answer, objects, only_hold, settled
-from tests.scenarios.test_planned_steps import plan_of
+from tests.scenarios.test_holds import CLUSTERS, TEAMS, answer, objects, only_hold, settled
+from tests.scenarios.test_planned_steps import plan_of, planned
 from tests.scenarios.world import World
 
 LAB: Mapping[str, Any] = {"labelSelector": {"matchLabels": {"region": "lab"}}}
 EU: Mapping[str, Any] = {"labelSelector": {"matchLabels": {"region": "eu"}}}
 PATCH = {"op": "replace", "path": "/data/version", "value": "9"}
+LABEL = {"op": "add", "path": "/metadata/labels", "value": {"tier": "x"}}
+OTHER_LABEL = {**LABEL, "value": {"tier": "y"}}
 
 
 def rule(*terms: Mapping[str, Any], patch: Mapping[str, Any] | None = None) -> JsonObject:
@@ -192,3 +194,56 @@ def test_a_wider_deletion_in_a_later_commit_has_a_hold_of_its_own(how: str) -> N
     world.settle()
     assert not world.state().holds
     assert len(objects(world)) == (42 if how == "approved" else 48)
+
+
+KEPT_OUT = [of_objects(rule(LAB), names=["settings"]), of_namespace(rule(EU, patch=LABEL))]
+HELD_WHOLE: Mapping[str, Sequence[Sequence[str] | JsonObject]] = {
+    "with its overrides": [["placements/web.yaml", "overrides/web-drop.yaml", "overrides/of-web.yaml"]],
+    "its overrides later": [["placements/web.yaml"], ["overrides/web-drop.yaml", "overrides/of-web.yaml"]],
+    "its override edited later": [["placements/web.yaml"], of_objects(rule(EU, patch=PATCH), names=["settings"])],
+    "its other override edited later": [["placements/web.yaml"], of_namespace(rule(EU, patch=OTHER_LABEL))],
+    "a cluster relabelled": [["placements/web.yaml"], *clusters("eu", "c1")],
+    "the whole tree": [["placements/", "overrides/", "resources/", "clusters/"]],
+}
+
+
+@pytest.mark.parametrize("commits", HELD_WHOLE.values(), ids=HELD_WHOLE)
+def test_a_placement_that_is_held_as_a_whole_keeps_its_overrides(commits: Sequence[Sequence[str] | JsonObject]) -> None:
+    """Nothing of it is created, patched or deleted, until it is written back: then the overrides of now hold."""
+    world = settled()
+    world.commit(*clusters("lab", "c1", "c2"))
+    world.settle()
+    world.commit(*KEPT_OUT)
+    world.settle()
+    had, files = everything(world), world.repo.files("main")
+    assert not world.state().holds and version(world, "c1") == "" and version(world, "c3") == "1"
+    for commit in commits:
+        if isinstance(commit, dict):
+            world.commit(commit)
+        else:
+            world.write({path: None for path in files if path.startswith(tuple(commit))})
+        assert not planned(plan_of(world), "operations", "later")
+        world.settle()
+        assert everything(world) == had
+    assert sum(hold.objects for hold in world.state().holds.values()) == (52 if len(commits[0]) == 4 else 16)
+    world.restart()
+    world.settle()
+    assert everything(world) == had
+    world.fleet.cluster("c3").mutate(
+        ObjectKey("", "v1", "ConfigMap", "web", "settings"), [{**PATCH, "value": "edited by hand"}]
+    )
+    world.settle()
+    assert everything(world) == had, "drift goes on being corrected"
+    world.write({path: text.decode() for path, text in files.items()})
+    world.settle()
+    assert not world.state().holds and everything(world) == had
+
+
+def everything(world: World) -> dict[str, object]:
+    """What is placed on every cluster, with its labels and data."""
+    return {
+        f"{name} {found.key}": (found.body["metadata"].get("labels"), found.body.get("data"), found.body.get("spec"))
+        for name, cluster in world.fleet.clusters.items()
+        for found in cluster.objects()
+        if found.key.namespace in TEAMS or found.key.name in TEAMS
+    }

@@ -455,6 +455,25 @@ def test_what_a_commit_removes_by_accident_is_held_before_any_run() -> None:
     assert [name for name, image in rolled_out(world).items() if image] == ["c0"]
 
 
+def test_a_run_waits_while_its_placement_is_held_as_a_whole() -> None:
+    world = World(rules=(QUICK,))
+    names = [f"c{n}" for n in range(6)]
+    staged(world, *members(*names))
+    world.commit(builders.fleet_config(), one_stage(maxConcurrency=3), run())
+    world.settle()
+    world.commit(builders.deployment("web", "web", image="web:2"), run("next"))
+    world.rest()
+    had = rolled_out(world)
+    assert sorted(map(str, had.values())) == [*["web:1"] * 3, *["web:2"] * 3]
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    assert world.state().holds and rolled_out(world) == had
+    assert not run_named(world, "next").finished
+    world.commit(builders.placement("web", strategy=EXTERNAL))
+    world.settle()
+    assert said(world, "next") == SUCCEEDED and set(rolled_out(world).values()) == {"web:2"}
+
+
 def test_an_older_snapshot_comes_back_after_a_restart() -> None:
     """Nothing else uses it any more, so a new process has to load it."""
     world = staged(World(rules=(QUICK,)), *members("c1", "c2"))
