@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Identity, Origin
 from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, read_paths
-from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.formats.near_names import is_near, is_typing_error
 from gitfleet.model.desired import Vanished
@@ -32,12 +32,15 @@ def vanished_objects(
         path = item.origin.path
         successor = next((new for new in sorted(fresh.get(path, ())) if _is_renamed(identity, new)), None)
         origin = chosen[successor].origin if successor is not None else Origin(path, 1)
+        unread_at = unread.get(item.origin.blob, "") if path not in request.files else ""
+        placed_at = _new_as_payload(identity, request, chosen)
         found[identity] = Vanished(
             path=path,
             line=origin.line,
             removed=path not in request.files,
             ignored=_ignored(path, request, rules),
-            moved=unread.get(item.origin.blob, "") if path not in request.files else "",
+            moved=unread_at or placed_at,
+            as_payload=not unread_at and bool(placed_at),
             successor=None if successor is None else _placed_identity(successor),
         )
     return {_placed_identity(identity): one for identity, one in found.items()}
@@ -52,6 +55,13 @@ def _new_and_unread(request: DesiredRequest, rules: bytes) -> dict[str, str]:
         for path, source in sorted(new.items(), reverse=True)
         if path not in read and source.mode < SYMLINK
     }
+
+
+def _new_as_payload(identity: Identity, request: DesiredRequest, chosen: Mapping[Identity, ReadObject]) -> str:
+    """The file of this commit that has an object of ours among the payload, where gitfleet does not act on it."""
+    placed = payload_identity(identity)
+    item = chosen.get(placed) if placed is not None and placed != identity else None
+    return item.origin.path if item is not None and item.origin.path in (request.changed or ()) else ""
 
 
 def _placed_identity(identity: Identity) -> Identity:

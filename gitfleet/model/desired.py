@@ -23,9 +23,10 @@ class Vanished:
     """An object that was in force at the observed commit and is not in this one.
 
     `path` is where it stood; `removed` says that no such file is there now, `ignored` is the line of the ignore rule
-    that hides it (0: none). `moved` is where its bytes stand since this commit, unread ("": nowhere). `successor` is an
-    object that came in its place, at `line`, under a name that differs as a typing error does, or any other cluster in
-    the place of a cluster (None: none).
+    that hides it (0: none). `moved` is where its bytes stand since this commit, unread, or where the object itself is
+    written now `as_payload`, though it was one that gitfleet acts on ("": nowhere). `successor` is an object that came
+    in its place, at `line`, under a name that differs as a typing error does, or any other cluster in the place of a
+    cluster (None: none).
     """
 
     path: str
@@ -33,6 +34,7 @@ class Vanished:
     removed: bool = False
     ignored: int = 0
     moved: str = ""
+    as_payload: bool = False
     successor: Identity | None = None
 
 

@@ -124,7 +124,8 @@ def _of_vanished(found: Vanished) -> Cause:
     if found.ignored:
         return _hidden(found.path, found.ignored)
     if found.moved:
-        text = f"{found.path} is now {found.moved}, which gitfleet does not read"
+        how = "reads as a resource to be placed" if found.as_payload else "does not read"
+        text = f"{found.path} is now {found.moved}, which gitfleet {how}"
         return Cause(found.path, 1, text, hidden=found.path)
     if found.successor is not None:
         name = "/".join(part for part in found.successor[1:] if part)
