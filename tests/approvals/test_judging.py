@@ -79,7 +79,7 @@ ANN, BOB = "ann@example.org", "bob@example.org"
         (facts(HOUR, by(ANN, age=3600)), ""),
         (
             facts(HOUR, by(ANN, age=3601)),
-            "expired: its commit aaaaaaaaaa is older than 3600s (expiresAfter); approve again",
+            "expired: its commit aaaaaaaaaa is older than 1h0m0s (expiresAfter); approve again",
         ),
         (facts(HOUR, by(ANN, age=-60)), ""),
         (

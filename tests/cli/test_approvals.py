@@ -135,7 +135,7 @@ def self_given(fleet: Fleet) -> str:
 
 def expired(fleet: Fleet) -> str:
     fleet.commit(fleet.bob, {fleet.path: fleet.text()}, ago=timedelta(hours=2))
-    return "is older than 3600s (expiresAfter); approve again"
+    return "is older than 1h0m0s (expiresAfter); approve again"
 
 
 def for_another_digest(fleet: Fleet) -> str:
