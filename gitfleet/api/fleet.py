@@ -181,8 +181,13 @@ class AllowedSigners:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalPolicy:
-    """Who may approve: so many distinct people, whose commits are signed with one of these keys (None: whoever may
-    push), not the authors of what they approve with `separate_duties`, and used within so many seconds."""
+    """Who may approve.
+
+    required: how many distinct people must approve
+    allowedSigners: the file of the config repo that lists whose signatures count; whoever may push where absent
+    separateDuties: whether the authors of what is approved may not approve it
+    expiresAfter: how long after its commit an approval counts
+    """
 
     required: _Count = 1
     allowed_signers: (
@@ -204,10 +209,7 @@ class FleetConfig:
     delivery.executor: how work is spread; no effect yet
     rendered.enabled: whether what each cluster gets is written to a branch; no effect yet
     scheduler.plugins: the scheduler's plug-ins; KubeFleet's where the list is empty
-    approvals.required: how many people must approve
-    approvals.allowedSigners: whose signatures count
-    approvals.separateDuties: whether an author may not approve
-    approvals.expiresAfter: how long an approval counts
+    approvals: who may approve what waits for an approval
     massDelete: how much one commit may remove before a person must approve it
     rollout.unreachable: whether a rollout goes on (Skip) beside a cluster that cannot be reached
     policy: what may be placed where

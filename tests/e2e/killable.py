@@ -27,7 +27,7 @@ from gitfleet.loop.driver import Driver
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Outcome, Update
 from gitfleet.ports.clusters import ClusterClient, ClusterDirectory, ClusterReader
-from gitfleet.settings import Settings
+from gitfleet.settings import ConnectionRules, Settings
 
 CHECKPOINTS = ("gathered", "decided", "intent published", "performed", "reported")
 IN_BETWEEN = ("performing: nothing", "performing: half", "performing: one cluster")
@@ -96,7 +96,13 @@ def main(settings_json: str, step: str, reconcile: int) -> None:
     """Run until settled, or until death."""
     given = json.loads(settings_json)
     paths = {name: Path(value) for name, value in given.items() if name != "repo"}
-    with wiring.open_workspace(Settings(repo=given["repo"], **paths)) as workspace:  # type: ignore[arg-type]
+    settings = Settings(
+        repo=given["repo"],
+        cache_dir=paths["cache_dir"],
+        simulated_dir=paths.get("simulated_dir"),
+        connections=ConnectionRules(kubeconfig=paths.get("kubeconfig")),
+    )
+    with wiring.open_workspace(settings) as workspace:
         arm(workspace.driver, step, reconcile)
         workspace.runner(lambda event: None).until_settled(60.0)
 
