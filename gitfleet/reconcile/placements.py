@@ -80,7 +80,9 @@ class PlacementsMemo:
         known = self.decided[record.placement.key]
         if known.overridden != shared.kept.overridden.get(record.placement.key, {}):
             return False
-        if record.placement.deleting is not None or record.placement.key in shared.kept.placements:
+        if record.placement.key in shared.kept.placements:
+            return not (known.objects or known.clusters)  # a hold on the whole takes the place of those on its parts
+        if record.placement.deleting is not None:
             return True
         return _schedule(record, shared) == _Scheduled(record, None, known.objects, known.clusters)
 

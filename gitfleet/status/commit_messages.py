@@ -149,7 +149,9 @@ def _of_run(event: Event) -> str:
 def _of_hold(event: Event) -> str:
     name, fields = event.fields["hold"], event.fields
     if event.type is EventType.RELEASED:
-        return f"{name} {'approved' if fields['approved'] else 'is gone: its removals were taken back'}"
+        by = fields.get("replacedBy")
+        gone = f"is replaced by {by}" if by else "is gone: its removals were taken back"
+        return f"{name} {'approved' if fields['approved'] else gone}"
     return f"{name} {'rejected' if fields['rejected'] else 'waits for approval'}: {fields['message']}"
 
 

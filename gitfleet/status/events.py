@@ -2,7 +2,8 @@
 
 Beyond the contract's types: `updating` (a bound cluster is to get another snapshot), `updated` (it has it now),
 `failed` (a condition of a binding turned False), `released` (a binding is gone and so many `objects` of its resources
-stay on the cluster; with `hold`: its removals were approved, or taken back), `cluster` (a cluster joined, leaves, left,
+stay on the cluster; with `hold`: its removals were approved, taken back, or are held by
+the one that is `replacedBy`), `cluster` (a cluster joined, leaves, left,
 where so many `objects` stay, or changed its state), `evictionRefused` (an eviction is invalid or was not executed),
 `placement` (accepted, removed, or a condition of it changed),
 `commitRead` (another desired commit was observed) and `faultsCleared`.
@@ -42,8 +43,9 @@ def emit_events(before: FleetState, after: FleetState, failures: Failures | None
     fleet = Subject("FleetState", "")
     events: list[Event] = []
     events += noted.contain(fleet, (), _contained_events, _fleet_events, before, after, noted)
+    fresh = [hold for name, hold in after.holds.items() if name not in before.holds]
     for hold, earlier, later in changed(before.holds, after.holds):
-        events += noted.contain(Subject("Hold", hold), (), _contained_events, _hold_events, hold, earlier, later)
+        events += noted.contain(Subject("Hold", hold), (), _contained_events, _hold_events, hold, earlier, later, fresh)
     for name, known, decided in changed(before.evictions, after.evictions):
         subject = Subject(EVICTION, name)
         events += noted.contain(subject, (), _contained_events, _eviction_events, known, decided)
@@ -80,9 +82,9 @@ def _fleet_events(before: FleetState, after: FleetState, failures: Failures) -> 
             yield Event(type=EventType.FAULTS_CLEARED)
 
 
-def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Event]:
-    """A hold that is new, that was answered, or whose removals were taken back, all or some; nothing once approved
-    removals are under way."""
+def _hold_events(name: str, old: Hold | None, new: Hold | None, fresh: Iterable[Hold]) -> Iterator[Event]:
+    """A hold that is new, that was answered, or whose removals were taken back, all or some, or are held by one of
+    the `fresh` holds now; nothing once approved removals are under way."""
     if new is not None and (old is None or (new.answer is not Status.TRUE and _is_another(old, new))):
         fields: Mapping[str, JsonValue] = {
             "hold": name,
@@ -96,7 +98,13 @@ def _hold_events(name: str, old: Hold | None, new: Hold | None) -> Iterator[Even
         yield Event(type=EventType.HELD, fields=fields)
     if old is not None and old.answer is not Status.TRUE and (new is None or new.answer is Status.TRUE):
         answered = {"hold": name, "objects": old.objects, "approved": new is not None}
-        yield Event(type=EventType.RELEASED, fields=answered)
+        by = next((one.name for one in fresh if new is None and _subjects(one) & _subjects(old)), None)
+        yield Event(type=EventType.RELEASED, fields=answered if by is None else {**answered, "replacedBy": by})
+
+
+def _subjects(hold: Hold) -> set[object]:
+    """The placements and clusters that a hold is about."""
+    return {removal.placement or removal.cluster for removal in hold.removals}
 
 
 def _is_another(old: Hold, new: Hold) -> bool:

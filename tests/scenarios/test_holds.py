@@ -455,3 +455,17 @@ def test_a_hold_of_clusters_stays_while_the_selectors_of_a_later_commit_cannot_b
     world.write(answer(hold))
     world.settle()
     assert not world.state().holds and not world.bindings("web")
+
+
+def test_a_hold_that_another_one_replaces_says_so() -> None:
+    world = settled()
+    web = [path for path in world.repo.files("main") if path.startswith("resources/web/")]
+    world.write(dict.fromkeys(web))
+    world.settle()
+    first = only_hold(world)
+    with world.nothing_deleted():
+        world.commit(remove=["placements/web.yaml"])
+        world.settle()
+    second = only_hold(world)
+    (event,) = [event for event in world.events if event.type == "released"]
+    assert event.fields == {"hold": first.name, "objects": 18, "approved": False, "replacedBy": second.name}

@@ -20,6 +20,7 @@ RECORDS = {WEB: record("web", binding(WEB, "a")), OTHER: record("web", namespace
 NOW, LATER = T0 + timedelta(minutes=5), T0 + timedelta(minutes=9)
 GOES, OTHER_GOES = (Removal(kind=RemovalKind.PLACEMENT, placement=key) for key in (WEB, OTHER))
 CLUSTER_GOES = Removal(kind=RemovalKind.CLUSTER, cluster="a")
+OF_WEB = Removal(kind=RemovalKind.BINDING, placement=WEB, cluster="a")
 WHY = HoldReason(rule=HoldRule.MASS_DELETION, message="7 of 8 objects would go", path="placements/web.yaml", line=3)
 REJECTED, APPROVED = (condition("Approved", status) for status in ("False", "True"))
 
@@ -166,6 +167,23 @@ def test_what_happens_to_a_hold(
     assert [event.to_json() for event in found] == events
     assert [sentence(event) for event in found] == said
     assert commit_message(found)[0] == (said[0].strip() if said else "state of the fleet brought up to date")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone"),
+    [
+        (hold("h-1", GOES), [hold("h-2", OF_WEB)], "h-1 is replaced by h-2"),
+        (hold("h-1", OF_WEB), [hold("h-2", OTHER_GOES), hold("h-3", GOES)], "h-1 is replaced by h-3"),
+        (hold("h-1", CLUSTER_GOES), [hold("h-2", CLUSTER_GOES)], "h-1 is replaced by h-2"),
+        (hold("h-1", GOES), [hold("h-2", OTHER_GOES, CLUSTER_GOES)], "h-1 is gone: its removals were taken back"),
+        (hold("h-1", CLUSTER_GOES), [hold("h-2", GOES)], "h-1 is gone: its removals were taken back"),
+    ],
+)
+def test_a_hold_that_makes_room_for_another_one_names_it(before: Hold, after: list[Hold], gone: str) -> None:
+    old, new = FleetState(holds={before.name: before}), FleetState(holds={one.name: one for one in after})
+    assert gone in [sentence(event) for event in emit_events(old, new)]
+    both = replace(old, holds={**new.holds, **old.holds})
+    assert [sentence(event) for event in emit_events(both, new)] == ["h-1 is gone: its removals were taken back"]
 
 
 def test_every_hold_has_its_event_behind_those_of_the_fleet() -> None:
