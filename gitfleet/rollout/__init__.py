@@ -11,6 +11,7 @@
                         evictions of a placement that does not exist, and one whose end was lost
     evicted_since       what was evicted between two states
     disruptions         what a disruption budget allows
+    run_awaited         what an External placement has and waits for, in a sentence
     waiting_for         what a placement is still waiting for, in a sentence
     silent_since        the clusters that do not answer, and since when
     give_up, take_back, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
@@ -41,7 +42,7 @@ from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready
 from gitfleet.rollout.requests import request_for
 from gitfleet.rollout.silence import LEFT_OUT_AFTER, silent_since
-from gitfleet.rollout.waiting import waiting_for
+from gitfleet.rollout.waiting import run_awaited, waiting_for
 from gitfleet.rollout.waits import STUCK_AFTER
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "removals",
     "request_for",
     "retire_bindings",
+    "run_awaited",
     "silent_since",
     "take_back",
     "waiting_for",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from gitfleet.api.bindings import DELETED, Binding, BindingState
+from gitfleet.api.bindings import DELETED, Binding, BindingState, is_active
 from gitfleet.api.conditions import ConditionType, Status, find_condition
 from gitfleet.formats.sentences import more_than_first
 from gitfleet.model.rolling import RolloutPlan
@@ -24,6 +24,21 @@ def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tup
     held = {h.cluster: h.reason for h in plan.held} if plan is not None else {}
     found = (_waiting(binding, record, held.get(binding.cluster)) for binding in record.bindings)
     return tuple(f"{name}: {sentence}" for sentences in found for sentence in sentences)
+
+
+def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = None) -> str:
+    """What the clusters of an External placement (or some of its `bindings`) have, where that is not its newest
+    snapshot, and that a run must name it; "" where nothing waits for a run. Such a placement is settled all the same:
+    no clock moves it."""
+    latest = record.latest_resources
+    if latest is None or not record.placement.strategy.external:
+        return ""
+    chosen = [b for b in (record.bindings if bindings is None else bindings) if is_active(b)]
+    had = {record.snapshot_index(b.resource_snapshot) for b in chosen if b.resource_snapshot != latest.name}
+    if not had:
+        return ""
+    old = ", ".join(sorted(index or "none" for index in had))
+    return f"clusters have snapshot {old}, the latest is {latest.index}: waits for a run that names it"
 
 
 def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:

@@ -40,8 +40,11 @@ def recorded_plan(record: PlacementRecord, now: datetime, runs: Iterable[RunReco
 def _of_runs(record: PlacementRecord, runs: Iterable[RunRecord]) -> RolloutPlan:
     """No move, as no run was asked; and which run reaches each cluster that lacks the newest snapshot."""
     latest = record.latest_resources.name if record.latest_resources is not None else None
-    nothing = "strategy External: no unfinished run rolls anything out to it"
-    waits = {b.cluster: nothing for b in record.bindings if is_active(b) and b.resource_snapshot != latest}
+    waits = {
+        b.cluster: f"strategy External: {rollout.run_awaited(record, [b])}"
+        for b in record.bindings
+        if is_active(b) and b.resource_snapshot != latest
+    }
     for run in runs:
         if run.placement == record.placement.key and not run.finished:
             for stage in run.status.stages:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitfleet import rollout
 from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.placements import PlacementKey
@@ -112,9 +113,13 @@ class FleetView:
 
 
 def is_complete(record: PlacementRecord) -> bool:
-    """Whether every condition of a placement is True and no removal of it is held."""
+    """Whether every condition of a placement is True, no removal of it is held and no cluster waits for a run."""
     held = held_condition(record.placement.key, record.conditions) is not None
-    return not held and all(condition.status is Status.TRUE for condition in record.conditions)
+    return (
+        not held
+        and not rollout.run_awaited(record)
+        and all(condition.status is Status.TRUE for condition in record.conditions)
+    )
 
 
 def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...]) -> WaitingFor:
@@ -125,9 +130,12 @@ def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...]) -> Wa
         return WaitingFor(cluster="", reason=held.message)
     waiting = [progress for progress in chosen if progress.steps[-1].status is not Status.TRUE]
     unmet = scheduled if scheduled is not None and scheduled.status is not Status.TRUE else None
-    if unmet is not None or not waiting:
-        found = unmet or next(c for c in record.conditions if c.status is not Status.TRUE)
+    false = next((c for c in record.conditions if c.status is not Status.TRUE), None)
+    found = unmet or (None if waiting else false)
+    if found is not None:
         return WaitingFor(cluster="", reason=f"{found.reason}: {found.message}")
+    if not waiting:
+        return WaitingFor(cluster="", reason=rollout.run_awaited(record))
     # A cluster that failed matters more than those that wait for it.
     first = min(
         waiting, key=lambda progress: (progress.steps[-1].step.type is ConditionType.ROLLOUT_STARTED, progress.cluster)

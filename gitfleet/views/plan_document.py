@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
-from gitfleet import removals
+from gitfleet import removals, rollout
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.faults import Fault
@@ -251,9 +251,10 @@ def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | Non
 
 def _rollout(record: PlacementRecord, plan: RolloutPlan | None) -> list[dict[str, Any]]:
     if plan is None:
+        awaited = {b.cluster: rollout.run_awaited(record, [b]) for b in record.bindings}
         return [
-            {"clusterName": b.cluster, "move": "none", "reason": "moved by a staged update run"}
-            for b in record.bindings
+            {"clusterName": name, "move": "wait" if why else "none", "reason": why or "moved by a staged update run"}
+            for name, why in awaited.items()
         ]
     moves = [{"clusterName": m.cluster, "move": str(m.kind), "reason": m.reason} for m in plan.moves]
     held = [{"clusterName": h.cluster, "move": "wait", "reason": h.reason} for h in plan.held]

@@ -168,4 +168,4 @@ def _faults(faults: tuple[Fault, ...]) -> list[str]:
         lines.append(f"- {fault.severity.value} {place} {middle} {code_span(fault.message, 300)}")
     if len(faults) > MOST_ROWS:
         lines += ["", f"and {len(faults) - MOST_ROWS} more in [{paths.FAULTS}]({paths.FAULTS})"]
-    return [*lines, "", "What has errors keeps its last good version."]
+    return [*lines, "", "What has errors keeps its last good version."] if errors else lines

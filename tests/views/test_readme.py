@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gitfleet.api.bindings import ClusterDecision, FailedObject
 from gitfleet.api.faults import Severity
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import FleetState
 from gitfleet.status import placement_conditions
 from gitfleet.views.markdown import code_span
@@ -114,3 +115,20 @@ def test_a_failed_cluster_is_named_before_those_that_wait_for_it() -> None:
     page = readme_text(FleetState(placements={WEB: record("web", waiting, failing, latest=1)}))
 
     assert "| 2 | 1/2 | 0/2 | 1 | `b` `Applied: boom` and 1 more |" in page
+
+
+def test_an_external_placement_is_not_complete_while_its_clusters_wait_for_a_run() -> None:
+    behind = record("web", binding(WEB, "a"), latest=1)
+    placement = replace(behind.placement, strategy=RolloutStrategy(type=RolloutStrategyType.EXTERNAL))
+    external = placement_conditions(replace(behind, placement=placement), scheduled=behind.conditions[0], now=T0)
+
+    page = readme_text(FleetState(placements={WEB: external}))
+
+    assert "## Placements: 0 complete, 1 not" in page
+    assert "`clusters have snapshot 0, the latest is 1: waits for a run that names it` |" in page
+
+
+def test_only_errors_keep_a_last_good_version() -> None:
+    kept = "What has errors keeps its last good version."
+    assert kept in readme_text(FleetState(faults=(fault("x", Severity.ERROR),)))
+    assert kept not in readme_text(FleetState(faults=(fault("x", Severity.WARNING),)))
