@@ -35,7 +35,7 @@ class Unchanged:
         self._has_what_is_written_and(held)
         self._is_told_by_the_state_branch()
         self._has_no_fault()
-        self._serves_everywhere()
+        self._serves_everywhere(held)
         self._owns_exactly_what_is_wanted()
         self._stays_unchanged()
 
@@ -63,13 +63,14 @@ class Unchanged:
         kept = {removal for removal in held if removal.startswith(("Placement ", "Cluster "))}
         assert there == placements | clusters | kept
 
-    def _serves_everywhere(self) -> None:
+    def _serves_everywhere(self, held: set[str]) -> None:
         for key, record in self.state.placements.items():
             latest = record.latest_resources
             assert latest is not None
             # Where the policy asks for more clusters than can be available, no budget is left, not even to remove what
             # is down (kubefleet.md §3: "a not-ready candidate costs the same as a ready one").
-            may_move = floor_of(record) < sum(map(is_available, record.bindings))
+            # One whose removal is held stays as it is.
+            may_move = f"Placement {key}" not in held and floor_of(record) < sum(map(is_available, record.bindings))
             for binding in record.bindings:
                 where = f"{key} on {binding.cluster}: {binding}"
                 assert binding.deleting is None, where
