@@ -12,6 +12,7 @@ import pytest
 from gitfleet.api.runs import RunReason, RunStatus
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.values import NamespacedName
+from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.staged import RunRequest
 from gitfleet.rollout.staged.start import initialized
 from tests import builders
@@ -523,10 +524,10 @@ def test_a_run_that_is_removed_leaves_everything_as_it_is() -> None:
 def test_a_bad_run_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a defect of ours can stop a run otherwise than by what is written."""
 
-    def broken(request: RunRequest) -> RunStatus:
+    def broken(request: RunRequest, record: PlacementRecord) -> RunStatus:
         if request.run.key.name == "bad":
             raise ZeroDivisionError
-        return initialized(request)
+        return initialized(request, record)
 
     monkeypatch.setattr("gitfleet.rollout.staged.progress.initialized", broken)
     world = staged(World(rules=(QUICK,)), *members("c1"))

@@ -21,7 +21,7 @@ def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStat
     stage = work.stage(stage, StageEvent.START)
     stage = replace(stage, clusters=tuple(_deleted(work, cluster) for cluster in stage.clusters))
     if is_through(stage):
-        return work.stage(stage, StageEvent.PASS)
+        return work.stage(stage, StageEvent.FINISH)
     if stopping and is_updating(stage):
         work.event = RunEvent.STOP
     return stage

@@ -70,7 +70,7 @@ class StageEvent(StrEnum):
     STOP = "stop"
     DRAIN = "drain"
     UPDATED = "updated"
-    PASS = "pass"  # noqa: S105 - the name of an event
+    FINISH = "finish"
     SKIP = "skip"
     FAIL = "fail"
 
@@ -128,14 +128,14 @@ STAGE_MOVES: Final[Mapping[tuple[StagePhase, StageEvent], StagePhase]] = {
     (_S.GATED, _G.FAIL): _S.FAILED,
     (_S.UPDATING, _G.STOP): _S.STOPPING,
     (_S.UPDATING, _G.UPDATED): _S.WAITING,
-    (_S.UPDATING, _G.PASS): _S.SUCCEEDED,
+    (_S.UPDATING, _G.FINISH): _S.SUCCEEDED,
     (_S.UPDATING, _G.FAIL): _S.FAILED,
     (_S.STOPPING, _G.DRAIN): _S.STOPPED,
     (_S.STOPPING, _G.START): _S.UPDATING,
     (_S.STOPPING, _G.FAIL): _S.FAILED,
     (_S.STOPPED, _G.START): _S.UPDATING,
     (_S.STOPPED, _G.FAIL): _S.FAILED,
-    (_S.WAITING, _G.PASS): _S.SUCCEEDED,
+    (_S.WAITING, _G.FINISH): _S.SUCCEEDED,
     (_S.WAITING, _G.FAIL): _S.FAILED,
 }
 _C, _K = ClusterPhase, ClusterEvent

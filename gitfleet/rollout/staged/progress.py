@@ -14,12 +14,13 @@ from gitfleet.api.runs import RunRecord, RunStatus, StageStatus
 from gitfleet.api.staged import Stage
 from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.rolling import RolloutRequest
+from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.silence import cut_off
 from gitfleet.rollout.staged.clusters import binding_of, is_through, is_updating, kind_of, stuck_text, update_clusters
 from gitfleet.rollout.staged.deletion import delete_stage
 from gitfleet.rollout.staged.phases import RunEvent, RunPhase, StageEvent, StagePhase
 from gitfleet.rollout.staged.requests import RunRequest, RunStep
-from gitfleet.rollout.staged.start import check_unchanged, initialized
+from gitfleet.rollout.staged.start import check_unchanged, external, initialized
 from gitfleet.rollout.staged.steps import Pass, after_events, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import after_tasks, before_tasks
 
@@ -34,13 +35,14 @@ def advance_run(request: RunRequest) -> RunStep:
     if run.finished:
         return step
     try:
+        record = external(request)
         if run_phase(run.status) is RunPhase.NEW:
-            status = initialized(request)
+            status = initialized(request, record)
             name = "ClusterStagedUpdateRun" if not run.key.namespace else "StagedUpdateRun"
             said = f"{name} initialized successfully"
             run = replace(run, status=after_events(status, [RunEvent.INITIALIZE], said, request.now, run.generation))
         else:
-            check_unchanged(request)
+            check_unchanged(request, record)
     except RetryLater as error:
         return replace(step, waiting=(f"run {run.key} waits: {error}",))
     except BadInput as error:
@@ -52,7 +54,7 @@ def advance_run(request: RunRequest) -> RunStep:
     if request.state == "Initialize":
         waiting = f"run {run.key} is initialized and waits for spec.state Run"
         return replace(step, run=run, waiting=(waiting,))
-    return _carried_on(replace(request, run=run))
+    return _carried_on(replace(request, run=run), record)
 
 
 def _with_state(request: RunRequest) -> RunRecord:
@@ -83,9 +85,9 @@ def _with_state(request: RunRequest) -> RunRecord:
     return replace(run, state=request.state, generation=generation, status=status)
 
 
-def _carried_on(request: RunRequest) -> RunStep:
+def _carried_on(request: RunRequest, record: PlacementRecord) -> RunStep:
     """The run executed, or stopped."""
-    work = _pass_of(request)
+    work = _pass_of(request, record)
     status = request.run.status
     stopping = request.state == "Stop"
     stages, reached = [], False
@@ -105,9 +107,8 @@ def _carried_on(request: RunRequest) -> RunStep:
     return _step(work, status)
 
 
-def _pass_of(request: RunRequest) -> Pass:
-    run, record = request.run, request.record
-    assert record is not None  # noqa: S101 - initialized and checked before
+def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
+    run = request.run
     policy = record.placement.effective_policy
     moving = RolloutRequest(
         placement_type=policy.placement_type,
@@ -157,7 +158,7 @@ def _executed(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
     if stage_phase(stage) is StagePhase.WAITING:
         stage, over = after_tasks(work, stage, spec.after_tasks)
         if over:
-            stage = work.stage(stage, StageEvent.PASS)
+            stage = work.stage(stage, StageEvent.FINISH)
     if work.failure:
         return work.stage(stage, StageEvent.FAIL, work.failure)
     if work.stuck:

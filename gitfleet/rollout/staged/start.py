@@ -19,13 +19,12 @@ from gitfleet.rollout.staged.stages import stages_of
 _FROZEN = "Freeze"
 
 
-def initialized(request: RunRequest) -> RunStatus:
+def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     """The status of a run that begins: its snapshot, its strategy, and every cluster in its stage.
 
     BadInput when it cannot begin and never will, RetryLater when scheduling is not through yet.
     """
-    run, record = request.run, _external(request)
-    strategy = request.strategy
+    run, strategy = request.run, request.strategy
     policy = _scheduled_policy(request, record)
     count = _selected_count(request, record)
     if strategy is None:
@@ -55,11 +54,11 @@ def initialized(request: RunRequest) -> RunStatus:
     )
 
 
-def check_unchanged(request: RunRequest) -> None:
+def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
     """BadInput, which ends the run, when the placement is not what the run was initialized with (decision D11): its
     apply strategy, its policy, how many clusters there are, and which cluster is in which stage. A strategy with
     `membership: Freeze` only minds the apply strategy. RetryLater when scheduling is not through yet."""
-    run, status, record = request.run, request.run.status, _external(request)
+    status = request.run.status
     if record.placement.strategy.apply_strategy != status.apply_strategy:
         raise BadInput("the applyStrategy in the updateRun is outdated: the placement's has changed since")
     if frozen(status):
@@ -77,7 +76,7 @@ def check_unchanged(request: RunRequest) -> None:
             f"{status.policy_observed_cluster_count}"
         )
     strategy = status.strategy or StrategySnapshot(stages=())
-    now = stages_of(run, strategy.stages, request.clusters.values(), request.selected)
+    now = stages_of(request.run, strategy.stages, request.clusters.values(), request.selected)
     for was, new in zip(status.stages, now, strict=False):
         before, after = _names(was), _names(new)
         if before != after:
@@ -98,7 +97,8 @@ def _names(stage: StageStatus) -> list[str]:
     return [cluster.cluster for cluster in stage.clusters]
 
 
-def _external(request: RunRequest) -> PlacementRecord:
+def external(request: RunRequest) -> PlacementRecord:
+    """The record of the placement that the run rolls out; BadInput where there is none, or none for runs."""
     record = request.record
     if record is None or record.placement.deleting is not None:
         raise BadInput("parent placement not found", hint="name a placement that there is, in a new run")
