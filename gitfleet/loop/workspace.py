@@ -188,6 +188,7 @@ class Workspace:
 
 def _works_when_done(decision: Decision) -> dict[str, tuple[Work, ...]]:
     """The works of every cluster as they will be when every rollout is through."""
-    current = snapshots.current_overrides(decision.inputs.desired.overrides, decision.after.overrides)
-    held = removals.Kept.of(removals.pending(decision.after.holds.values())).overridden
-    return works.works_when_done(decision.after, current, decision.inputs.desired.config.policy, held)
+    wanted = decision.inputs.desired
+    current = snapshots.current_overrides(wanted.overrides, decision.after.overrides)
+    kept = removals.Kept.of(removals.pending(decision.after.holds.values()), wanted.payload)
+    return works.works_when_done(decision.after, current, wanted.config.policy, kept.overridden, kept.unwritten)

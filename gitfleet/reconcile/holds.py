@@ -42,7 +42,7 @@ def decide_with_holds(
     held = removals.pending(holds.values())
     fresh: dict[str, Hold] = {}
     while True:
-        decision, memo, kept = decide(removals.Kept.of(held))
+        decision, memo, kept = decide(removals.Kept.of(held, wanted.payload))
         begun = removals.going(before, decision.after) + tuple(r for r in decision.deletions if not kept.asks_for(r))
         evicted = rollout.evicted_since(before.evictions, decision.after.evictions)  # a person asked for it
         new = tuple(r for r in begun if r.id not in approved and not _is_evicted(r, evicted))

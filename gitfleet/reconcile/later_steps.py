@@ -56,8 +56,8 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     rolling = [k for k, plan in decision.plans.items() if plan.held and not records[k].placement.strategy.external]
     rolling += [key for key, record in after.placements.items() if record.placement.deleting is not None]
     current = snapshots.current_overrides(wanted.overrides, after.overrides)
-    held = removals.Kept.of(removals.pending(after.holds.values())).overridden
-    done = works.state_when_done(after, current, held, rolling, failures)
+    kept = removals.Kept.of(removals.pending(after.holds.values()), wanted.payload)
+    done = works.state_when_done(after, current, kept.overridden, rolling, failures, kept.unwritten)
     rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
     for name, observation in decision.inputs.observations.items():

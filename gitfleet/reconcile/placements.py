@@ -30,8 +30,8 @@ class Decided:
     """A placement's next record, and the plan of its rolling update where there is one.
 
     `lasting` when the record stayed as it was and will stay so at any later time, as long as nothing else changes.
-    `objects`, `clusters` and, by cluster, `overridden` objects stay only because their removal is held. `evictions` are
-    those that were decided now.
+    `objects` (of which some stand in no file, `unwritten`), `clusters` and, by cluster, `overridden` objects stay only
+    because their removal is held. `evictions` are those that were decided now.
     """
 
     record: PlacementRecord
@@ -40,6 +40,7 @@ class Decided:
     objects: frozenset[snapshots.Identity] = frozenset()
     clusters: frozenset[str] = frozenset()
     overridden: works.HeldObjects = field(default_factory=dict)
+    unwritten: frozenset[snapshots.Identity] = frozenset()
     evictions: tuple[Eviction, ...] = ()
     runs: Advanced | None = None
 
@@ -78,7 +79,8 @@ class PlacementsMemo:
         if self.seen is None or not seen.equals_for(record, self.seen):
             return False
         known = self.decided[record.placement.key]
-        if known.overridden != shared.kept.overridden.get(record.placement.key, {}):
+        kept, key = shared.kept, record.placement.key
+        if known.overridden != kept.overridden.get(key, {}) or known.unwritten != kept.unwritten.get(key, frozenset()):
             return False
         if record.placement.key in shared.kept.placements:
             return not (known.objects or known.clusters)  # a hold on the whole takes the place of those on its parts
@@ -112,6 +114,7 @@ def _decide_one(
         objects=shared.kept.objects.get(placement.key, frozenset()),
         clusters=shared.kept.bindings.get(placement.key, frozenset()),
         overridden=shared.kept.overridden.get(placement.key, {}),
+        unwritten=shared.kept.unwritten.get(placement.key, frozenset()),
     )
     if subject in failures:
         return kept
@@ -162,6 +165,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         objects=chosen.objects,
         clusters=chosen.clusters,
         overridden=overridden,
+        unwritten=shared.kept.unwritten.get(key, frozenset()),
         evictions=evictions,
         runs=runs,
     )
@@ -222,7 +226,8 @@ def _with_kept_bindings(before: PlacementRecord, scheduled: _Scheduled, shared: 
 
 def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord, RolloutPlan | None, works.HeldObjects]:
     key, clusters, now = record.placement.key, shared.clusters, shared.inputs.now
-    target = works.target_overrides(record, shared.overrides, clusters, shared.kept.overridden.get(key, {}))
+    held = shared.kept.overridden.get(key, {})
+    target = works.target_overrides(record, shared.overrides, clusters, held, shared.unwritten(key))
     if key in shared.kept.placements:
         return record, None, target.held
     disturbed = shared.disturbed.get(key, frozenset())

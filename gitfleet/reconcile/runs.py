@@ -95,6 +95,7 @@ class Beside:
     overrides: tuple[OverrideSnapshot, ...] = ()
     every_override: tuple[OverrideSnapshot, ...] = ()
     held: works.HeldObjects = field(default_factory=dict)
+    unwritten: works.Unwritten = works.Unwritten()
     disturbed: frozenset[str] = frozenset()
 
 
@@ -215,7 +216,8 @@ def _overrides(run: RunRecord, record: PlacementRecord | None, beside: Beside) -
     if record is None or snapshot is None:
         return {}
     alone = replace(record, resource_snapshots=(snapshot,))
-    return dict(works.target_overrides(alone, beside.overrides, beside.clusters, beside.held).references)
+    target = works.target_overrides(alone, beside.overrides, beside.clusters, beside.held, beside.unwritten)
+    return dict(target.references)
 
 
 def _plan(record: PlacementRecord, steps: Iterable[staged.RunStep]) -> RolloutPlan:

@@ -64,10 +64,21 @@ class Shared:
             runs=self.runs,
             clusters=self.clusters,
             overrides=self.overrides,
-            every_override=tuple(s for found in self.override_snapshots.values() for s in found),
+            every_override=self.every_override,
             held=self.kept.overridden.get(key, {}),
+            unwritten=self.unwritten(key),
             disturbed=self.disturbed.get(key, frozenset()),
         )
+
+    @property
+    def every_override(self) -> tuple[OverrideSnapshot, ...]:
+        """The snapshots of all overrides that any binding or run names still, the newest ones included."""
+        return tuple(s for found in self.override_snapshots.values() for s in found)
+
+    def unwritten(self, key: PlacementKey) -> works.Unwritten:
+        """What a placement keeps although it stands in no file."""
+        objects = self.kept.unwritten.get(key, frozenset())
+        return works.Unwritten(objects, self.every_override if objects else ())
 
     def memo(self, failures: Failures) -> SharedMemo:
         """What the next pass may use again."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Removal, RemovalKind
-from gitfleet.api.objects import Identity
+from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -16,17 +17,19 @@ from gitfleet.model.state import FleetState
 class Kept:
     """`placements` and `clusters` that go on although no commit has them; by placement the identities of `objects` and
     the names of clusters (`bindings`) that it keeps although it selects or picks them no more, and by cluster the
-    identities of objects that it keeps although an override deletes them there (`overridden`)."""
+    identities of objects that it keeps although an override deletes them there (`overridden`). Some of the `objects`
+    are `unwritten`: they stand in no file, and stay as they were last, overrides included."""
 
     placements: frozenset[PlacementKey] = frozenset()
     clusters: frozenset[str] = frozenset()
     objects: Mapping[PlacementKey, frozenset[Identity]] = field(default_factory=dict)
     bindings: Mapping[PlacementKey, frozenset[str]] = field(default_factory=dict)
     overridden: Mapping[PlacementKey, Mapping[str, frozenset[Identity]]] = field(default_factory=dict)
+    unwritten: Mapping[PlacementKey, frozenset[Identity]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, removals: Iterable[Removal]) -> Kept:
-        """What must be kept so that none of these happens."""
+    def of(cls, removals: Iterable[Removal], written: Iterable[Manifest] = ()) -> Kept:
+        """What must be kept so that none of these happens, while these objects are `written`."""
         placements, clusters = set(), set()
         objects: dict[PlacementKey, set[Identity]] = {}
         bindings: dict[PlacementKey, set[str]] = {}
@@ -45,10 +48,12 @@ class Kept:
                 case RemovalKind.OVERRIDDEN if key is not None and removal.object is not None:
                     mine = overridden.setdefault(key, {})
                     mine[removal.cluster] = mine.get(removal.cluster, frozenset()) | {removal.object.identity}
+        there = _identities(written) if objects else frozenset()
         return cls(
             placements=frozenset(placements),
             clusters=frozenset(clusters),
             objects={key: frozenset(found) for key, found in objects.items()},
+            unwritten={key: gone for key, found in objects.items() if (gone := frozenset(found - there))},
             bindings={key: frozenset(found) for key, found in bindings.items()},
             overridden=overridden,
         )
@@ -67,6 +72,13 @@ class Kept:
                 return key is not None and identity in self.objects.get(key, ())
             case RemovalKind.OVERRIDDEN:
                 return key is not None and identity in self.overridden.get(key, {}).get(removal.cluster, ())
+
+
+def _identities(manifests: Iterable[Manifest]) -> frozenset[Identity]:
+    """Of the objects, and of those in envelopes."""
+    every = tuple(manifests)
+    within = (inner.identity for found in carried(every).values() for inner in found or ())
+    return frozenset((*(manifest.key.identity for manifest in every), *within))
 
 
 def still_wanted(wanted: Desired, before: FleetState, kept: Kept) -> tuple[Desired, Kept]:

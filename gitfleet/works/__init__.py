@@ -30,11 +30,13 @@ from gitfleet.works.matching import (
 )
 from gitfleet.works.pinned import pinned_labels
 from gitfleet.works.render import render_work
+from gitfleet.works.unwritten import Unwritten
 
 __all__ = [
     "CompiledOverrides",
     "HeldObjects",
     "References",
+    "Unwritten",
     "WorksMemo",
     "check_readable",
     "newly_deleted",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from gitfleet.api.bindings import Binding, PinnedLabels, is_active
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Removal, RemovalKind
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import Identity, ObjectKey
@@ -26,14 +26,16 @@ from gitfleet.works.matching import (
     names_placement,
     overrides_by_cluster,
     rule_matches,
-    targets_at,
+    targets_by_object,
     targets_of,
 )
 from gitfleet.works.pinned import pinned_labels
+from gitfleet.works.unwritten import Unwritten
 
 Clusters = Mapping[str, MemberCluster]
 HeldObjects = Mapping[str, frozenset[Identity]]
 """By cluster, the objects that overrides delete there and that stay, because their removal is held."""
+_ALL_WRITTEN: Final = Unwritten()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,7 @@ class _Deletions:
         deleting = [(override, rules) for override, rules in deleting if rules]
         if not deleting:
             return cls(())
-        objects = {document.key: frozenset(targets_at(document.key)) for document in snapshot.documents}
-        for envelope, inside in carried(snapshot.manifests or ()).items():
-            objects |= {inner: objects[envelope] | frozenset(targets_at(inner)) for inner in inside or ()}
+        objects = targets_by_object(snapshot)
         every = ((o.key, rules, frozenset(targets_of(o))) for o, rules in deleting)
         return cls(tuple((name, rules, _taken(objects, targets)) for name, rules, targets in every))
 
@@ -143,29 +143,38 @@ class TargetOverrides:
 
 
 def target_overrides(
-    record: PlacementRecord, current: Iterable[OverrideSnapshot], clusters: Clusters, held: HeldObjects
+    record: PlacementRecord,
+    current: Iterable[OverrideSnapshot],
+    clusters: Clusters,
+    held: HeldObjects,
+    unwritten: Unwritten = _ALL_WRITTEN,
 ) -> TargetOverrides:
     """The overrides that concern the record's newest snapshot on each cluster.
 
-    Where one of them deletes an object whose removal is held, it stays as that cluster's binding has it, with the
-    labels that it saw; the others go on.
+    Where one of them deletes an object whose removal is held, or concerns one that is held and `unwritten`, it stays as
+    that cluster's binding has it, with the labels that it saw; the others go on.
     """
-    latest, current = record.latest_resources, tuple(current)
+    latest = record.latest_resources
     if latest is None:
         return TargetOverrides()
+    lasting, current = unwritten.staying(record, latest, tuple(current))
     references = overrides_by_cluster(record.placement.key, latest, current, clusters.values())
     labels, kept = pinned_labels(references, current, clusters), {}
     deletions = _Deletions.of(record.placement.key, latest, current if held else ())
-    for binding in record.bindings if deletions.found else ():
-        cluster = clusters.get(binding.cluster)
-        if cluster is None or not is_active(binding) or binding.cluster not in held:
+    for binding in record.bindings if deletions.found or lasting else ():
+        cluster, name = clusters.get(binding.cluster), binding.cluster
+        if cluster is None or not is_active(binding) or binding.resource_snapshot is None:
             continue
-        stay = {k: by for k, by in deletions.on(cluster).items() if k.identity in held[binding.cluster]}
+        here = held.get(name, frozenset())
+        stay = {k: by for k, by in deletions.on(cluster).items() if k.identity in here} if here else {}
         if stay:
-            name, deleting = cluster.name, {str(override) for by in stay.values() for override in by}
-            references[name] = _as_bound(references.get(name, ((), ())), binding, deleting)
-            labels[name] = tuple(sorted({**dict(labels.get(name, ())), **dict(binding.override_labels)}.items()))
             kept[name] = frozenset(key.identity for key in stay)
+        if stay or lasting:
+            names = lasting.union(*(map(str, by) for by in stay.values()))
+            references[name] = _as_bound(references.get(name, ((), ())), binding, names)
+            if not stay and lasting.isdisjoint(_name(r) for scope in references[name] for r in scope):
+                continue
+            labels[name] = tuple(sorted({**dict(labels.get(name, ())), **dict(binding.override_labels)}.items()))
     return TargetOverrides(references=references, labels=labels, held=kept)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import EnvelopeTexts
+from gitfleet.api.objects import Identity
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
@@ -21,8 +22,11 @@ from gitfleet.works.compiled import CompiledOverrides
 from gitfleet.works.deletions import HeldObjects, target_overrides
 from gitfleet.works.pinned import as_rolled_out
 from gitfleet.works.render import empty_work, render_work
+from gitfleet.works.unwritten import Unwritten
 
 Works = dict[str, tuple[Work, ...]]
+UnwrittenObjects = Mapping[PlacementKey, frozenset[Identity]]
+_ALL_WRITTEN: Final[UnwrittenObjects] = {}
 _NOTHING_HELD: Final[Mapping[PlacementKey, HeldObjects]] = {}
 
 
@@ -144,11 +148,12 @@ def works_when_done(
     current: tuple[OverrideSnapshot, ...],
     policy: PlacingPolicy = USUAL_POLICY,
     held: Mapping[PlacementKey, HeldObjects] = _NOTHING_HELD,
+    unwritten: UnwrittenObjects = _ALL_WRITTEN,
 ) -> Works:
     """The works when every rollout is through: the newest snapshot and overrides on every picked cluster, but for what
     is held."""
     failures = Failures()
-    done = state_when_done(state, current, held, state.placements, failures)
+    done = state_when_done(state, current, held, state.placements, failures, unwritten)
     return render_fleet(done, WorksMemo(), failures, policy)[0]
 
 
@@ -158,27 +163,34 @@ def state_when_done(
     held: Mapping[PlacementKey, HeldObjects],
     rolling: Iterable[PlacementKey],
     failures: Failures,
+    unwritten: UnwrittenObjects = _ALL_WRITTEN,
 ) -> FleetState:
     """The state when the rollouts of these placements are through: every picked cluster is bound to the newest snapshot
-    and overrides, and no other is bound. `held` are objects that overrides delete and that stay."""
-    records = dict(state.placements)
+    and overrides, and no other is bound. `held` are objects that overrides delete and that stay, `unwritten` those that
+    stay and stand in no file."""
+    records, every = dict(state.placements), tuple(s for found in state.overrides.values() for s in found)
     for key in rolling:
         record = records[key]
         records[key] = failures.contain(
-            Subject.of_placement(key), record, _done, record, state, current, held.get(key, {})
-        )
+            Subject.of_placement(key), record, _done, record, state, current, held.get(key, {}),
+            Unwritten(unwritten.get(key, frozenset()), every),
+        )  # fmt: skip
     return replace(state, placements=records)
 
 
 def _done(
-    record: PlacementRecord, state: FleetState, current: tuple[OverrideSnapshot, ...], held: HeldObjects
+    record: PlacementRecord,
+    state: FleetState,
+    current: tuple[OverrideSnapshot, ...],
+    held: HeldObjects,
+    unwritten: Unwritten,
 ) -> PlacementRecord:
     latest = record.latest_resources
     if record.placement.deleting is not None:
         return replace(record, bindings=())
     if latest is None:
         return record
-    target = target_overrides(record, current, state.clusters, held)
+    target = target_overrides(record, current, state.clusters, held, unwritten)
     bindings = []
     for binding in record.bindings:
         if not is_active(binding):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.envelopes import EnvelopeError, is_envelope, unwrap
+from gitfleet.api.envelopes import EnvelopeError, carried, is_envelope, unwrap
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey, OverrideRule
@@ -124,6 +124,14 @@ def targets_at(key: ObjectKey) -> tuple[Target, ...]:
     if not key.namespace:
         return (("", own),)
     return (("", OverriddenResource("", "v1", "Namespace", key.namespace)), (key.namespace, own))
+
+
+def targets_by_object(snapshot: ResourceSnapshot) -> dict[ObjectKey, frozenset[Target]]:
+    """What an override must select to concern each object of a snapshot; those of an envelope with what it carries."""
+    objects = {document.key: frozenset(targets_at(document.key)) for document in snapshot.documents}
+    for envelope, inside in carried(snapshot.manifests or ()).items():
+        objects |= {inner: objects[envelope] | frozenset(targets_at(inner)) for inner in inside or ()}
+    return objects
 
 
 def _targets(snapshot: ResourceSnapshot) -> set[Target]:

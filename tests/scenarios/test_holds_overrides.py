@@ -247,3 +247,67 @@ def everything(world: World) -> dict[str, object]:
         for found in cluster.objects()
         if found.key.namespace in TEAMS or found.key.name in TEAMS
     }
+
+
+NEW = {"namespace": "web", "spec": of_objects(rule(EU, patch=PATCH), names=["settings"])["spec"]}
+HELD_OBJECTS: Mapping[str, Sequence[Sequence[str] | JsonObject]] = {
+    "with the overrides": [["resources/", "overrides/"]],
+    "overrides later": [["resources/"], ["overrides/"]],
+    "an override edited later": [["resources/"], of_objects(rule(EU, patch=PATCH), names=["settings"])],
+    "a cluster relabelled": [["resources/", "overrides/"], *clusters("eu", "c1")],
+    "a new override": [["resources/"], builders.an_object(builders.PLACEMENT_API, "ResourceOverride", "new", **NEW)],
+}
+
+
+@pytest.mark.parametrize("commits", HELD_OBJECTS.values(), ids=HELD_OBJECTS)
+def test_an_object_whose_manifest_is_gone_keeps_its_overrides(commits: Sequence[Sequence[str] | JsonObject]) -> None:
+    """As long as its removal is held; a cluster that joins meanwhile gets it as the others in its place have it."""
+    world = settled()
+    world.commit(*clusters("lab", "c1", "c2"))
+    world.settle()
+    world.commit(*KEPT_OUT)
+    world.settle()
+    had, files = everything(world), world.repo.files("main")
+    assert not world.state().holds and version(world, "c1") == "" and version(world, "c3") == "1"
+    for commit in commits:
+        if isinstance(commit, dict):
+            world.commit(commit)
+        else:
+            world.write({path: None for path in files if path.startswith(tuple(commit))})
+        assert not planned(plan_of(world), "operations", "later")
+        world.settle()
+        assert everything(world) == had
+    world.restart()
+    world.settle()
+    assert everything(world) == had and world.state().holds
+    world.commit(*clusters("lab", "c7"), *clusters("eu", "c8"))
+    world.settle()
+    now = everything(world)
+    for new, like in (("c7", "c2"), ("c8", "c3")):
+        assert {k.partition(" ")[2]: v for k, v in now.items() if k.startswith(f"{new} ")} == {
+            k.partition(" ")[2]: v for k, v in had.items() if k.startswith(f"{like} ")
+        }
+    world.write({path: files[path].decode() if path in files else None for path in {*world.repo.files("main"), *files}})
+    world.settle()
+    assert not world.state().holds and {k: v for k, v in everything(world).items() if k in had} == had
+
+
+def test_an_override_of_what_is_held_goes_on_for_its_placement_alone_until_the_answer() -> None:
+    world = settled()
+    world.commit(of_namespace(rule(EU, patch=LABEL)), of_namespace(rule(EU, patch=LABEL), team="shop"))
+    world.settle()
+    lost = ("resources/web/configmap-settings.yaml", "overrides/of-web.yaml", "overrides/of-shop.yaml")
+    with world.nothing_deleted():
+        world.write(dict.fromkeys(lost))
+        world.settle()
+        hold = only_hold(world)
+        assert hold.objects == 6 and tiers(world, "shop") == {None} and tiers(world, "web") == {"x"}
+    world.write(answer(hold))
+    world.settle()
+    assert not world.state().holds and tiers(world, "web") == {None} and len(objects(world)) == 48
+
+
+def tiers(world: World, team: str) -> set[object]:
+    """The label "tier" of the objects of a namespace, wherever they are."""
+    found = (live.body for one in world.fleet.clusters.values() for live in one.objects() if live.key.namespace == team)
+    return {(body["metadata"].get("labels") or {}).get("tier") for body in found}
