@@ -62,8 +62,14 @@ def _finalizers(live: LiveObject) -> str:
 
 
 def _delete(entry: InventoryEntry, live: LiveObject, claims: Claims) -> Delete:
-    leaves = entry.placement in claims.request.removing
-    why = f"{entry.placement.kind} {entry.placement} " + ("leaves the cluster" if leaves else "has it no longer")
+    work = claims.works.get(entry.placement)
+    override = work.deleted.get(entry.key.identity) if work is not None else None
+    if entry.placement in claims.request.removing:
+        why = f"{entry.placement.kind} {entry.placement} leaves the cluster"
+    elif override is not None:
+        why = f"{override.kind} {override} deletes it on this cluster, for {entry.placement.kind} {entry.placement}"
+    else:
+        why = f"{entry.placement.kind} {entry.placement} has it no longer"
     return Delete(
         cluster=claims.request.cluster,
         placement=entry.placement,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import Identity, Manifest
+from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import ApplyStrategy
 
@@ -13,7 +15,8 @@ from gitfleet.api.strategies import ApplyStrategy
 class Work:
     """`error` is set when the manifests could not be made: then there are none, nothing of the work may be synced, and
     nothing of it removed either. The reason is an override (Overridden=False OverriddenFailed), or an envelope where
-    the work is not `unwrapped` (WorkSynchronized=False SyncWorkFailed). `overridden` says whether any override applied.
+    the work is not `unwrapped` (WorkSynchronized=False SyncWorkFailed). `overridden` says whether any override applied;
+    `deleted` are the objects that overrides leave out, by identity, each with the override.
     """
 
     placement: PlacementKey
@@ -25,3 +28,4 @@ class Work:
     overridden: bool = False
     error: str | None = None
     unwrapped: bool = True
+    deleted: Mapping[Identity, OverrideKey] = field(default_factory=dict)

@@ -10,7 +10,7 @@ import jsonpointer
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import InvalidSelector
 from gitfleet.api.objects import JsonObject, ObjectKey, key_of
-from gitfleet.api.overrides import OverrideRule
+from gitfleet.api.overrides import OverrideKey, OverrideRule
 from gitfleet.api.placing_policy import USUAL_POLICY, PlacingPolicy
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.works.matching import Target, application_order, rule_matches, targets_at, targets_of
@@ -78,8 +78,9 @@ class OverridesOfCluster:
             for target in override.targets if override.rules else ():
                 self._by_target.setdefault(target, []).append((place, override))
 
-    def apply(self, key: ObjectKey, body: JsonObject) -> JsonObject | None:
-        """The object as this cluster gets it: the very same when no override concerns it, None when one deletes it."""
+    def apply(self, key: ObjectKey, body: JsonObject) -> JsonObject | OverrideKey:
+        """The object as this cluster gets it, the very same when no override concerns it; or the override that deletes
+        it."""
         if not self._by_target:
             return body
         # One override may select both the object and its Namespace; it is applied once.
@@ -87,7 +88,7 @@ class OverridesOfCluster:
         for place in sorted(found):
             changed = found[place].apply(key, body, self._cluster)
             if changed is None:
-                return None
+                return found[place].snapshot.override.key
             body = changed
         return body
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import EnvelopeError, EnvelopeTexts, is_envelope, objects_in, unwrap
 from gitfleet.api.objects import Identity, Manifest
+from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placing_policy import PlacingPolicy
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.formats.canonical_json import digest_of
@@ -46,7 +47,7 @@ def render_work(
         return replace(work, error=f"{error} (cluster {cluster.name})")
     except EnvelopeError as error:
         return replace(work, error=f"{error} (cluster {cluster.name})", unwrapped=False)
-    return replace(work, manifests=manifests)
+    return replace(work, manifests=manifests, deleted=judge.deleted)
 
 
 def empty_work(binding: Binding, snapshot: ResourceSnapshot) -> Work:
@@ -64,11 +65,21 @@ def empty_work(binding: Binding, snapshot: ResourceSnapshot) -> Work:
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """What a placement's overrides may add to envelopes, and the texts of envelopes that were parsed already."""
+    """What a placement's overrides may add to envelopes, and the texts of envelopes that were parsed already; `deleted`
+    is filled with what overrides leave out."""
 
     policy: PlacingPolicy
     placement: str
     texts: EnvelopeTexts
+    deleted: dict[Identity, OverrideKey] = field(default_factory=dict)
+
+    def overridden(self, manifest: Manifest, overrides: OverridesOfCluster) -> Manifest | None:
+        """The object as the cluster gets it; None when an override deletes it, with what it carries."""
+        body = overrides.apply(manifest.key, manifest.body)
+        if isinstance(body, OverrideKey):
+            self.deleted.update(dict.fromkeys((manifest.key.identity, *self._identities(manifest)), body))
+            return None
+        return manifest if body is manifest.body else replace(manifest, body=body, digest=digest_of(body))
 
     def unwrap(self, envelope: Manifest, as_selected: Manifest) -> tuple[Manifest, ...]:
         """The objects inside; EnvelopeError when an override put something in that may not be placed. What lay in the
@@ -92,23 +103,16 @@ class _Judge:
 
 def _rendered(manifests: Sequence[Manifest], overrides: OverridesOfCluster, judge: _Judge) -> Iterator[Manifest]:
     for manifest in manifests:
-        changed = _overridden(manifest, overrides)
+        changed = judge.overridden(manifest, overrides)
         if changed is None:
             continue
         if not is_envelope(changed):
             yield changed
             continue
         for inner in judge.unwrap(changed, manifest):
-            placed = _overridden(inner, overrides)
+            placed = judge.overridden(inner, overrides)
             if placed is not None:
                 yield placed
-
-
-def _overridden(manifest: Manifest, overrides: OverridesOfCluster) -> Manifest | None:
-    body = overrides.apply(manifest.key, manifest.body)
-    if body is None or body is manifest.body:
-        return None if body is None else manifest
-    return replace(manifest, body=body, digest=digest_of(body))
 
 
 def _refuse_twins(manifests: Sequence[Manifest]) -> None:

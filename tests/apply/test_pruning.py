@@ -9,6 +9,7 @@ import pytest
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest
+from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, PropagationPolicy, Release
@@ -56,6 +57,7 @@ def kept(code: KeepCode, why: str, there: LiveObject | None = None) -> Keep:
     return Keep(cluster="c1", placement=WEB, key=CM.key, reason=f"ConfigMap/ns/cm {why}", live=there, code=code)
 
 
+OTHER_CM = ("", "ConfigMap", "ns", "other")
 FINALIZERS = "is being deleted and waits for its finalizers"
 
 
@@ -63,6 +65,21 @@ FINALIZERS = "is being deleted and waits for its finalizers"
     ("works", "request_", "entry", "operation"),
     [
         ((work(),), {"live": {CM.key: THERE}}, ENTRY, deleted("has it no longer")),
+        (
+            (replace(work(), deleted={CM.key.identity: OverrideKey("ns", "drop")}),),
+            {"live": {CM.key: THERE}},
+            ENTRY,
+            replace(
+                deleted(""),
+                reason="ResourceOverride ns/drop deletes it on this cluster, for ClusterResourcePlacement web",
+            ),
+        ),
+        (
+            (replace(work(), deleted={OTHER_CM: OverrideKey("ns", "drop")}),),
+            {"live": {CM.key: THERE}},
+            ENTRY,
+            deleted("has it no longer"),
+        ),
         ((), {"live": {CM.key: THERE}, **LEAVES}, ENTRY, deleted("leaves the cluster")),
         ((work(CM),), {"live": {CM.key: THERE}, **LEAVES}, replace(ENTRY, placement=WEB), None),
         ((), {"live": {CM.key: None}, **LEAVES}, ENTRY, released("is gone")),

@@ -134,6 +134,8 @@ def test_the_reason_names_the_override() -> None:
 def test_a_small_deletion_by_an_override_goes_out() -> None:
     world = settled()
     world.commit(*clusters("lab", "c1"), of_objects(rule(LAB), names=["app"]))
+    (row,) = planned_deletes(plan_of(world))
+    assert row["reason"] == "ResourceOverride web/drop deletes it on this cluster, for ClusterResourcePlacement web"
     world.settle()
     assert not world.state().holds and len(objects(world)) == 53
 

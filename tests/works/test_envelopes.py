@@ -271,3 +271,16 @@ def test_a_policy_that_changed_renders_again_what_overrides_add() -> None:
         errors.append(bool(works["east"][0].error))
         assert bool(works_when_done(state, (change,), policy)["east"][0].error) is errors[-1]
     assert errors == [False, True, False, True]
+
+
+def test_a_work_says_which_override_deleted_an_object_and_what_it_carries() -> None:
+    gone, inside = config(x=QUOTA), obj("v1", "ResourceQuota", "quota", "web")
+    cases = [
+        (override("whole", gone, rule(delete=True), ns="web"), {gone.key.identity, inside.key.identity}),
+        (override("inner", inside, rule(delete=True), ns="web"), {inside.key.identity}),
+        (override("other", gone, rule(delete=True, region="us"), ns="web"), set()),
+    ]
+    for change, identities in cases:
+        work = render((gone, SETTINGS), [change])
+        assert work.deleted == dict.fromkeys(identities, change.override.key)
+        assert (gone.key.identity in identities or inside.key.identity in identities) == (len(work.manifests) == 1)
