@@ -190,7 +190,8 @@ def simulate(
         files = {path: blobs[oid] for path, oid in entries.items() if oid in blobs}
         branch = workspace.driver.branches.watch
     run = run_scenario(script, files, listen, what_if=what_if, branch=branch, settings=settings)
-    return tuple(sentence for record in run.state.placements.values() for sentence in rollout.waiting_for(record))
+    moving = (sentence for record in run.state.placements.values() for sentence in rollout.waiting_for(record))
+    return (*run.asks, *moving)
 
 
 def run_scenario(

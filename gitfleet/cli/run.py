@@ -110,7 +110,8 @@ def show_result(result: ReconcileResult) -> None:
         if word is not ClusterState.HEALTHY:
             unreachable.append(f"{name} is {word}" + (f": {condition.message}" if condition else ""))
     warn_some("cluster", unreachable, "`gitfleet get clusters` lists them all")
-    warn_some("waiting", list(result.waiting), "`gitfleet explain PLACEMENT` says of each cluster why")
+    waiting = [*result.asks, *result.waiting]
+    warn_some("waiting", waiting, "`gitfleet explain PLACEMENT` says of each cluster why")
     pending = [hold for hold in result.state.holds.values() if hold.answer is not Status.TRUE]
     documents = [hold_document(hold) for hold in pending]
     held = [f"{answering_file(document)}: {hold_sentence(document)}" for document in documents]

@@ -20,7 +20,7 @@ from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.request_branches import RequestBranches
-from gitfleet.loop.results import ReconcileResult, lost_race, waiting_sentences
+from gitfleet.loop.results import ReconcileResult, asking_sentences, lost_race, waiting_sentences
 from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
@@ -210,6 +210,7 @@ class Driver:
             waiting=waiting,
             wake_at=decision.wake_at,
             outcomes=outcomes,
+            asks=asking_sentences(decision),
         )
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:

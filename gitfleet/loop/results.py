@@ -19,7 +19,8 @@ class ReconcileResult:
     """What one reconcile did.
 
     `settled` means that nothing was changed or performed and that no clock will bring anything; `waiting` names, in one
-    sentence each, what a rollout is waiting for; `wake_at` is when time alone may change the decision.
+    sentence each, what a rollout is waiting for, `asks` what only a person can let go on; `wake_at` is when time alone
+    may change the decision.
     """
 
     commit: str
@@ -30,6 +31,7 @@ class ReconcileResult:
     waiting: tuple[str, ...]
     wake_at: datetime | None
     outcomes: tuple[Outcome, ...] = ()
+    asks: tuple[str, ...] = ()
     lost_race: bool = False
 
 
@@ -45,6 +47,11 @@ def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
         wake_at=None,
         lost_race=True,
     )
+
+
+def asking_sentences(decision: Decision) -> tuple[str, ...]:
+    """What staged update runs wait for that only a person can give, in a sentence each."""
+    return tuple(sentence for _, plan in sorted(decision.plans.items()) for sentence in plan.asks)
 
 
 def waiting_sentences(state: FleetState, decision: Decision, failures: Failures) -> tuple[str, ...]:

@@ -82,3 +82,5 @@ class RolloutPlan:
     clock: timedelta | None = None
     waiting: tuple[str, ...] = ()
     """What the placement's staged update runs wait for, in a sentence each."""
+    asks: tuple[str, ...] = ()
+    """The same of what only a person can let go on."""

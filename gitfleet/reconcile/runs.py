@@ -236,4 +236,5 @@ def _plan(record: PlacementRecord, steps: Iterable[staged.RunStep]) -> RolloutPl
         bindings=record.bindings,
         clock=min(clocks, default=None),
         waiting=tuple(sentence for step in every for sentence in step.waiting),
+        asks=tuple(sentence for step in every for sentence in step.asks),
     )

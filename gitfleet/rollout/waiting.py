@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_active
 from gitfleet.api.conditions import ConditionType, Status, find_condition
-from gitfleet.formats.sentences import more_than_first
+from gitfleet.formats.sentences import more_than_first, named_briefly
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
 
@@ -28,17 +28,21 @@ def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tup
 
 def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = None) -> str:
     """What the clusters of an External placement (or some of its `bindings`) have, where that is not its newest
-    snapshot, and that a run must name it; "" where nothing waits for a run. Such a placement is settled all the same:
-    no clock moves it."""
+    snapshot, or that it no longer picks them, and what a run must do; "" where nothing waits for a run. Such a
+    placement is settled all the same: no clock moves it."""
     latest = record.latest_resources
     if latest is None or not record.placement.strategy.external:
         return ""
-    chosen = [b for b in (record.bindings if bindings is None else bindings) if is_active(b)]
-    had = {record.snapshot_index(b.resource_snapshot) for b in chosen if b.resource_snapshot != latest.name}
-    if not had:
-        return ""
-    old = ", ".join(sorted(index or "none" for index in had))
-    return f"clusters have snapshot {old}, the latest is {latest.index}: waits for a run that names it"
+    chosen = record.bindings if bindings is None else tuple(bindings)
+    found = []
+    had = {record.snapshot_index(b.resource_snapshot) for b in chosen if is_active(b)} - {str(latest.index)}
+    if had:
+        old = ", ".join(sorted(index or "none" for index in had))
+        found.append(f"clusters have snapshot {old}, the latest is {latest.index}: waits for a run that names it")
+    if left := [b.cluster for b in chosen if b.deleting is None and b.state is BindingState.UNSCHEDULED]:
+        verb = "are" if len(left) > 1 else "is"
+        found.append(f"{named_briefly(left, 3)} {verb} no longer picked: waits for a run that takes the placement off")
+    return "; ".join(found)
 
 
 def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
@@ -51,9 +55,8 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         yield f"{binding.cluster} waits: {held or started.message}"
         return
     if binding.state is BindingState.UNSCHEDULED:
-        yield (
-            f"{binding.cluster} waits: {held}" if held else f"{binding.cluster} is no longer picked and not cleared yet"
-        )
+        if held or not record.placement.strategy.external:
+            yield f"{binding.cluster} " + (f"waits: {held}" if held else "is no longer picked and not cleared yet")
         return
     if binding.state is not BindingState.BOUND:
         if not record.placement.strategy.external:

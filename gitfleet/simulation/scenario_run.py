@@ -40,6 +40,10 @@ class Reconcile(Protocol):
         """The fleet's state after it."""
 
     @property
+    def asks(self) -> tuple[str, ...]:
+        """What only a person can let go on, in a sentence each."""
+
+    @property
     def wake_at(self) -> datetime | None:
         """When time alone may change the decision."""
 
@@ -63,6 +67,8 @@ class ScenarioRun:
     start_reconciler: Callable[[Callable[[Event], None]], Reconciler]
     listen: Listener
     _state: FleetState = FleetState()
+    asks: tuple[str, ...] = ()
+    """What only a person can let go on after the last reconcile, in a sentence each."""
 
     @property
     def state(self) -> FleetState:
@@ -106,7 +112,7 @@ class ScenarioRun:
                 return None, None
             except RetryLater:
                 return False, None
-            self._state, wake_at = result.state, result.wake_at
+            self._state, self.asks, wake_at = result.state, result.asks, result.wake_at
             if not result.changed:
                 return True, wake_at
         return False, wake_at

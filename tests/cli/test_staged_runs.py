@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import yaml
@@ -128,6 +129,40 @@ def test_a_person_follows_and_approves_a_run(gitfleet: Shell, moving: Path) -> N
     page = git(moving, "show", "gitfleet/state:README.md")
     assert "## Staged update runs: 1 under way" in page
     assert "flowchart LR" in page
+
+
+def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    git(moving, "config", "user.name", "Ann")
+    git(moving, "config", "user.email", "ann@example.org")
+    commit(moving, builders.repo_files_for(builders.staged_strategy("slow", builders.stage("canary", approval=True))))
+
+    at_the_gate = gitfleet("run", "--until-settled", moving)
+    assert at_the_gate.code == 0
+    assert at_the_gate.err.splitlines()[0] == (
+        "waiting: run go waits after stage canary for approval go-canary: there is no approval go-canary on the "
+        "watched branch; `gitfleet approve go canary` writes one"
+    )
+    assert gitfleet("approve", "go", "canary", "-C", moving).code == 0
+    assert gitfleet("run", "--until-settled", moving).err.startswith("settled at commit")
+    assert gitfleet("get", "csur", "-C", moving).out.splitlines()[1].split()[:6] == [
+        "go", "shop", "0", "0", "True", "True",
+    ]  # fmt: skip
+
+    stages = builders.stage("nobody", match_labels={"tier": "none"}, wait="10m"), builders.stage("all")
+    again = builders.staged_run("again", placement="shop", strategy="timed")
+    commit(moving, builders.repo_files_for(builders.staged_strategy("timed", *stages), again))
+    timed = gitfleet("run", "--until-settled", "--timeout", "0", moving)
+    assert timed.code == 1
+    error = r"error: nothing was settled within 0 s: run again waits in stage nobody until 20\d\d-.* UTC"
+    assert re.search(error, timed.err)
+
+
+def test_a_simulation_that_ends_at_a_gate_is_stuck(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    ended = gitfleet("simulate", moving)
+    assert ended.code == 1
+    assert "waiting: run go waits after stage canary for approval go-canary: " in ended.err
 
 
 def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> None:

@@ -3,6 +3,7 @@ must never happen does not."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -13,6 +14,7 @@ from gitfleet.api.runs import RunReason, RunStatus
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout import run_awaited
 from gitfleet.rollout.staged import RunRequest
 from gitfleet.rollout.staged.start import initialized
 from tests import builders
@@ -184,6 +186,72 @@ def approved_stages() -> World:
     return world
 
 
+@pytest.mark.parametrize("seconds", [0, 30])
+def test_a_run_is_settled_while_only_a_person_can_let_it_go_on(seconds: int) -> None:
+    """A timed wait is over by itself, so that until then nothing is settled."""
+    world = staged(World(rules=(QUICK,)), *members("c1"), policy={"placementType": "PickAll"})
+    world.commit(one_stage(approval=True), run("old"))
+    world.settle()
+    world.commit(builders.approval("old", "all"))
+    world.settle()
+    wait = f"{seconds}s" if seconds else None
+    slow = builders.staged_strategy("slow", builders.stage("all", approval=True, wait=wait))
+    world.commit(
+        *members("c2"),
+        builders.deployment("web", "web", image="web:2"),
+        slow,
+        builders.staged_run("go", placement="web", strategy="slow"),
+    )
+    world.settle(limit=timedelta(seconds=25))
+    sentence = (
+        "run go waits after stage all for approval go-all: there is no approval go-all on the watched branch; "
+        "`gitfleet approve go all` writes one"
+    )
+    result = world.reconcile()
+    assert result is not None
+    if seconds:
+        (waits,) = result.waiting
+        assert (result.settled, result.asks) == (False, (sentence,))
+        assert re.fullmatch(r"run go waits in stage all until 2026-\d\d-\d\d \d\d:\d\d:\d\d UTC", waits)
+        assert result.wake_at is not None
+        world.settle()
+        result = world.reconcile()
+        assert result is not None
+    assert (result.settled, result.waiting, result.asks, result.wake_at) == (True, (), (sentence,), None)
+    world.commit(builders.approval("go", "all"))
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("Initialize", "run go is initialized and waits for spec.state Run"),
+        ("Stop", "run go is stopped and waits for spec.state Run"),
+    ],
+)
+def test_a_run_that_people_keep_is_settled(state: str, sentence: str) -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1"))
+    world.commit(one_stage(), run(state=state))
+    world.settle()
+    result = world.reconcile()
+    assert result is not None
+    assert (result.settled, result.asks) == (True, (sentence,))
+
+
+def test_a_cluster_that_an_external_placement_leaves_waits_for_a_run() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2"), policy=builders.pick_fixed("c1", "c2"))
+    world.commit(one_stage(maxConcurrency=2), run())
+    world.settle()
+    world.commit(builders.placement("web", strategy=EXTERNAL, policy=builders.pick_fixed("c1")))
+    world.settle()
+    result = world.reconcile()
+    assert result is not None
+    assert (result.settled, result.waiting, rolled_out(world)["c2"]) == (True, (), "web:1")
+    (record,) = result.state.placements.values()
+    assert run_awaited(record) == "c2 is no longer picked: waits for a run that takes the placement off"
+
+
 def test_a_rejection_ends_the_run() -> None:
     world = approved_stages()
     world.commit(builders.approval("go", "first", approved=False))
@@ -215,7 +283,7 @@ def test_an_approval_of_something_else_counts_for_nothing(change: str) -> None:
     world.commit(body)
     result = world.reconcile()
     assert result is not None
-    assert any("approval go-first is for stage" in sentence for sentence in result.waiting)
+    assert any("approval go-first is for stage" in sentence for sentence in result.asks)
     world.settle()
     assert rolled_out(world)["c2"] is None
 

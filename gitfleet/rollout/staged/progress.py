@@ -52,8 +52,7 @@ def advance_run(request: RunRequest) -> RunStep:
             step, run=replace(run, status=after_events(run.status, events, said, request.now, run.generation))
         )
     if request.state == "Initialize":
-        waiting = f"run {run.key} is initialized and waits for spec.state Run"
-        return replace(step, run=run, waiting=(waiting,))
+        return replace(step, run=run, asks=(f"run {run.key} is initialized and waits for spec.state Run",))
     return _carried_on(replace(request, run=run), record)
 
 
@@ -205,7 +204,10 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
         if run_phase(status) is RunPhase.STOPPED:
             events = []
         message = ""
-        work.waiting.append(f"run {run.key} is {'stopping' if work.event is RunEvent.STOP else 'stopped'}")
+        if work.event is RunEvent.STOP:
+            work.waiting.append(f"run {run.key} is stopping: what it started goes on to its end")
+        else:
+            work.asks.append(f"run {run.key} is stopped and waits for spec.state Run")
     elif work.event is RunEvent.FINISH:
         events = [RunEvent.RUN, RunEvent.FINISH]
     status = after_events(status, events, message, work.now, run.generation)
@@ -219,5 +221,6 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
         moves=tuple(work.moves),
         held=tuple(work.held),
         waiting=tuple(work.waiting),
+        asks=tuple(work.asks),
         clock=min(clocks, default=None),
     )

@@ -67,8 +67,9 @@ class RunRequest:
 class RunStep:
     """What one pass makes of a run: its record, the placement's bindings, and its approval requests.
 
-    `moves` and `held` say which clusters it moves and which wait, and why; `waiting` what the run itself waits for, in
-    a sentence each; `clock` is how long until time alone may change something.
+    `moves` and `held` say which clusters it moves and which wait, and why; `waiting` what the run itself waits for, and
+    `asks` what only a person can let go on, in a sentence each; `clock` is how long until time alone may change
+    something.
     """
 
     run: RunRecord
@@ -77,6 +78,7 @@ class RunStep:
     moves: tuple[Move, ...] = ()
     held: tuple[Held, ...] = ()
     waiting: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
     clock: timedelta | None = None
 
 

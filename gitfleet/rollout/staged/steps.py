@@ -48,6 +48,7 @@ class Pass:
     moves: list[Move] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
+    asks: list[str] = field(default_factory=list)
     clocks: list[timedelta] = field(default_factory=list)
 
     @property

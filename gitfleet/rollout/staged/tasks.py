@@ -138,7 +138,7 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
             return _marked(work, task, mark._replace(message=verdict.reason))
         case _:
             side = "before" if when == _BEFORE else "after"
-            work.waiting.append(
+            work.asks.append(
                 f"run {work.name} waits {side} stage {stage.name} for approval {key}: {verdict.reason}; "
                 f"`gitfleet approve {work.name} {stage.name}` writes one"
             )
