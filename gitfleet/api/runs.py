@@ -37,6 +37,7 @@ class RunConditionType(StrEnum):
     PROGRESSING = "Progressing"
     SUCCEEDED = "Succeeded"
     STARTED = "Started"
+    SOAKING = "Soaking"
     WAIT_TIME_ELAPSED = "WaitTimeElapsed"
     APPROVAL_REQUEST_CREATED = "ApprovalRequestCreated"
     APPROVAL_REQUEST_APPROVED = "ApprovalRequestApproved"
@@ -44,7 +45,8 @@ class RunConditionType(StrEnum):
 
 class RunReason(StrEnum):
     """Every reason in the status of a run: the seeds', KubeFleet's where the seeds show none (`STOPPING` and so on, and
-    all of a before-stage task), and `CLUSTER_SKIPPED` and `STAGE_TASK_REJECTED`, which KubeFleet does not have."""
+    all of a before-stage task), and `CLUSTER_SKIPPED`, `CLUSTER_HEALTHY`, `CLUSTER_NOT_HEALTHY` and
+    `STAGE_TASK_REJECTED`, which KubeFleet does not have."""
 
     RUN_INITIALIZED = "UpdateRunInitializedSuccessfully"
     RUN_NOT_INITIALIZED = "UpdateRunInitializedFailed"
@@ -66,6 +68,8 @@ class RunReason(StrEnum):
     CLUSTER_FAILED = "ClusterUpdatingFailed"
     CLUSTER_SUCCEEDED = "ClusterUpdatingSucceeded"
     CLUSTER_SKIPPED = "ClusterUpdatingSkipped"
+    CLUSTER_HEALTHY = "ClusterHealthy"
+    CLUSTER_NOT_HEALTHY = "ClusterNotHealthy"
     WAIT_TIME_ELAPSED = "AfterStageTaskWaitTimeElapsed"
     AFTER_STAGE_REQUEST_CREATED = "AfterStageTaskApprovalRequestCreated"
     AFTER_STAGE_REQUEST_APPROVED = "AfterStageTaskApprovalRequestApproved"

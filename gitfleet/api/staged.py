@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
-from annotated_types import Len
+from annotated_types import Interval, Len
 
 from gitfleet.api.annotations import At, Break, Check, Form, Inline, OneOf, Only
 from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
@@ -70,7 +70,8 @@ class StageTask:
 class Stage:
     """One stage: which clusters, in which order, how many at a time, and what stands before and after it.
 
-    `label_selector` None selects nothing, an empty one every cluster.
+    `label_selector` None selects nothing, an empty one every cluster. `min_soak` is how long (seconds) a cluster must
+    be healthy before it counts as updated, `start_rate` how many clusters at most start within a minute.
     """
 
     name: Annotated[str, Check(_stage_name, {"pattern": "^[a-z0-9]{1,63}$"})]
@@ -83,6 +84,8 @@ class Stage:
     max_failures: IntOrPercent | None = None
     on_failure: Annotated[str, OneOf("Wait", "Stop", "Rollback")] | None = None
     unreachable: Annotated[str, OneOf("Wait", "Skip", "Fail")] | None = None
+    min_soak: Seconds | None = None
+    start_rate: Annotated[int, Interval(ge=1)] | None = None
 
     def breaks(self) -> Iterator[Break]:
         """Before a stage only an approval; after it at most one task of each type; TimedWait alone has a time."""

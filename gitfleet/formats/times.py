@@ -44,3 +44,8 @@ def _moment(text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError(_WRONG) from None
+
+
+def moment_text(moment: datetime) -> str:
+    """For sentences: `2026-01-31 12:00:00 UTC`."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

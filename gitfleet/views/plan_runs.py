@@ -46,6 +46,8 @@ def _stage(stage: StageStatus, spec: Stage) -> dict[str, Any]:
         "name": stage.name,
         "state": staged.stage_phase(stage).value,
         "maxConcurrency": spec.max_concurrency,
+        "minSoak": seconds_text(spec.min_soak) if spec.min_soak is not None else None,
+        "startRate": spec.start_rate,
         "before": [_task(task) for task in spec.before_tasks],
         "clusters": [
             {"clusterName": cluster.cluster, "state": staged.cluster_phase(cluster).value} for cluster in stage.clusters
@@ -68,7 +70,9 @@ def run_sentences(document: Mapping[str, Any]) -> Iterator[str]:
         clusters = ", ".join(cluster["clusterName"] for cluster in stage["clusters"]) or "no cluster"
         before = f"after {_all(stage['before'])}: " if stage["before"] else ""
         after = f", then {_all(stage['after'])}" if stage["after"] else ""
-        yield f"  stage {stage['name']} ({stage['state']}): {before}{clusters}{after}"
+        rate = f", {stage['startRate']} a minute" if stage["startRate"] else ""
+        soak = f", each healthy for {stage['minSoak']}" if stage["minSoak"] else ""
+        yield f"  stage {stage['name']} ({stage['state']}): {before}{clusters}{rate}{soak}{after}"
     if document["deletion"]:
         yield f"  at last it leaves {', '.join(document['deletion'])}"
 

@@ -121,8 +121,12 @@ def pending_request(state: FleetState, run: str, stage: str) -> ApprovalRequest 
 
 
 def progress_of(stage: StageStatus) -> str:
-    """How far a stage is: `waiting, 2/2 clusters`."""
-    return f"{staged.stage_phase(stage)}, {_count(stage.clusters)} clusters"
+    """How far a stage is: `waiting, 2/2 clusters`; `updating, 0/2 clusters, 1 soaking` where clusters are healthy and
+    do not count yet."""
+    under_way = [cluster for cluster in stage.clusters if staged.cluster_phase(cluster) is staged.ClusterPhase.UPDATING]
+    soaking = sum(staged.soaking_since(cluster) is not None for cluster in under_way)
+    said = f"{staged.stage_phase(stage)}, {_count(stage.clusters)} clusters"
+    return f"{said}, {soaking} soaking" if soaking else said
 
 
 def _count(clusters: Iterable[ClusterUpdate]) -> str:

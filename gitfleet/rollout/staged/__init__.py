@@ -9,6 +9,7 @@ D8 to D14, D24).
 """
 
 from gitfleet.rollout.staged.clusters import ClusterResult, cluster_result, stuck_text
+from gitfleet.rollout.staged.pace import soaking_since
 from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
 from gitfleet.rollout.staged.progress import advance_run
 from gitfleet.rollout.staged.requests import RunRequest, RunStep, snapshot_for
@@ -33,6 +34,7 @@ __all__ = [
     "request_name",
     "run_phase",
     "snapshot_for",
+    "soaking_since",
     "stage_phase",
     "stages_of",
     "stuck_text",

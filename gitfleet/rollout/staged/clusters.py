@@ -13,10 +13,12 @@ from gitfleet.api.conditions import ConditionType, Status, find_condition
 from gitfleet.api.runs import ClusterUpdate, RunConditionType, StageStatus
 from gitfleet.api.staged import Stage
 from gitfleet.formats.int_or_percent import scaled
+from gitfleet.formats.times import moment_text
 from gitfleet.model.rolling import MoveKind
 from gitfleet.rollout.moves import roll_out, start_rollout
 from gitfleet.rollout.readiness import has_failed, is_ready
 from gitfleet.rollout.silence import LEFT_OUT_AFTER
+from gitfleet.rollout.staged.pace import next_start, observed_healthy, observed_unhealthy, soaks_until
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase
 from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.start import frozen
@@ -53,22 +55,46 @@ def cluster_result(
 def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: bool) -> StageStatus:
     """The stage after this pass: in their order, clusters start as long as fewer than maxConcurrency are under way; one
     that takes too long keeps its slot."""
-    limit = concurrency(spec.max_concurrency, len(stage.clusters))
     followed = [_follow(work, spec, stage, cluster) for cluster in stage.clusters]
     followed = _with_failures(work, spec, stage, followed)
-    slots = sum(cluster_phase(cluster) is ClusterPhase.UPDATING for cluster in followed)
-    found = []
-    for cluster in followed:
-        if cluster_phase(cluster) is ClusterPhase.PENDING:
-            if slots < limit and may_start and work.starts and not work.failure:
-                cluster = _follow(work, spec, stage, _start(work, spec, stage, cluster))
-                slots += cluster_phase(cluster) is ClusterPhase.UPDATING
-            else:
-                first = f"stage {stage.name} updates at most {limit} at the same time" if slots >= limit else ""
-                why = first or "no cluster of the run starts now"
-                work.hold(cluster.cluster, _kind(work, cluster.cluster), f"run {work.name}: {why}")
-        found.append(cluster)
-    return replace(stage, clusters=tuple(found))
+    why = ""
+    for at, cluster in enumerate(followed):
+        if cluster_phase(cluster) is not ClusterPhase.PENDING:
+            continue
+        why = why or _held_back(work, spec, stage, followed, may_start=may_start)
+        if not why:
+            followed[at] = _follow(work, spec, stage, _start(work, spec, stage, cluster))
+        else:
+            work.hold(cluster.cluster, _kind(work, cluster.cluster), f"run {work.name}: {why}")
+    _say_soaks(work, spec, stage, followed)
+    return replace(stage, clusters=tuple(followed))
+
+
+def _held_back(
+    work: Pass, spec: Stage, stage: StageStatus, clusters: Sequence[ClusterUpdate], *, may_start: bool
+) -> str:
+    """Why no (further) cluster of a stage starts in this pass; "" while one may."""
+    limit = concurrency(spec.max_concurrency, len(clusters))
+    if sum(cluster_phase(cluster) is ClusterPhase.UPDATING for cluster in clusters) >= limit:
+        return f"stage {stage.name} updates at most {limit} at the same time"
+    if not may_start or not work.starts or work.failure:
+        return "no cluster of the run starts now"
+    later = next_start(spec, clusters, work.now)
+    if later is None:
+        return ""
+    work.clock(later - work.now)
+    why = f"stage {stage.name} starts at most {spec.start_rate} a minute, the next at {moment_text(later)}"
+    work.waiting.append(f"run {work.name} waits: {why}")
+    return why
+
+
+def _say_soaks(work: Pass, spec: Stage, stage: StageStatus, clusters: Sequence[ClusterUpdate]) -> None:
+    """Until when clusters that are healthy must stay so."""
+    under_way = [c for c in clusters if cluster_phase(c) is ClusterPhase.UPDATING]
+    soaks = {c.cluster: end for c in under_way if (end := soaks_until(spec, c)) is not None}
+    if soaks:
+        first = f"{stuck_text(list(soaks))} in stage {stage.name} must stay healthy"
+        work.waiting.append(f"run {work.name} waits: {first} until {moment_text(max(soaks.values()))}")
 
 
 def is_through(stage: StageStatus) -> bool:
@@ -129,7 +155,8 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
     result, wait = cluster_result(binding, period, work.now, disturbed=disturbed)
     work.clock(wait)
     if result is ClusterResult.SUCCEEDED:
-        return work.cluster(cluster, ClusterEvent.SUCCEED)
+        return _soaked(work, spec, cluster, binding)
+    cluster = observed_unhealthy(cluster, work.now, work.request.run.generation)
     if spec.unreachable == "Skip" and _is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.SKIP, "the cluster does not answer; a later run looks at it again")
     until_stuck = _until_stuck(work, spec, cluster)
@@ -138,6 +165,17 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
     else:
         work.clock(until_stuck + timedelta.resolution)
     return cluster
+
+
+def _soaked(work: Pass, spec: Stage, cluster: ClusterUpdate, binding: Binding) -> ClusterUpdate:
+    """A healthy cluster: updated, or, where the stage has `minSoak`, under way until it has been so for that long."""
+    if spec.min_soak is not None:
+        cluster = observed_healthy(cluster, binding, work.now, work.request.run.generation)
+    until = soaks_until(spec, cluster)
+    if until is not None and until > work.now:
+        work.clock(until - work.now)
+        return cluster
+    return work.cluster(cluster, ClusterEvent.SUCCEED)
 
 
 def _until_stuck(work: Pass, spec: Stage, cluster: ClusterUpdate) -> timedelta:

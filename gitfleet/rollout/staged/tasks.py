@@ -26,7 +26,7 @@ from gitfleet.api.runs import (
 )
 from gitfleet.api.staged import DIGEST, Approval, StageTask
 from gitfleet.api.values import NamespacedName
-from gitfleet.formats.times import EPOCH, time_text
+from gitfleet.formats.times import EPOCH, moment_text, time_text
 from gitfleet.model.approvals import Asked
 from gitfleet.rollout.staged.phases import Mark, with_condition
 from gitfleet.rollout.staged.requests import snapshot_for
@@ -111,7 +111,7 @@ def _timed_wait(work: Pass, stage: StageStatus, task: TaskStatus, seconds: float
     end = since + timedelta(seconds=seconds)
     if work.now < end:
         work.clock(end - work.now)
-        work.waiting.append(f"run {work.name} waits in stage {stage.name} until {end:%Y-%m-%d %H:%M:%S} UTC")
+        work.waiting.append(f"run {work.name} waits in stage {stage.name} until {moment_text(end)}")
         return task
     return _marked(work, task, Mark(RunConditionType.WAIT_TIME_ELAPSED, Status.TRUE, RunReason.WAIT_TIME_ELAPSED))
 

@@ -1,0 +1,61 @@
+"""How fast a stage goes on: how long a cluster must stay healthy before it counts, and how many start within a minute.
+
+Both count from what the run's status records, so that a restart makes no wait longer or shorter (decisions D12, D24).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from gitfleet.api.bindings import Binding
+from gitfleet.api.conditions import ConditionType, Status, find_condition
+from gitfleet.api.runs import ClusterUpdate, RunConditionType, RunReason
+from gitfleet.api.staged import Stage
+from gitfleet.rollout.staged.phases import Mark, with_condition
+
+_MINUTE: Final = timedelta(minutes=1)
+_HEALTHY: Final = Mark(RunConditionType.SOAKING, Status.TRUE, RunReason.CLUSTER_HEALTHY)
+_NOT_HEALTHY: Final = Mark(RunConditionType.SOAKING, Status.FALSE, RunReason.CLUSTER_NOT_HEALTHY)
+
+
+def observed_healthy(cluster: ClusterUpdate, binding: Binding, now: datetime, generation: int) -> ClusterUpdate:
+    """The cluster with the moment recorded from which it has been healthy with what the run gives it: `now` at the
+    first observation, or earlier where the binding says when it became available after its rollout had started."""
+    started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
+    available = find_condition(binding.conditions, ConditionType.AVAILABLE, generation=binding.generation)
+    since = now
+    # A status that was the same before the rollout keeps its time: when it was first observed after it is not known.
+    if started is not None and available is not None and available.last_transition_time > started.last_transition_time:
+        since = available.last_transition_time
+    return replace(cluster, conditions=with_condition(cluster.conditions, _HEALTHY, since, generation))
+
+
+def observed_unhealthy(cluster: ClusterUpdate, now: datetime, generation: int) -> ClusterUpdate:
+    """The cluster whose soak, if it had begun, begins again once it is healthy."""
+    if soaking_since(cluster) is None:
+        return cluster
+    return replace(cluster, conditions=with_condition(cluster.conditions, _NOT_HEALTHY, now, generation))
+
+
+def soaking_since(cluster: ClusterUpdate) -> datetime | None:
+    """Since when the cluster has been healthy; None while it is not."""
+    found = find_condition(cluster.conditions, RunConditionType.SOAKING)
+    return found.last_transition_time if found is not None and found.status is Status.TRUE else None
+
+
+def soaks_until(spec: Stage, cluster: ClusterUpdate) -> datetime | None:
+    """When a cluster that is healthy has been so for `minSoak`; None where nothing soaks."""
+    since = soaking_since(cluster)
+    return since + timedelta(seconds=spec.min_soak) if since is not None and spec.min_soak is not None else None
+
+
+def next_start(spec: Stage, clusters: Iterable[ClusterUpdate], now: datetime) -> datetime | None:
+    """When the next cluster may start by `startRate`; None for at once."""
+    if spec.start_rate is None:
+        return None
+    found = (find_condition(cluster.conditions, RunConditionType.STARTED) for cluster in clusters)
+    recent = sorted(c.last_transition_time for c in found if c is not None and c.last_transition_time > now - _MINUTE)
+    return recent[-spec.start_rate] + _MINUTE if len(recent) >= spec.start_rate else None
