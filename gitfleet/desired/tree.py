@@ -117,7 +117,7 @@ def _warnings(pool: _Pool) -> Refusals:
     found = [*budget_warnings(sound), *selector_warnings(sound, known), *undeclared_warnings(sound, known)]
     found += policy_warnings(sound, known)
     absent = absent_warnings(pool.chosen.values(), pool.hidden)
-    absent += unselected_warnings(pool.chosen.values(), pool.hidden)
+    absent += unselected_warnings(pool.chosen.values(), pool.hidden, pool.recovery.everything())
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
 
 

@@ -1,6 +1,8 @@
-"""Selectors that select nothing although something has nearly that name or label: each says what was probably meant.
+"""Selectors that select nothing: what was probably meant, where something has nearly that name or label.
 
-No error, since what is selected may come later: an unknown name of a known kind selects nothing (decision D31).
+No error, since what is selected may come later: an unknown name of a known kind selects nothing (decision D31). A
+placement that waits for its objects is silent; an override of what is not there says so, and whether this commit takes
+it away or another namespace has it.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import carried
 from gitfleet.api.labels import LabelSelector
-from gitfleet.api.objects import Manifest
-from gitfleet.api.overrides import Override
+from gitfleet.api.objects import Identity, Manifest
+from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.hidden import Hidden
-from gitfleet.desired.readings import ReadObject
+from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.formats.near_names import nearest
 
@@ -29,11 +31,14 @@ _AFFINITY: Final = ("spec", "policy", "affinity", "clusterAffinity")
 _Labels: TypeAlias = Mapping[str, str]
 
 
-def unselected_warnings(objects: Iterable[ReadObject], hidden: Hidden) -> Refusals:
+def unselected_warnings(
+    objects: Iterable[ReadObject], hidden: Hidden, before: Mapping[Identity, ReadObject]
+) -> Refusals:
     """The selectors of placements and overrides, for resources and for clusters, of which each selects nothing at all
-    while something nearly the same is there; none where what is `hidden` may be what it selects."""
+    while something nearly the same is there, and the names of resources that overrides are for and that are not there
+    at all; none where what is `hidden` may be what it selects. `before` is what was in force and may differ now."""
     items = list(objects)
-    present = _Present(items, hidden)
+    present = _Present(items, hidden, before)
     warned: Refusals = []
     for item in items:
         if isinstance(item.value, Placement):
@@ -46,12 +51,14 @@ def unselected_warnings(objects: Iterable[ReadObject], hidden: Hidden) -> Refusa
 class _Present:
     """What there is to select: the labels of each object by its name, per kind and namespace, and of each cluster."""
 
-    def __init__(self, items: Sequence[ReadObject], hidden: Hidden) -> None:
+    def __init__(self, items: Sequence[ReadObject], hidden: Hidden, before: Mapping[Identity, ReadObject]) -> None:
         self.hidden = hidden
+        self.before = before
         self.clusters = [item.value.scheduling_labels for item in items if isinstance(item.value, MemberCluster)]
         self._manifests = [item.value for item in items if isinstance(item.value, Manifest)]
         self._objects: dict[tuple[str, str, str], dict[str, _Labels]] = {}
         self._wrapped: dict[tuple[str, str, str], dict[str, _Labels]] | None = None
+        self._namespaces: dict[tuple[str, str, str], str] | None = None
         self._left = _MOST_COMPARED
         for manifest in self._manifests:
             key = manifest.key
@@ -70,6 +77,15 @@ class _Present:
                 for key in keys or ():
                     self._wrapped.setdefault((key.group, key.kind, key.namespace), {})[key.name] = {}
         return self._wrapped.get((group, kind, namespace), {})
+
+    def namespace_with(self, group: str, kind: str, name: str) -> str:
+        """The first namespace that has an object of this kind and name, in an envelope or not; "" where none has."""
+        if self._namespaces is None:
+            self.wrapped("", "", "")
+            every = (*self._objects.items(), *(self._wrapped or {}).items())
+            names = sorted(((g, k, name, ns) for (g, k, ns), found in every for name in found), reverse=True)
+            self._namespaces = {(g, k, name): namespace for g, k, name, namespace in names}
+        return self._namespaces.get((group, kind, name), "")
 
     def nearest(self, name: str, known: Collection[str]) -> str | None:
         """The known name that was probably meant; None too when enough was compared."""
@@ -103,11 +119,23 @@ def _overridden(override: Override, present: _Present) -> Iterator[Break]:
         place = (resource.group, resource.kind, override.key.namespace)
         if resource.name in present.objects(*place) or resource.name in present.wrapped(*place):
             continue
-        near = present.nearest(resource.name, {**present.objects(*place), **present.wrapped(*place)})
         hidden = present.hidden
-        if near and not hidden.has_envelope() and not hidden.has_object(resource.kind, resource.name):
-            sentence = f"overrides nothing, since no {resource.kind} has this name; did you mean {near}?"
-            yield ("spec", override.selectors_field, index, "name"), sentence
+        if not hidden.has_envelope() and not hidden.has_object(resource.kind, resource.name):
+            sentence = f"overrides nothing, since no {resource.kind} has this name"
+            yield ("spec", override.selectors_field, index, "name"), sentence + _meant(resource, override.key, present)
+
+
+def _meant(resource: OverriddenResource, key: OverrideKey, present: _Present) -> str:
+    """The end of a sentence about a resource that is not there."""
+    place = (resource.group, resource.kind, key.namespace)
+    if near := present.nearest(resource.name, {**present.objects(*place), **present.wrapped(*place)}):
+        return f"; did you mean {near}?"
+    if key.namespace and (elsewhere := present.namespace_with(resource.group, resource.kind, resource.name)):
+        return f" in namespace {key.namespace}, but {elsewhere} has one; write the override there"
+    identity = payload_identity((*place, resource.name))
+    if identity is not None and (was := present.before.get(identity)):
+        return f" any more: this commit takes it from {was.origin}; write it back, or remove this"
+    return "; correct it, or add it"
 
 
 def _affinity(placement: Placement, present: _Present) -> Iterator[Break]:

@@ -64,6 +64,8 @@ PREFERRED = (
 )
 IN_TERMS = "spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms"
 NAME, KEY = "has this name; did you mean ", "has a label of this key; did you mean "
+OVERRIDDEN = "6: spec.resourceSelectors[0].name: no ConfigMap has this name"
+ELSEWHERE = "in namespace payments, but frontend has one; write the override there"
 VALUE = "has this label and value; did you mean "
 
 
@@ -102,7 +104,8 @@ VALUE = "has this label and value; did you mean "
           f"labelSelector.matchLabels.tier: no cluster {VALUE}prod?")]),
         (overriding("settings"), []),
         (overriding("wrappedone"), []),
-        (overriding("colors"), []),
+        (overriding("colors"), [f"{OVERRIDDEN}; correct it, or add it"]),
+        (overriding("colours"), [f"{OVERRIDDEN} {ELSEWHERE}"]),
         (overriding("setings"), [f"6: spec.resourceSelectors[0].name: no ConfigMap {NAME}settings?"]),
         (overriding("wrapedone"), [f"6: spec.resourceSelectors[0].name: no ConfigMap {NAME}wrappedone?"]),
         (overriding("settings", "[{labelSelector: {matchLabels: {tier: prd}}}]"),
@@ -136,3 +139,32 @@ def test_what_has_an_error_of_its_own_is_not_missing(hiding: str) -> None:
     assert any("did you mean payments?" in line for line in faults_of(files))
     lines = faults_of({**files, "resources/b.yaml": hiding})
     assert lines and not any("did you mean payments?" in line for line in lines)
+
+
+SETTINGS = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: payments}}\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ({"resources/s.yaml": SETTINGS}, None),
+        ({"resources/t.yaml": SETTINGS}, None),
+        ({}, " any more: this commit takes it from resources/s.yaml:1; write it back, or remove this"),
+        ({"resources/s.yaml": SETTINGS.replace("settings", "config")},
+         " any more: this commit takes it from resources/s.yaml:1; write it back, or remove this"),
+        ({"resources/s.yaml": SETTINGS.replace("settings", "setting")}, "; did you mean setting?"),
+        ({"resources/s.yaml": SETTINGS.replace("payments", "frontend")},
+         f" {ELSEWHERE}"),
+        ({"resources/s.yaml": SETTINGS.replace("metadata", "metdata")}, None),
+        ({"resources/s.yaml": "{" + SETTINGS}, None),
+    ],
+)  # fmt: skip
+def test_an_override_whose_object_goes_with_a_commit_says_so(after: dict[str, str], expected: str | None) -> None:
+    """The line is the override's; what is only unreadable is not gone."""
+    kept = {"resources/a.yaml": PAYLOAD.replace("name: settings,", "name: other,"), "o.yaml": overriding("settings")}
+    lines = faults_of({**kept, **after}, before={**kept, "resources/s.yaml": SETTINGS})
+    about = (
+        "o.yaml:6: ResourceOverride/payments/o: spec.resourceSelectors[0].name: overrides nothing, since no ConfigMap"
+    )
+    found = [line for line in lines if "ResourceOverride" in line]
+    assert found == ([f"{about} has this name{expected} (warning)"] if expected else [])
