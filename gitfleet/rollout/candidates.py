@@ -25,7 +25,7 @@ class Classes:
     themselves, `clocks` those after which a binding counts for something else. Built once and read only."""
 
     targeted: list[int] = field(default_factory=list)
-    left_out: list[int] = field(default_factory=list)
+    left_out: int = 0
     waiting_for_answer: list[int] = field(default_factory=list)
     ready: set[int] = field(default_factory=set)
     can_be_ready: int = 0
@@ -96,7 +96,7 @@ def classify(request: RolloutRequest) -> Classes:
 def _leave_out(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
     """A cluster that has been silent for long: not counted and not moved (decision D32)."""
     if binding.state is not BindingState.UNSCHEDULED:
-        out.left_out.append(position)
+        out.left_out += 1
     if binding.deleting is not None:
         return
     current = binding.state is BindingState.BOUND and staleness(request, binding) is None

@@ -61,8 +61,7 @@ def disruptions(policy: PlacementPolicy, budget: DisruptionBudget, bindings: Seq
     removed: a second eviction in the same pass sees the first one. Bindings that are missing are not unavailable
     (KubeFleet isEvictionAllowed).
     """
-    picks_all = policy.placement_type is PlacementType.PICK_ALL
-    desired = 0 if picks_all else policy.number_of_clusters or 0
+    desired = policy.number_of_clusters or 0
     available = sum(binding.deleting is None and is_available(binding) for binding in bindings)
     if budget.max_unavailable is not None:
         allowed = scaled(budget.max_unavailable, desired) - (len(bindings) - available)

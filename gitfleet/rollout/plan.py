@@ -25,8 +25,8 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
     them are silent (decision D32). Never raises; External placements have no business here (kubefleet.md §7).
     """
     classes = classify(request)
-    left_out = len(classes.left_out)
-    target = target_of(request, len(classes.targeted) + left_out, left_out + unbound_left_out(request))
+    left_out = classes.left_out + unbound_left_out(request)
+    target = target_of(request, len(classes.targeted) + classes.left_out, left_out)
     limits = budget(target, request.rolling_update, classes.counts)
     silent = cut_off(request)
     picked = _Picked() if silent else _pick(classes, limits)

@@ -14,7 +14,7 @@ from gitfleet.api.conditions import Status
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import disruptions, evict, evict_nothing
+from gitfleet.rollout import Disruptions, disruptions, evict, evict_nothing
 from tests.rollout.builders import NOW, available, bound, scheduled, unavailable
 
 PICK_ALL, PICK_FIXED = PlacementPolicy(), PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("a",))
@@ -102,9 +102,29 @@ def test_evictions_of_one_pass_are_decided_by_name_each_seeing_those_before() ->
         ("y2", Status.TRUE),
         ("z", Status.FALSE),
     ]
-    assert told(decided[1])[2].endswith("availablePlacements: 2, totalPlacements: 3")
+    for one, verb, count in ((decided[0], "allowed", 3), (decided[1], "blocked", 2)):
+        counts = f"availablePlacements: {count}, totalPlacements: 3"
+        said = f"Eviction is {verb} by specified ClusterResourcePlacementDisruptionBudget, {counts}"
+        assert [condition.message for condition in one.conditions] == ["Eviction is valid", said]
     assert told(decided[2])[2].startswith("Eviction is allowed, resources propagated by placement is currently")
     assert [b.cluster for b in after.bindings if b.deleting is not None] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "budget", "allowed"),
+    [
+        (PICK_ALL, {"min_available": "50%"}, 2),  # of nothing: only a number is a limit there
+        (PICK_ALL, {"min_available": 1}, 1),
+        (pick(4), {"min_available": "50%"}, 0),
+        (pick(4), {"max_unavailable": "50%"}, 1),
+        (pick(4), {"max_unavailable": "25%"}, 0),
+    ],
+)
+def test_what_a_budget_allows_with_two_of_three_available(
+    policy: PlacementPolicy, budget: dict[str, Any], allowed: int
+) -> None:
+    bindings = [bound("a", available()), bound("b", available()), bound("c", unavailable(age=10))]
+    assert disruptions(policy, DisruptionBudget(name="web", **budget), bindings) == Disruptions(allowed, 2, 3)
 
 
 BINDINGS = st.sampled_from([available(), available(generation=0), unavailable(age=10)])

@@ -167,6 +167,34 @@ def test_removal_marks_the_binding_and_waits_for_its_successor() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("idle", "picked", "asked", "said"),
+    [
+        ("a", "x", 2, " until 1 more cluster can be picked; a is not available either: maxUnavailable 2 clears it"),
+        (
+            "ab",
+            "x",
+            3,
+            " until 2 more clusters can be picked; a and b are not available either: maxUnavailable 4 clears them",
+        ),
+        ("ab", "xy", 2, "; a and b are not available either: maxUnavailable 2 clears them"),
+    ],
+)
+def test_clusters_to_be_cleared_of_which_none_is_available(idle: str, picked: str, asked: int, said: str) -> None:
+    """The remedy that the sentence names is the least that clears them all."""
+    gone = [bound(name, unavailable(age=10), state=BindingState.UNSCHEDULED) for name in idle]
+    bindings = [*gone, *(bound(name, available(), snapshot="s-1") for name in picked)]
+    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": asked}
+    (reason,) = {held.reason for held in plan_rollout(request(bindings, max_unavailable=0, **limits)).held}
+    state, _, rest = reason.partition(": ")
+    are = "is" if len(picked) == 1 else "are"
+    assert state == f"{len(picked)} of {asked} clusters {are} available and at least {asked} must stay so"
+    assert rest == f"maxUnavailable 0 allows no further removal{said}"
+    enough = int(said.split("maxUnavailable ")[1].split()[0])
+    assert len(plan_rollout(request(bindings, max_unavailable=enough, **limits)).moves) == len(idle)
+    assert len(plan_rollout(request(bindings, max_unavailable=enough - 1, **limits)).moves) == len(idle) - 1
+
+
 def test_surge_is_told_with_its_numbers() -> None:
     old = [bound("old", available(), state=BindingState.UNSCHEDULED)]
     more: dict[str, Any] = {

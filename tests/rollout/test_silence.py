@@ -12,6 +12,7 @@ import pytest
 from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementType
+from gitfleet.model.rolling import MoveKind
 from gitfleet.rollout import LEFT_OUT_AFTER, plan_rollout
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
 
@@ -84,13 +85,20 @@ def test_the_target_shrinks_whatever_picked_the_clusters(
         assert [h.reason for h in plan.held[:2]] == [ONE_GOES.format(3, 3, floor, "a")] * 2
 
 
+KINDS = {
+    BindingState.SCHEDULED: MoveKind.BIND,
+    BindingState.BOUND: MoveKind.UPDATE,
+    BindingState.UNSCHEDULED: MoveKind.REMOVE,
+}
+
+
 @pytest.mark.parametrize("state", BindingState)
 def test_it_is_not_moved_in_any_state(state: BindingState) -> None:
     silent = scheduled("d") if state is BindingState.SCHEDULED else bound("d", SILENT, state=state)
     others = [bound(name, available(), snapshot="s-1") for name in "abc"]
     plan = plan_rollout(request([*others, silent], max_unavailable="100%", max_surge="100%", **since(300, "d")))
     assert plan.moves == ()
-    assert [h.cluster for h in plan.held] == ["d"]
+    assert [(h.cluster, h.kind) for h in plan.held] == [("d", KINDS[state])]
     assert plan.need_roll
     assert plan.clock is None, "only its answer ends this"
 
@@ -125,12 +133,17 @@ def test_a_network_fault_of_ours_moves_nothing_and_says_so(seconds: float, skip:
     bindings = [failed, bound("b", SILENT), bound("c", SILENT), bound("d", SILENT, snapshot="s-1"), scheduled("e")]
     plan = plan_rollout(request(bindings, max_surge="100%", skip_silent=skip, **since(seconds, "b", "c", "d")))
     assert plan.moves == ()
-    assert {h.cluster for h in plan.held} == {"a", "b", "c", "e"}
+    update, bind = MoveKind.UPDATE, MoveKind.BIND
+    assert {h.cluster: h.kind for h in plan.held} == {"a": update, "b": update, "c": update, "e": bind}
     reason = (
         "3 of 5 clusters do not answer (b, c and d): with more than half of them silent at once the cause may be the "
         "network of gitfleet itself, so nothing moves until enough answer"
     )
     assert {h.reason for h in plan.held if h.cluster in "ae"} == {reason}
+    alone = plan_rollout(request(fleet("a", names="a"), **since(seconds, "a"))).held
+    assert [h.reason for h in alone] == [
+        reason.replace("3 of 5", "1 of 1").replace("do not", "does not").replace("b, c and d", "a")
+    ]
 
 
 def test_the_clock_ends_when_a_silent_cluster_is_left_out() -> None:
