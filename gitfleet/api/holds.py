@@ -181,8 +181,13 @@ class Hold:
     @property
     def answer(self) -> Status | None:
         """Approved (true) or rejected (false); None while nobody has answered whose answer counts."""
-        found = find_condition(self.conditions, APPROVED)
-        return found.status if found is not None and found.status is not Status.UNKNOWN else None
+        return answer_of(self.conditions)
+
+
+def answer_of(conditions: Conditions) -> Status | None:
+    """What the condition Approved says, None while it says nothing or Unknown."""
+    found = find_condition(conditions, APPROVED)
+    return found.status if found is not None and found.status is not Status.UNKNOWN else None
 
 
 def removals_digest(commit: str, removals: Iterable[Removal]) -> str:

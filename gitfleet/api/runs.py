@@ -13,11 +13,12 @@ from typing import Annotated, Final
 from gitfleet.api.annotations import At
 from gitfleet.api.bindings import References
 from gitfleet.api.conditions import Condition, Conditions, Status, find_condition
+from gitfleet.api.holds import answer_of
 from gitfleet.api.layout import document
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Approval, Stage, StagedRun, by_scope
 from gitfleet.api.strategies import ApplyStrategy
-from gitfleet.api.values import Time
+from gitfleet.api.values import NamespacedName, Time
 
 DELETE_STAGE: Final = "kubernetes-fleet.io/deleteStage"
 """The name of the last stage of every run, which takes the placement off the clusters that it no longer picks."""
@@ -184,16 +185,26 @@ class ApprovalRequest(Approval):
 
     `digest` covers the run, the stage and the content of the snapshot: an approval that names another one is not for
     this request. The conditions are Approved as a person wrote it, and ApprovalAccepted once it counts: then nothing
-    takes it back.
+    takes it back; while the answers that are there do not count, Approved is Unknown and says why.
     """
 
     created: Annotated[Time, At("metadata", "creationTimestamp")]
     task: Annotated[str, At("metadata", "labels", f"{_LABEL}taskType")] = "afterStage"
 
     @property
+    def run(self) -> NamespacedName:
+        """The run that asks."""
+        return NamespacedName(self.key.namespace, self.parent_run or "")
+
+    @property
     def snapshot_index(self) -> str:
         """Of the snapshot that the run rolls out."""
         return self.annotations.get(SNAPSHOT_INDEX, "")
+
+    @property
+    def answer(self) -> Status | None:
+        """Approved (true) or rejected (false); None while nobody has answered whose answer counts."""
+        return answer_of(self.conditions)
 
     @property
     def accepted(self) -> Condition | None:

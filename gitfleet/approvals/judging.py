@@ -124,5 +124,6 @@ def _giver(facts: ApprovalFacts) -> tuple[str, ApprovalCommit | None] | str:
 
 def _fault(approval: Approval, sentence: str) -> Fault:
     origin = approval.origin
-    name = f"ClusterApprovalRequest/{approval.key}"
+    kind = "ApprovalRequest" if approval.key.namespace else "ClusterApprovalRequest"
+    name = f"{kind}/{approval.key}"
     return Fault(origin.path if origin else "", origin.line if origin else 1, name, "", sentence, Severity.WARNING)

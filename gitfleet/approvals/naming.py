@@ -17,16 +17,17 @@ _SEPARATOR = "."
 def given(asked: Asked, approvals: Mapping[NamespacedName, Approval]) -> Iterator[Approval]:
     """The approvals that are meant for a request, by name."""
     for key, approval in sorted(approvals.items()):
-        if not key.namespace and (key.name == asked.name or key.name.startswith(asked.name + _SEPARATOR)):
+        same = key.namespace == asked.namespace
+        if same and (key.name == asked.name or key.name.startswith(asked.name + _SEPARATOR)):
             yield approval
 
 
-def next_name(name: str, paths: Collection[str]) -> str:
+def next_name(name: str, paths: Collection[str], namespace: str = "") -> str:
     """The name of one more approval of the request `name`, where the repo has files at these paths."""
     names = chain([name], (f"{name}{_SEPARATOR}{number}" for number in count(2)))
-    return next(one for one in names if path_of(one) not in paths)
+    return next(one for one in names if path_of(one, namespace) not in paths)
 
 
-def path_of(name: str) -> str:
+def path_of(name: str, namespace: str = "") -> str:
     """Where the file of an approval lies."""
-    return f"{APPROVALS_FOLDER}/{name}.yaml"
+    return f"{APPROVALS_FOLDER}/{namespace}/{name}.yaml" if namespace else f"{APPROVALS_FOLDER}/{name}.yaml"

@@ -117,7 +117,7 @@ def _answer_stage(
     watched = workspace.driver.reader.list_tree(workspace.commit_of(None))
 
     def change(paths: Collection[str]) -> FilesChange:
-        name = next_name(key.name, paths if target is None else watched) if approved else key.name
+        name = next_name(key.name, paths if target is None else watched, key.namespace) if approved else key.name
         content = approval_text(name, status, request.digest or "", key.namespace)
         path = approval_path(name, key.namespace)
         return FilesChange(subject=f"{verb.capitalize()} {key}", write={path: content.encode()})

@@ -106,7 +106,7 @@ class ApprovalHistory:
         before = policy_at or (found[0].parents[0] if found[0].parents else None)
         policy = self.own.policy if self.own else _policy_at(before, read_at)
         keys = self._keys(policy, before)
-        authors = self.history.authors(asked.commit, asked.after or None) if policy.separate_duties else ()
+        authors = self._authors(head, asked) if policy.separate_duties else ()
         content = self.reader.read_blobs([origin.blob], limit=_LARGEST_BYTES).get(origin.blob, b"")
         return ApprovalFacts(
             commits=tuple(self._commit(about, keys) for about in found),
@@ -115,6 +115,14 @@ class ApprovalHistory:
             older=self.history.is_ancestor(found[0].id, asked.commit) is True,
             authors=frozenset(email.lower() for email in authors),
         )
+
+    def _authors(self, head: str, asked: Asked) -> Iterable[str]:
+        """Who made the change that is asked for."""
+        lasts = [commit for path in asked.files for commit in self.history.last_changes(head, path)]
+        commits = (*asked.changes, *lasts)
+        if not commits:
+            return self.history.authors(asked.commit, asked.after or None)
+        return {email for commit in dict.fromkeys(commits) for email in self.history.authors(commit, None)}
 
     def _commit(self, about: CommitFacts, keys: SignerKeys | None) -> ApprovalCommit:
         signer, why = self.history.signer(about.id, keys) if keys is not None else ("", "")

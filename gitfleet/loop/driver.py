@@ -37,8 +37,7 @@ from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import RepoReader, RepoWriter
-from gitfleet.reconcile import rebuilding
-from gitfleet.rollout import staged
+from gitfleet.reconcile import rebuilding, run_approvals
 
 Checkpoint = Callable[[str], None]
 Listener = Callable[[Event], None]
@@ -270,7 +269,7 @@ class Driver:
         if self.approvals is None:
             return None
         asked = [removals.asked(hold) for hold in before.holds.values()]
-        asked += [one for request in before.approvals.values() if not request.accepted for one in staged.asked(request)]
+        asked += run_approvals.asked_of_people(before, wanted)
         return self.approvals.facts(wanted, asked, lambda commit: self.desired_trees.at(commit, before))
 
     def load_state(self, head: str | None) -> FleetState:

@@ -14,16 +14,20 @@ from gitfleet.api.values import NamespacedName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What waits for an approval: `name` is that of the approval and of its file, `digest` what it is bound to.
+    """What waits for an approval: `name` (and `namespace`) is that of the approval, `digest` what it is bound to.
 
     `commit` is the watched branch's at which it was asked for, `after` the one that was reconciled before that
-    ("": not known): what lies between them is what is approved.
+    ("": not known): what lies between them is what is approved, or where there are any, `changes` (commits) and the
+    last changes of `files`.
     """
 
     name: str
     digest: str
     commit: str
     after: str = ""
+    namespace: str = ""
+    changes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +38,6 @@ class ApprovalRequest(Asked):
     subject: str
     title: str
     body: str
-    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

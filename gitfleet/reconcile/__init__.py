@@ -29,6 +29,7 @@ from gitfleet.model.works import Work
 from gitfleet.reconcile.evictions import remembered
 from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
+from gitfleet.reconcile.run_approvals import uncounted
 from gitfleet.reconcile.runs import with_runs
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare
 
@@ -86,7 +87,7 @@ def _decide(
         evictions=_evictions(inputs, placements, shared, failures),
     )
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
-    said = status.standing_notices(before, wanted.commit)
+    said = (*status.standing_notices(before, wanted.commit), *uncounted(inputs, shared.runs.records))
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     decision = Decision(
         inputs=inputs,

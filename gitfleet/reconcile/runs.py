@@ -10,20 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from gitfleet import approvals, rollout, works
+from gitfleet import rollout, works
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.fleet import ApprovalPolicy
-from gitfleet.api.holds import APPROVED
+from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.api.staged import Approval, StagedRun
+from gitfleet.api.staged import StagedRun
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.reconcile.run_approvals import answers_to
 from gitfleet.rollout import staged
 
 Requests = Mapping[NamespacedName, ApprovalRequest]
@@ -172,39 +171,13 @@ def _step(
         overrides=references,
         labels=works.pinned_labels(references, beside.every_override, beside.clusters),
         requests=beside.runs.requests_of(run),
-        approvals=_answers(beside.runs.requests_of(run).values(), beside.inputs),
+        approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs),
         disturbed=beside.disturbed,
         silent=rollout.silent_since(record, beside.clusters) if record is not None else {},
         now=beside.inputs.now,
         commit=wanted.commit,
     )
     return staged.advance_run(request)
-
-
-def _answers(requests: Iterable[ApprovalRequest], inputs: Inputs) -> Mapping[NamespacedName, Approval]:
-    """What people's approvals come to by the fleet's policy (who, how many), or why they do not count yet. Who gave one
-    with a namespace is not looked at, so it counts only where the policy does not ask."""
-    wanted, policy = inputs.desired, inputs.desired.config.approvals
-    unasked = policy == ApprovalPolicy()
-    found = {key: approval for key, approval in wanted.approvals.items() if key.namespace and unasked}
-    for request in requests:
-        for asked in staged.asked(request):
-            verdict = approvals.judge(asked, wanted.approvals, inputs.approvals, policy, inputs.now)
-            written = wanted.approvals.get(NamespacedName("", asked.name))
-            answer = verdict.answer
-            if answer is None and verdict.waits:
-                answer = Condition(
-                    type=APPROVED,
-                    status=Status.UNKNOWN,
-                    reason="NotCounted",
-                    message=verdict.waits,
-                    last_transition_time=inputs.now,
-                )
-            if answer is not None:
-                run, stage = (written.parent_run, written.target_stage) if written is not None else (None, None)
-                found[request.key] = Approval(key=request.key, conditions=(answer,), parent_run=run, target_stage=stage)
-                break
-    return found
 
 
 def _overrides(run: RunRecord, record: PlacementRecord | None, beside: Beside) -> dict[str, works.References]:

@@ -58,7 +58,7 @@ def request_events(old: ApprovalRequest | None, new: ApprovalRequest | None) -> 
     if old is None:
         yield Event(type=EventType.APPROVAL_REQUESTED, fields=fields)
     for condition in _changed(old.conditions if old else (), new.conditions):
-        if condition.type == APPROVED:
+        if condition.type == APPROVED and condition.status is not Status.UNKNOWN:
             type_ = EventType.APPROVED if condition.status is Status.TRUE else EventType.REJECTED
             yield Event(type=type_, fields={**fields, "message": condition.message or condition.reason})
 

@@ -150,6 +150,7 @@ APPROVALS: Final[tuple[Column, ...]] = (
     ("TASK", True, lambda view, _: view.request.task),
     ("SNAPSHOT", True, lambda view, _: view.request.snapshot_index),
     ("AGE", False, lambda view, now: age(view.since, now)),
+    ("APPROVALS", True, lambda view, _: view.waits),
 )
 OVERRIDES: Final[tuple[Column, ...]] = (
     ("INDEX", False, lambda view, _: str(view.snapshot.index)),

@@ -48,7 +48,7 @@ class HoldView:
     @property
     def waits(self) -> str:
         """Why the approvals that are there do not count, "" where there are none."""
-        return approvals_waiting(self.hold)
+        return not_counted(self.hold.conditions)
 
     @property
     def since(self) -> datetime:
@@ -65,10 +65,10 @@ def hold_views(state: StateReader, name: str | None = None) -> Iterator[HoldView
     return (HoldView(hold=hold) for hold in state.holds(name))
 
 
-def approvals_waiting(hold: Hold) -> str:
-    """Why the approvals of a hold that are there do not count, "" where there are none."""
-    found = find_condition(hold.conditions, APPROVED)
-    return found.message if found is not None and hold.answer is None else ""
+def not_counted(conditions: Conditions) -> str:
+    """Why the approvals that are there do not count, "" where there are none or they do."""
+    found = find_condition(conditions, APPROVED)
+    return found.message if found is not None and found.status is Status.UNKNOWN else ""
 
 
 def held_condition(key: PlacementKey, conditions: Conditions) -> Condition | None:
@@ -110,7 +110,7 @@ def hold_document(hold: Hold) -> dict[str, Any]:
 
 def approval_path(name: str, namespace: str = "") -> str:
     """Where the file lies that answers a hold or an approval request."""
-    return path_of(f"{namespace}/{name}" if namespace else name)
+    return path_of(name, namespace)
 
 
 def approval_text(name: str, status: Status = Status.TRUE, digest: str = "", namespace: str = "") -> str:

@@ -12,7 +12,7 @@ from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState
 from gitfleet.state import paths
 from gitfleet.status import ClusterState
-from gitfleet.views.holds import approvals_waiting, hold_document, hold_sentence, how_to_approve, reason_sentence
+from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, not_counted, reason_sentence
 from gitfleet.views.markdown import code_span, link, table_lines
 from gitfleet.views.models import ClusterView
 from gitfleet.views.overview import FleetView, WaitingFor
@@ -67,7 +67,7 @@ def _holds(fleet: FleetView) -> list[str]:
         lines += ["", f"### {link(hold.name, paths.hold_path(hold.name))}{rejected}", ""]
         lines += [f"{code_span(hold_sentence(document), 300)}, since commit {code_span(hold.commit)}.", ""]
         lines += [f"- {code_span(reason_sentence(reason), 300)}" for reason in document["reasons"]]
-        if waits := approvals_waiting(hold):
+        if waits := not_counted(hold.conditions):
             lines += [f"- {code_span(f'Not approved: {waits}', 600)}"]
         path = document["approval"]["path"]
         lines += ["", how_to_approve(document).replace(path, code_span(path)), ""]

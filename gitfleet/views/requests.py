@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from gitfleet.api import runs
-from gitfleet.api.conditions import find_condition
-from gitfleet.api.holds import APPROVED, Hold
+from gitfleet.api.holds import Hold
 from gitfleet.api.runs import RunRecord
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.approvals import ApprovalRequest
@@ -26,8 +25,8 @@ def approval_requests(state: FleetState) -> Iterator[ApprovalRequest]:
         if hold.answer is None:
             yield _of_hold(hold)
     for request in state.approvals.values():
-        run = state.runs.get(NamespacedName(request.key.namespace, request.parent_run or ""))
-        if run is not None and not run.finished and find_condition(request.conditions, APPROVED) is None:
+        run = state.runs.get(request.run)
+        if run is not None and not run.finished and request.answer is None:
             yield _of_stage(run, request, state.observed_commit or "")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from gitfleet.api.conditions import find_condition
-from gitfleet.api.holds import APPROVED
 from gitfleet.api.runs import ApprovalRequest, RunRecord, StageStatus
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
@@ -19,7 +17,7 @@ _DONE: Final = ("succeeded", "skipped")
 
 def request_lines(state: FleetState, most: int) -> list[str]:
     """The approval requests of runs that nobody has answered, each with the file that approves it."""
-    pending = [one for one in state.approvals.values() if find_condition(one.conditions, APPROVED) is None]
+    pending = [one for one in state.approvals.values() if one.answer is None]
     if not pending:
         return []
     lines = [f"## Stages that wait for approval: {len(pending)}"]

@@ -21,6 +21,7 @@ from gitfleet.api.runs import (
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
 from gitfleet.state import StateReader
+from gitfleet.views.holds import not_counted
 from gitfleet.views.tables import NONE
 
 
@@ -86,8 +87,13 @@ class RequestView:
 
     @property
     def approved(self) -> str:
-        """What a person answered, "" for nothing yet."""
+        """What a person answered, "" for nothing yet, Unknown where no answer counts."""
         return _status(self.request.conditions, APPROVED)
+
+    @property
+    def waits(self) -> str:
+        """Why the approvals that are there do not count, "" where there are none."""
+        return not_counted(self.request.conditions)
 
     @property
     def accepted(self) -> str:
@@ -115,7 +121,7 @@ def pending_request(state: FleetState, run: str, stage: str) -> ApprovalRequest 
     for request in state.approvals.values():
         namespace = f"{request.key.namespace}/" if request.key.namespace else ""
         asked = (f"{namespace}{request.parent_run}", request.target_stage) == (run, stage)
-        if asked and find_condition(request.conditions, APPROVED) is None:
+        if asked and request.answer is None:
             return request
     return None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
 
-from gitfleet.api.conditions import Condition, Status, find_condition, set_condition
+from gitfleet.api.conditions import Condition, Reason, Status, find_condition, set_condition
 from gitfleet.api.holds import APPROVED
 from gitfleet.api.runs import (
     APPROVAL_ACCEPTED,
@@ -40,7 +40,7 @@ _APPROVED = {_BEFORE: RunReason.BEFORE_STAGE_REQUEST_APPROVED, _AFTER: RunReason
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the watched branch says to a request: approved (true), rejected (false) or nothing yet (None), why, and the
-    condition that a person wrote."""
+    condition that a person wrote, or that says why what people wrote does not count."""
 
     answer: Status | None
     reason: str
@@ -60,8 +60,8 @@ def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Ap
     if approval.digest not in (None, request.digest):
         return Verdict(None, f"approval {approval.key} is for another request: its digest is not this one's")
     condition = find_condition(approval.conditions, APPROVED)
-    if condition is not None and condition.status is Status.UNKNOWN and condition.message:
-        return Verdict(None, condition.message)
+    if condition is not None and condition.reason == Reason.APPROVAL_NOT_COUNTED:
+        return Verdict(None, condition.message, condition)
     if condition is None or condition.status is Status.UNKNOWN:
         return Verdict(None, f"approval {approval.key} has no condition {APPROVED} that is True or False")
     word = "approved" if condition.status is Status.TRUE else "rejected"
@@ -70,9 +70,9 @@ def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Ap
 
 
 def asked(request: ApprovalRequest) -> tuple[Asked, ...]:
-    """What a request asks of people, under each of its names; nothing where it has a namespace."""
+    """What a request asks of people, under each of its names."""
     commit, digest = request.annotations.get(ASKED_AT, ""), request.digest or ""
-    return tuple(Asked(name=key.name, digest=digest, commit=commit) for key in _names(request) if not key.namespace)
+    return tuple(Asked(name=key.name, digest=digest, commit=commit, namespace=key.namespace) for key in _names(request))
 
 
 def _names(request: ApprovalRequest) -> Iterator[NamespacedName]:
@@ -169,9 +169,10 @@ def _digest(run: RunRecord, stage: str, when: str, content: str) -> str:
 
 
 def _answered(work: Pass, request: ApprovalRequest, verdict: Verdict) -> ApprovalRequest:
-    if verdict.condition is None:
-        return request
     written = verdict.condition
+    if written is None:
+        conditions = tuple(c for c in request.conditions if c.type != APPROVED)
+        return request if conditions == request.conditions else replace(request, conditions=conditions)
     if written.last_transition_time <= EPOCH:  # people may leave the time out
         written = replace(written, last_transition_time=work.now)
     conditions = set_condition(request.conditions, written)

@@ -1,0 +1,83 @@
+"""What people say to the approval requests of staged update runs, by the fleet's policy.
+
+asked_of_people   what the requests ask, for whoever looks up how approvals were given
+answers_to        the answers that count, and why others do not
+uncounted         the warnings of those that do not
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from gitfleet import approvals
+from gitfleet.api.conditions import Condition, Reason, Status
+from gitfleet.api.faults import Fault
+from gitfleet.api.holds import APPROVED
+from gitfleet.api.runs import ApprovalRequest, RunRecord
+from gitfleet.api.staged import Approval
+from gitfleet.api.values import NamespacedName
+from gitfleet.model.approvals import Asked, Verdict
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState
+from gitfleet.rollout import staged
+
+
+def answers_to(requests: Iterable[ApprovalRequest], inputs: Inputs) -> Mapping[NamespacedName, Approval]:
+    """What people's approvals come to by the fleet's policy (who, how many), or why they do not count yet."""
+    found: dict[NamespacedName, Approval] = {}
+    for request in requests:
+        verdict = _verdict(request, inputs)
+        answer = verdict.answer
+        if answer is None and verdict.waits:
+            answer = Condition(
+                type=APPROVED,
+                status=Status.UNKNOWN,
+                reason=Reason.APPROVAL_NOT_COUNTED.value,
+                message=verdict.waits,
+                last_transition_time=request.created,
+            )
+        if answer is not None:
+            found[request.key] = Approval(key=request.key, conditions=(answer,))
+            continue
+        names = (NamespacedName(asked.namespace, asked.name) for asked in staged.asked(request))
+        found |= {name: inputs.desired.approvals[name] for name in names if name in inputs.desired.approvals}
+    return found
+
+
+def _verdict(request: ApprovalRequest, inputs: Inputs) -> Verdict:
+    """What the approvals under either name of a request come to; one that says that it is for another is not for it."""
+    wanted = inputs.desired
+    own = (request.parent_run, request.target_stage)
+    meant = {k: a for k, a in wanted.approvals.items() if (a.parent_run, a.target_stage) in (own, (None, None))}
+    found = [
+        approvals.judge(asked, meant, inputs.approvals, wanted.config.approvals, inputs.now)
+        for asked in staged.asked(request)
+    ]
+    return max(found, key=lambda verdict: (verdict.answer is not None, verdict.waits != ""))
+
+
+def uncounted(inputs: Inputs, runs: Mapping[NamespacedName, RunRecord]) -> Iterator[Fault]:
+    """A warning for each approval of a stage that counts for nothing, while its request waits."""
+    for request in inputs.before.approvals.values():
+        run = runs.get(request.run)
+        if request.answer is None and run is not None and not run.finished:
+            verdict = _verdict(request, inputs)
+            yield from verdict.faults if verdict.answer is None else ()
+
+
+def asked_of_people(before: FleetState, wanted: Desired) -> Iterator[Asked]:
+    """What the requests of runs ask. Who made the change is who committed what the run rolls out, and the run."""
+    for request in before.approvals.values():
+        run, file = before.runs.get(request.run), wanted.runs.get(request.run)
+        if request.accepted or run is None:
+            continue
+        record = before.placements.get(run.placement)
+        snapshot = staged.snapshot_for(run, record) if record is not None else None
+        for asked in staged.asked(request):
+            yield replace(
+                asked,
+                changes=(snapshot.commit,) if snapshot is not None and snapshot.commit else (),
+                files=(file.origin.path,) if file is not None and file.origin is not None else (),
+            )

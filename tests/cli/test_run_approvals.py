@@ -1,0 +1,222 @@
+"""Who may approve a stage, from commit to status, for runs with and without a namespace."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitfleet.cli.main import run
+from tests import builders
+from tests.cli.conftest import Shell, git
+from tests.cli.test_approvals import Person, as_person
+from tests.realparts import signers
+
+POLICY = """\
+apiVersion: gitfleet.dev/v1alpha1
+kind: FleetConfig
+metadata: {name: fleet}
+spec:
+  approvals: {required: 2, allowedSigners: keys/signers, separateDuties: true, expiresAfter: 1h}
+"""
+NAMES = ("ann", "bob", "cyd")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A run `go` that Ann committed and that waits before its only stage. Ann, Bob and Cyd may sign, Eve may not."""
+
+    repo: Path
+    namespace: str
+    people: dict[str, Person]
+    run: str = "go"
+
+    @property
+    def request(self) -> str:
+        return f"{self.run}-before-all"
+
+    def path(self, number: str = "") -> str:
+        folder = f"approvals/{self.namespace}" if self.namespace else "approvals"
+        return f"{folder}/{self.request}{number}.yaml"
+
+    def text(self, number: str = "", digest: str = "") -> str:
+        kind = "ApprovalRequest" if self.namespace else "ClusterApprovalRequest"
+        place = f", namespace: {self.namespace}" if self.namespace else ""
+        note = f", annotations: {{gitfleet.dev/digest: '{digest}'}}" if digest else ""
+        return (
+            f"apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: {kind}\n"
+            f"metadata: {{name: {self.request}{number}{place}{note}}}\n"
+            'status: {conditions: [{type: Approved, status: "True"}]}\n'
+        )
+
+    def approve(self, who: str, number: str = "", *, ago: float = 0, digest: str = "", sign: bool = True) -> None:
+        """A person commits an approval so many hours ago."""
+        files = {self.path(number): self.text(number, digest)}
+        as_person(self.repo, self.people[who], timedelta(hours=ago), "commit", files=files, sign=sign)
+
+
+def scoped(body: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """A cluster-scoped object, or the one of a namespace that does the same."""
+    if not namespace:
+        return body
+    kind = body["kind"].replace("ClusterStaged", "Staged").replace("ClusterResource", "Resource")
+    return {**body, "kind": kind, "metadata": {**body["metadata"], "namespace": namespace}}
+
+
+def bodies(namespace: str, run: str) -> list[dict[str, Any]]:
+    gated = builders.stage("all", beforeStageTasks=[{"type": "Approval"}])
+    placed = builders.placement("shop", strategy={"type": "External"}, policy=builders.pick_fixed("us-east-1"))
+    if namespace:
+        placed["spec"]["resourceSelectors"] = [{"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}]
+    made = [placed, builders.staged_strategy("gated", gated)]
+    made.append(builders.staged_run(run, placement="shop", strategy="gated"))
+    return [scoped(body, namespace) for body in made]
+
+
+@pytest.fixture(scope="module", params=["", "shop"], ids=["cluster", "namespaced"])
+def made(request: pytest.FixtureRequest, settled: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gate]:
+    home = tmp_path_factory.mktemp("gate")
+    repo = shutil.copytree(settled, home / "fleet")
+    people = {name: Person(name, signers.ssh_key(home / name)) for name in (*NAMES, "eve")}
+    keys = [(people[name].key, people[name].email.encode()) for name in NAMES]
+    lines = [key.public(email).decode() for key, email in keys if key is not None]
+    shop = [builders.namespace("shop"), builders.deployment("shop", "web")]
+    if request.param:  # a ResourcePlacement needs its namespace on the cluster
+        holder = builders.placement("holder", policy=builders.pick_fixed("us-east-1"))
+        holder["spec"]["resourceSelectors"] = [
+            {"group": "", "version": "v1", "kind": "Namespace", "name": "shop", "selectionScope": "NamespaceOnly"}
+        ]
+        shop.append(holder)
+    *placed, go = bodies(request.param, "go")
+    files = builders.repo_files_for(*shop, *placed)
+    config = {"gitfleet.yaml": POLICY, "keys/signers": "".join(lines), ".gitfleetignore": "keys/\n"}
+    as_person(repo, people["ann"], timedelta(), "commit", files={**files, **config})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        assert run(["run", "--once", str(repo)]) == 0
+        as_person(repo, people["ann"], timedelta(), "commit", files=builders.repo_files_for(go))
+        as_person(repo, people["bob"], timedelta(), "commit", files={"NOTES": "of others, when the gate is reached"})
+        assert run(["run", "--until-settled", str(repo)]) == 0
+    yield Gate(repo, request.param, people)
+
+
+@pytest.fixture
+def gate(made: Gate, tmp_path: Path) -> Gate:
+    return replace(made, repo=shutil.copytree(made.repo, tmp_path / "fleet"))
+
+
+def one_of_two(gate: Gate) -> str:
+    gate.approve("bob")
+    return "1 of 2 approvals are there, by bob@example.com"
+
+
+def twice_by_the_same_person(gate: Gate) -> str:
+    gate.approve("bob")
+    gate.approve("bob", ".2")
+    return "1 of 2 approvals are there, by bob@example.com"
+
+
+def unsigned(gate: Gate) -> str:
+    gate.approve("bob")
+    gate.approve("cyd", ".2", sign=False)
+    return "is not signed"
+
+
+def forged(gate: Gate) -> str:
+    gate.approve("bob")
+    gate.approve("eve", ".2")
+    return "is signed with a key that allowedSigners does not have"
+
+
+def self_given(gate: Gate) -> str:
+    gate.approve("bob")
+    gate.approve("ann", ".2")
+    return "was given by ann@example.com, who made the change (separateDuties); another person must approve"
+
+
+def expired(gate: Gate) -> str:
+    gate.approve("bob", ago=2)
+    gate.approve("cyd", ".2", ago=2)
+    return "is older than 1h0m0s (expiresAfter); approve again"
+
+
+def for_another_digest(gate: Gate) -> str:
+    gate.approve("bob")
+    gate.approve("cyd", ".2", digest="0" * 64)
+    return f"is for another request than {gate.request}, as its annotation gitfleet.dev/digest says"
+
+
+@pytest.mark.parametrize(
+    "give", [one_of_two, twice_by_the_same_person, unsigned, forged, self_given, expired, for_another_digest]
+)
+def test_an_approval_of_a_stage_that_counts_for_nothing_says_why(
+    gitfleet: Shell, gate: Gate, give: Callable[[Gate], str]
+) -> None:
+    why = give(gate)
+    ran = gitfleet("run", "--until-settled", gate.repo)
+    assert ran.code == 0
+    (waits,) = [line for line in ran.err.splitlines() if line.startswith("waiting: ")]
+    assert why in waits and "`gitfleet approve " in waits
+    if not why.startswith("1 of 2"):
+        warning = next(line for line in ran.err.splitlines() if line.startswith("warning: approvals/"))
+        assert why in warning
+        assert why in git(gate.repo, "show", "gitfleet/state:README.md")
+    (request,) = json.loads(gitfleet("get", "approvals", "-C", gate.repo, "-o", "json").out)["items"]
+    (condition,) = request["status"]["conditions"]
+    assert (condition["status"], condition["reason"]) == ("Unknown", "ApprovalNotCounted")
+    assert why in condition["message"]
+    assert why in gitfleet("get", "approvals", "-C", gate.repo, "-o", "wide").out
+    assert stage_of(gitfleet, gate) == ("all gated", "0/1")
+
+
+def stage_of(gitfleet: Shell, gate: Gate) -> tuple[str, str]:
+    """Stage and Updated, of the run."""
+    lines = gitfleet("get", "csur" if not gate.namespace else "sur", "-C", gate.repo, "-o", "wide").out.splitlines()
+    titles = lines[0]
+    cells = [lines[1][titles.index(t) :].partition("  ")[0].strip() for t in ("STAGE", "UPDATED")]
+    return cells[0], cells[1]
+
+
+def test_an_approval_that_is_older_than_the_request_counts_for_nothing(gitfleet: Shell, gate: Gate) -> None:
+    late = replace(gate, run="late")
+    late.approve("bob")
+    late.approve("cyd", ".2")
+    files = builders.repo_files_for(*bodies(gate.namespace, "late")[-1:])
+    as_person(gate.repo, gate.people["ann"], timedelta(), "commit", files=files)
+    ran = gitfleet("run", "--until-settled", gate.repo)
+    assert "was there before it was asked for, and an approval is for one request; approve again" in ran.err
+
+
+def by_two_files(gate: Gate) -> None:
+    gate.approve("bob")
+    gate.approve("cyd", ".2")
+
+
+def by_a_merge_and_the_command(gate: Gate) -> None:
+    owner = f"{gate.namespace}/" if gate.namespace else ""
+    branch = f"gitfleet/approve/{owner.replace('/', '_')}{gate.request}"
+    as_person(gate.repo, gate.people["bob"], timedelta(), "merge", "--no-ff", branch)
+    key = gate.people["cyd"].key
+    assert key is not None
+    for name, value in {"commit.gpgSign": "true", "gpg.format": "ssh", "user.signingKey": str(key.path)}.items():
+        git(gate.repo, "config", name, value)
+    assert run(["approve", f"{owner}go", "all", "-C", str(gate.repo)]) == 0
+
+
+@pytest.mark.parametrize("give", [by_two_files, by_a_merge_and_the_command])
+def test_two_signed_approvals_of_others_open_the_gate(
+    gitfleet: Shell, gate: Gate, give: Callable[[Gate], None]
+) -> None:
+    give(gate)
+    ran = gitfleet("run", "--until-settled", gate.repo)
+    assert "warning" not in ran.err and "waiting" not in ran.err
+    assert stage_of(gitfleet, gate) == ("<none>", "1/1")
+    (request,) = json.loads(gitfleet("get", "approvals", "-C", gate.repo, "-o", "json").out)["items"]
+    said = [(c["type"], c["status"]) for c in request["status"]["conditions"]]
+    assert said == [("Approved", "True"), ("ApprovalAccepted", "True")]
