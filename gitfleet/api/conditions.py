@@ -43,6 +43,7 @@ class MemberConditionType(StrEnum):
     READY_TO_JOIN = "ReadyToJoin"
     JOINED = "Joined"
     HEALTHY = "Healthy"
+    REMOVAL_HELD = "RemovalHeld"
 
 
 class EvictionConditionType(StrEnum):

@@ -1,4 +1,4 @@
-"""What a placement says of itself while removals of it wait for a person's approval."""
+"""What placements and clusters say of themselves while removals wait for a person's approval."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition, set_condition, type_of
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.conditions import (
+    Condition,
+    ConditionType,
+    MemberConditionType,
+    Reason,
+    Status,
+    find_condition,
+    set_condition,
+    type_of,
+)
 from gitfleet.api.holds import Hold, RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord, keep
 
 
 def with_holds(state: FleetState, before: FleetState, now: datetime) -> FleetState:
-    """The decided state in which every placement with held removals says so, and no other."""
+    """The decided state in which every placement with held removals, and every cluster whose removal is held, says so,
+    and no other."""
     said = _sentences(state.holds)
     marked = {key for key, record in before.placements.items() if _condition_of(record) is not None}
     placements = dict(state.placements)
@@ -21,7 +32,35 @@ def with_holds(state: FleetState, before: FleetState, now: datetime) -> FleetSta
         record = placements.get(key)
         if record is not None:
             placements[key] = keep(before.placements.get(key, record), _marked(record, said.get(key), now))
-    return replace(state, placements=placements) if marked or said else state
+    return _with_held_clusters(replace(state, placements=placements) if marked or said else state, now)
+
+
+def _with_held_clusters(state: FleetState, now: datetime) -> FleetState:
+    pending = [hold for hold in state.holds.values() if hold.answer is not Status.TRUE]
+    held = {r.cluster: hold.name for hold in pending for r in hold.removals if r.kind is RemovalKind.CLUSTER}
+    marked = {
+        name: _marked_cluster(cluster, held.get(name), now)
+        for name, cluster in state.clusters.items()
+        if name in held or find_condition(cluster.status.conditions, MemberConditionType.REMOVAL_HELD) is not None
+    }
+    return replace(state, clusters={**state.clusters, **marked}) if marked else state
+
+
+def _marked_cluster(cluster: MemberCluster, hold: str | None, now: datetime) -> MemberCluster:
+    if hold is None:
+        others = (c for c in cluster.status.conditions if c.type != MemberConditionType.REMOVAL_HELD)
+        return replace(cluster, status=replace(cluster.status, conditions=tuple(others)))
+    condition = Condition(
+        type=MemberConditionType.REMOVAL_HELD.value,
+        status=Status.TRUE,
+        reason=Reason.APPROVAL_PENDING.value,
+        message=f"its removal waits for an approval of {hold}; until then it gets nothing new",
+        last_transition_time=now,
+        observed_generation=cluster.generation,
+    )
+    conditions = set_condition(cluster.status.conditions, condition)
+    same = conditions == cluster.status.conditions
+    return cluster if same else replace(cluster, status=replace(cluster.status, conditions=conditions))
 
 
 def _sentences(holds: Mapping[str, Hold]) -> dict[PlacementKey, str]:

@@ -77,7 +77,7 @@ PLACEMENTS: Final[tuple[Column, ...]] = (
 )
 CLUSTERS: Final[tuple[Column, ...]] = (
     ("JOINED", False, lambda view, _: view.joined),
-    ("STATE", False, lambda view, _: view.state),
+    ("STATE", False, lambda view, _: view.state_text),
     ("AGE", False, lambda view, now: age(view.since, now)),
     ("MEMBER-AGENT-LAST-SEEN", True, _last_seen),
     ("NODE-COUNT", False, _node_count),
@@ -85,7 +85,7 @@ CLUSTERS: Final[tuple[Column, ...]] = (
     ("AVAILABLE-MEMORY", True, _amount("available", "memory")),
     ("ALLOCATABLE-CPU", True, _amount("allocatable", "cpu")),
     ("ALLOCATABLE-MEMORY", True, _amount("allocatable", "memory")),
-    ("MESSAGE", True, lambda view, _: view.message),
+    ("MESSAGE", True, lambda view, _: "; ".join(filter(None, (view.message, view.held)))),
 )
 BINDINGS: Final[tuple[Column, ...]] = (
     ("CLUSTER", False, lambda view, _: view.binding.cluster),

@@ -14,7 +14,7 @@ from typing import Protocol
 from gitfleet.api import write
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Conditions, ConditionType, find_condition
+from gitfleet.api.conditions import Conditions, ConditionType, MemberConditionType, find_condition
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot, snapshot_index
 from gitfleet.state import (
@@ -75,13 +75,15 @@ class PlacementView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
-    """A member cluster with its state in one word, and why it is not healthy ("" where it is)."""
+    """A member cluster with its state in one word, and why it is not healthy ("" where it is); `held` says what its
+    removal waits for ("" where it is not held)."""
 
     cluster: MemberCluster
     state: ClusterState
     joined: str
     since: datetime | None
     message: str
+    held: str
     namespace: str = ""
 
     @property
@@ -89,9 +91,15 @@ class ClusterView:
         """The cluster's name."""
         return self.cluster.name
 
+    @property
+    def state_text(self) -> str:
+        """Its state, and whether its removal is held."""
+        return f"{self.state} (removal held)" if self.held else self.state
+
     @classmethod
     def of(cls, cluster: MemberCluster) -> ClusterView:
         """The view of a cluster."""
+        held = find_condition(cluster.status.conditions, MemberConditionType.REMOVAL_HELD)
         state, joined, health = cluster_state(cluster), joined_condition(cluster), health_condition(cluster)
         return cls(
             cluster=cluster,
@@ -99,6 +107,7 @@ class ClusterView:
             joined=joined.status.value if joined else "",
             since=joined.last_transition_time if joined else first_time(cluster.status.conditions),
             message=health.message or health.reason if health is not None and state is not ClusterState.HEALTHY else "",
+            held=held.message if held is not None else "",
         )
 
     def body(self) -> JsonObject:

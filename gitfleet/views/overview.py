@@ -11,7 +11,8 @@ from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.status import ClusterProgress, ClusterState, cluster_progress, cluster_state
+from gitfleet.state import PlacementSummary, summary_of
+from gitfleet.status import ClusterProgress, ClusterState, cluster_progress
 from gitfleet.views.evictions import EvictionView
 from gitfleet.views.holds import HoldView, held_condition
 from gitfleet.views.models import ClusterView
@@ -37,32 +38,29 @@ class WaitingFor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementProgress:
-    """How far a placement is: so many clusters are scheduled (`met`: as many as it asks for), have its latest snapshot,
-    and are available with it. `waiting` is None where it is complete."""
+    """How far a placement is: so many clusters are scheduled (`met`: as many as it asks for) and have its latest
+    snapshot; `summary` says how many are available, with whatever snapshot. `waiting` is None where it is complete."""
 
     key: PlacementKey
     type: str
-    latest_index: str | None
+    summary: PlacementSummary
     scheduled: int
     met: bool
     rolled_out: int
-    available: int
     waiting: WaitingFor | None
 
     @classmethod
     def of(cls, record: PlacementRecord) -> PlacementProgress:
         """The progress of a placement."""
         chosen = cluster_progress(record)
-        through = [progress for progress in chosen if len(progress.steps) > 1]
-        latest, scheduled = record.latest_resources, record.scheduled
+        scheduled = record.scheduled
         return cls(
             key=record.placement.key,
             type=record.placement.effective_policy.placement_type.value,
-            latest_index=str(latest.index) if latest else None,
+            summary=summary_of(record),
             scheduled=len(chosen),
             met=scheduled is None or scheduled.status is Status.TRUE,
-            rolled_out=len(through),
-            available=sum(progress.steps[-1].status is Status.TRUE for progress in through),
+            rolled_out=sum(len(progress.steps) > 1 for progress in chosen),
             waiting=None if is_complete(record) else _waiting(record, chosen),
         )
 
@@ -74,7 +72,7 @@ class FleetView:
 
     observed_commit: str | None
     holds: tuple[HoldView, ...]
-    states: Mapping[ClusterState, int]
+    states: Mapping[str, int]
     clusters: tuple[BoundCluster, ...]
     complete: int
     incomplete: int
@@ -85,9 +83,9 @@ class FleetView:
     @classmethod
     def of(cls, state: FleetState, most: int) -> FleetView:
         """The view of a state with at most so many clusters and placements."""
-        states = {name: cluster_state(cluster) for name, cluster in state.clusters.items()}
         complete = {key: is_complete(record) for key, record in state.placements.items()}
-        shown = sorted(states, key=lambda name: (states[name] is ClusterState.HEALTHY, name))[:most]
+        views = {name: ClusterView.of(cluster) for name, cluster in state.clusters.items()}
+        shown = sorted(views, key=lambda name: (views[name].state_text == ClusterState.HEALTHY, name))[:most]
         bound: dict[str, list[tuple[PlacementKey, str | None]]] = {name: [] for name in shown}
         for key, record in sorted(state.placements.items()):
             for binding in record.bindings:
@@ -96,11 +94,8 @@ class FleetView:
         return cls(
             observed_commit=state.observed_commit,
             holds=tuple(HoldView(hold=hold) for hold in state.holds.values() if hold.answer is not Status.TRUE),
-            states=Counter(states.values()),
-            clusters=tuple(
-                BoundCluster(cluster=ClusterView.of(state.clusters[name]), placements=tuple(bound[name]))
-                for name in shown
-            ),
+            states=Counter(view.state_text for view in views.values()),
+            clusters=tuple(BoundCluster(cluster=views[name], placements=tuple(bound[name])) for name in shown),
             complete=sum(complete.values()),
             incomplete=len(complete) - sum(complete.values()),
             placements=tuple(

@@ -100,7 +100,8 @@ def _clusters(fleet: FleetView) -> list[str]:
 
 def _state_cell(view: ClusterView) -> str:
     shown = view.state is ClusterState.UNHEALTHY and view.message
-    return f"{view.state}: {code_span(view.message, 100)}" if shown else view.state
+    text = f"{view.state}: {code_span(view.message, 100)}" if shown else view.state
+    return f"{text}, {code_span(view.held, 200)}" if view.held else text
 
 
 def _rest(count: int, folder: str) -> list[str]:
@@ -116,8 +117,8 @@ def _placements(fleet: FleetView) -> list[str]:
             shown.type,
             f"{shown.scheduled}{'' if shown.met else ', unmet'}",
             f"{shown.rolled_out}/{shown.scheduled}",
-            f"{shown.available}/{shown.scheduled}",
-            shown.latest_index or "-",
+            f"{shown.summary.available}/{shown.summary.picked}",
+            shown.summary.latest_index or "-",
             _waiting_cell(shown.waiting) if shown.waiting else "",
         )
         for shown in fleet.placements

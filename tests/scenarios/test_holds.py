@@ -9,9 +9,11 @@ import pytest
 from gitfleet.api.holds import Hold, HoldRule
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
+from gitfleet.views import table_of
 from tests import builders
 from tests.scenarios.explaining import explain
 from tests.scenarios.world import World
+from tests.state.builders import reader_of
 
 CLUSTERS = tuple(f"c{number}" for number in range(1, 7))
 TEAMS = ("web", "shop", "pay")
@@ -399,6 +401,12 @@ def test_a_hold_that_cannot_be_read_is_asked_for_again() -> None:
         assert HoldRule.UNREADABLE_HOLD in {reason.rule for reason in only_hold(world).reasons}
 
 
+def cluster_states(world: World) -> dict[str, str]:
+    """What `get clusters` says of each."""
+    table = table_of("clusters", reader_of(world.state()), now=world.clock.now())
+    return {row[0]: row[table.columns.index("STATE")] for row in table.rows}
+
+
 def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
     world = settled()
     members = [builders.member_cluster(name) for name in CLUSTERS[:3]]
@@ -412,6 +420,12 @@ def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
         hold = only_hold(world)
         gone = {removal.cluster for removal in hold.removals}
         assert gone == {"c1", "c2", "c3"}
+        states = {name: f"healthy{' (removal held)' if name in gone else ''}" for name in (*CLUSTERS, "c7")}
+        assert cluster_states(world) == states
+        until = f"its removal waits for an approval of {hold.name}; until then it gets nothing new"
+        page = world.state_text("README.md")
+        assert "## Clusters: 4 healthy, 3 healthy (removal held)" in page
+        assert page.count(f"| healthy, `{until}` |") == 3
         world.commit(builders.placement("small", policy=builders.pick_n(7)))
         world.settle()
         assert set(world.bindings("small")) == {first, "c4", "c5", "c6", "c7"}
@@ -427,6 +441,7 @@ def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
         world.commit(*members)
         world.settle()
         assert not world.state().holds and len(world.bindings("small")) == 7
+        assert set(cluster_states(world).values()) == {"healthy"}
 
 
 def test_a_hold_of_clusters_stays_while_the_selectors_of_a_later_commit_cannot_be_used() -> None:

@@ -16,9 +16,10 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.state import FleetState
 from gitfleet.status import placement_conditions
+from gitfleet.views import table_of
 from gitfleet.views.markdown import code_span
 from gitfleet.views.readme import readme_text
-from tests.state.builders import CONFIG, T0, binding, cluster, condition, fault, record, small_fleet, through
+from tests.state.builders import CONFIG, T0, binding, cluster, condition, fault, reader_of, record, small_fleet, through
 
 WEB = PlacementKey("", "web")
 HOSTILE = [
@@ -115,6 +116,19 @@ def test_a_failed_cluster_is_named_before_those_that_wait_for_it() -> None:
     page = readme_text(FleetState(placements={WEB: record("web", waiting, failing, latest=1)}))
 
     assert "| 2 | 1/2 | 0/2 | 1 | `b` `Applied: boom` and 1 more |" in page
+
+
+@pytest.mark.parametrize("through_it", ["", "Applied"], ids=["available", "applying"])
+def test_the_page_counts_as_available_what_get_does(through_it: str) -> None:
+    """A cluster with an older snapshot counts, as it does for the rollout's budget; one that a new one is on its way to
+    does not."""
+    moving = through(upto=through_it, last="Unknown") if through_it else through()
+    old = (binding(WEB, name) for name in ("a", "b"))
+    state = FleetState(placements={WEB: record("web", *old, binding(WEB, "c", index=1, conditions=moving), latest=1)})
+    [row] = table_of("placements", reader_of(state), now=T0).rows
+    available = "2/3" if through_it else "3/3"
+    assert available in row
+    assert f"| 3 | 1/3 | {available} | 1 |" in readme_text(state)
 
 
 def test_an_external_placement_is_not_complete_while_its_clusters_wait_for_a_run() -> None:
