@@ -169,7 +169,7 @@ def _choose(pool: _Pool, gathered: Gathered) -> None:
                 several.setdefault(item.identity, [first]).append(item)
     doubled: Refusals = []
     for identity, items in several.items():
-        first, *others = _by_precedence(items, pool.recovery.known(identity), pool.request.changed)
+        first, *others = _by_precedence(items, pool.recovery, pool.request.changed)
         pool.chosen[identity] = first
         sentence = f"is defined a second time; {first.origin} already has it, remove one of the two"
         doubled += [(item, ((), sentence)) for item in others]
@@ -177,20 +177,21 @@ def _choose(pool: _Pool, gathered: Gathered) -> None:
     pool.faults += faults_at(doubled, pool.request.contents)
 
 
-def _by_precedence(
-    items: list[ReadObject], known: ReadObject | None, changed: Collection[str] | None
-) -> list[ReadObject]:
-    """An approval that says something before one that does not; then what is in force, by its path, by what it says or
-    by its file that did not change; then the first path. A copy whose name was not changed takes nothing over."""
+def _by_precedence(items: list[ReadObject], recovery: Recovery, changed: Collection[str] | None) -> list[ReadObject]:
+    """An approval that says something before one that does not; then what is in force, by its path, by what was not
+    refused before, by what it says or by its file that did not change; then the first path. A copy whose name was not
+    changed takes nothing over, and every later reading, of whatever process, refuses the same one."""
+    known = recovery.known(items[0].identity)
     path = known.origin.path if known is not None else ""
     accepted = known.value if known is not None else None
 
-    def rank(item: ReadObject) -> tuple[bool, bool, bool, bool, Origin]:
+    def rank(item: ReadObject) -> tuple[bool, bool, bool, bool, bool, Origin]:
         undecided = isinstance(item.value, Approval) and not item.value.conditions
         changed_here = changed is not None and item.origin.path in changed
         return (
             undecided,
             not path or item.origin.path != path,
+            recovery.was_refused(item.origin.path, item.label),
             not same_content(item.value, accepted),
             changed_here,
             item.origin,

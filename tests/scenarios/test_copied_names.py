@@ -8,6 +8,7 @@ import pytest
 from gitfleet.api.faults import Severity
 from tests import builders
 from tests.builders import to_yaml
+from tests.scenarios.explaining import open_workspace
 from tests.scenarios.world import World
 
 CLUSTERS = ("c1", "c2", "c3")
@@ -117,3 +118,35 @@ def test_a_copy_in_a_new_file_keeps_nothing() -> None:
     assert [fault.path for fault in world.state().faults] == ["resources/web/new.yaml"]
     assert world.live("c1", "ConfigMap", "one") is None
     assert world.live("c1", "ConfigMap", "settings") is not None
+
+
+DROP = {
+    "resourceSelectors": [{"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}],
+    "policy": {"overrideRules": [{"clusterSelector": {"clusterSelectorTerms": []}, "overrideType": "Delete"}]},
+}
+KINDS = {
+    "resources/": builders.config_map("web", "copied", {"k": "v"}),
+    "resources/unplaced/": builders.config_map("default", "copied", {"k": "v"}),
+    "placements/": builders.placement("copied"),
+    "clusters/": builders.member_cluster("copied"),
+    "overrides/": builders.an_object(builders.PLACEMENT_API, "ResourceOverride", "copied", namespace="web", spec=DROP),
+}
+
+
+@pytest.mark.parametrize("copy", ["a.yaml", "z.yaml"])
+@pytest.mark.parametrize("folder", KINDS)
+def test_every_reader_blames_the_same_copy(folder: str, copy: str) -> None:
+    """`validate`, `plan`, and every reconcile of every process, however many commits later."""
+    world, text = settled(), to_yaml(KINDS[folder])
+    world.write({f"{folder}m.yaml": text})
+    world.settle()
+    world.write({f"{folder}{copy}": text})
+    for number in range(3):
+        workspace = open_workspace(world.repo, world.fleet, world.clock, "simulated")
+        read = [str(fault) for fault in workspace.faults_at(workspace.commit_of(None))]
+        assert [fault["path"] for fault in workspace.plan(None, None)["faults"]] == [f"{folder}{copy}"]
+        world.settle()
+        assert [str(fault) for fault in world.state().faults] == read
+        if number:
+            world.restart()
+        world.write({"resources/web/other.yaml": to_yaml(builders.config_map("web", f"other-{number}"))})
