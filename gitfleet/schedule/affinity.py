@@ -71,10 +71,7 @@ class ClusterAffinity(SchedulerPlugin):
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """What the term needs that is nearest to being met."""
-        nearest: list[str] = []
-        for term in cycle.policy.affinity.required:
-            todo = _missing(term, cluster)
-            nearest = todo if not nearest or len(todo) < len(nearest) else nearest
+        nearest = min((_missing(term, cluster) for term in cycle.policy.affinity.required), key=len)
         return " and ".join(nearest)
 
     def pre_score(self, cycle: Cycle) -> bool:
@@ -125,10 +122,9 @@ def affinity_score(
         if sorter is None:
             total += term.weight
             continue
-        value = property_of(cluster, sorter.name)
         bounds = extremes(sorter.name)
-        if value is not None and bounds is not None:
-            total += interpolate(value, *bounds, sorter.sort_order, term.weight)
+        if bounds is not None:
+            total += interpolate(property_of(cluster, sorter.name), *bounds, sorter.sort_order, term.weight)
     return total
 
 

@@ -35,13 +35,11 @@ def descending(members: int, items: Sequence[T]) -> Iterable[T]:
     """The items at the members' positions, highest position first; `items` holds one for each position, HIGHEST
     first.
     """
-    return compress(items, format(members, f"0{len(items)}b").encode().translate(_FLAGS)) if items else ()
+    return compress(items, format(members, f"0{len(items)}b").encode().translate(_FLAGS))
 
 
 def ascending(members: int, items: Sequence[T]) -> Iterable[T]:
     """The items at the members' positions, lowest position first; `items` holds one for each position, lowest first."""
-    if not items:
-        return ()
     return compress(items, format(members, f"0{len(items)}b")[::-1].encode().translate(_FLAGS))
 
 

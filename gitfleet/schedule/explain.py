@@ -112,7 +112,7 @@ def _refused(cluster: MemberCluster, cycle: Cycle, filtered: Filtered) -> Cluste
 
 def _outscored(cluster: MemberCluster, scorer: _Scorer, worst: ClusterScore | None) -> ClusterVerdict:
     scores = scorer.scores(cluster)
-    total = Score(*(sum(parts) for parts in zip(Score(), *scores.values(), strict=True)))
+    total = Score(*map(sum, zip(*scores.values(), strict=True)))
     wanted = scorer.cycle.policy.number_of_clusters or 0
     remedy = f"raise numberOfClusters above {wanted}"
     if worst is not None:

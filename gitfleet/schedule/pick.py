@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitfleet.api.bindings import Binding, ClusterDecision
+from gitfleet.api.bindings import Binding, ClusterDecision, ClusterScore
 from gitfleet.model.scheduling import SchedulingRequest, SchedulingResult
 from gitfleet.schedule.bits import ascending, first_down
 from gitfleet.schedule.classified_bindings import ClassifiedBindings, classify_bindings
@@ -177,8 +177,6 @@ def _downscale(classified: ClassifiedBindings, count: int) -> tuple[list[Binding
     return scheduled[count:], bound[max(0, count - len(scheduled)) :]
 
 
-def _fitness(binding: Binding) -> tuple[bool, int, int, str]:
+def _fitness(binding: Binding) -> tuple[bool, ClusterScore, str]:
     score = binding.decision.score if binding.decision else None
-    if score is None:
-        return (False, 0, 0, binding.cluster)
-    return (True, score.topology_spread, score.affinity, binding.cluster)
+    return (score is not None, score or ClusterScore(), binding.cluster)

@@ -95,7 +95,7 @@ def interpolate(value: Quantity | None, low: Quantity, high: Quantity, sort_orde
     if value is None:
         return 0
     f, least, most = float(value), float(low), float(high)
-    if math.isinf(least) or math.isinf(most) or not least <= f <= most:
+    if not least <= f <= most:
         raise Unschedulable(f"cannot weigh {value}: the observed values lie between {low} and {high}")
     if least == most:
         return 0

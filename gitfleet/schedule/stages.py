@@ -120,7 +120,6 @@ class Stages:
         refused: list[int] = []
         silent: list[int] = []
         for i in positions(candidates):
-            self.calling = entry
             refusal = entry.plugin.filter(cycle, cycle.fleet.clusters[i])
             if refusal is not None:
                 refused.append(i)
@@ -147,7 +146,6 @@ class Stages:
     def _score_each(self, cycle: Cycle, entry: Entry, candidates: int) -> Mapping[Score, int]:
         by_score: dict[Score, list[int]] = {}
         for i in positions(candidates):
-            self.calling = entry
             by_score.setdefault(Score(*entry.plugin.score(cycle, cycle.fleet.clusters[i])), []).append(i)
         return {score: set_of(where, len(cycle.fleet.names)) for score, where in by_score.items()}
 

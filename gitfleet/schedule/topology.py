@@ -42,11 +42,8 @@ class TopologySpread(SchedulerPlugin):
 
     def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
         """The first violated DoNotSchedule constraint counts."""
-        for tally in self._tallies(cycle):
-            domain = cluster.scheduling_labels.get(tally.constraint.topology_key)
-            if domain is not None and is_hard(tally.constraint) and tally.effect_on(domain).violated:
-                return Refusal(violation_reason(tally.constraint))
-        return None
+        violated = self._violated(cycle, cluster)
+        return Refusal(violation_reason(violated[0].constraint)) if violated else None
 
     def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
         """As `filter` for each candidate."""
@@ -58,14 +55,12 @@ class TopologySpread(SchedulerPlugin):
 
     def remedy(self, cycle: Cycle, cluster: MemberCluster) -> str:
         """The smallest maxSkew that would let the cluster in."""
-        for tally in self._tallies(cycle):
-            key = tally.constraint.topology_key
-            domain = cluster.scheduling_labels.get(key)
-            if domain is not None and is_hard(tally.constraint) and tally.effect_on(domain).violated:
-                special = tally.special
-                enough = special.largest - special.smallest + tally.effect_on(domain).skew_change
-                return f"raise maxSkew of the constraint on {key} to {enough} or make it ScheduleAnyway"
-        return ""
+        violated = self._violated(cycle, cluster)
+        if not violated:
+            return ""
+        (tally, change), special = violated, violated[0].special
+        key, enough = tally.constraint.topology_key, special.largest - special.smallest + change
+        return f"raise maxSkew of the constraint on {key} to {enough} or make it ScheduleAnyway"
 
     def pre_score(self, cycle: Cycle) -> bool:
         """Needed when there is a constraint of any kind."""
@@ -88,6 +83,16 @@ class TopologySpread(SchedulerPlugin):
             totals = add_points(totals, tally.points())
         names = candidates.names
         return {Score(topology_spread=total): ClusterSet(names, members) for total, members in totals.items()}
+
+    def _violated(self, cycle: Cycle, cluster: MemberCluster) -> tuple[SpreadTally, int] | None:
+        """The first DoNotSchedule constraint that the cluster would violate, and the change of the skew."""
+        for tally in self._tallies(cycle):
+            domain = cluster.scheduling_labels.get(tally.constraint.topology_key)
+            if domain is not None and is_hard(tally.constraint):
+                violated, change = tally.effect_on(domain)
+                if violated:
+                    return tally, change
+        return None
 
     def _tallies(self, cycle: Cycle) -> list[SpreadTally]:
         """The counts as of this cycle: DoNotSchedule constraints first, as KubeFleet evaluates them."""

@@ -32,11 +32,23 @@ from gitfleet.schedule.eligibility import Eligibility, reason_of
 from gitfleet.schedule.fleet import ELIGIBILITY, TAINTS, Fact, property_text, reader
 from gitfleet.schedule.keys import BindingDigests
 from gitfleet.schedule.plugins import Unschedulable
-from gitfleet.schedule.profile import DEFAULT_PROFILE
+from gitfleet.schedule.profile import DEFAULT_PROFILE, Profile, make_profile
 from gitfleet.schedule.properties import interpolate
 from gitfleet.schedule.requests import request_for
 from gitfleet.schedule.selectors import missing_labels
-from tests.schedule.fleets import NOW, WEB, agent, binding, cluster, pick_fixed, pick_n, request, required, spread
+from tests.schedule.fleets import (
+    NOW,
+    PLAIN_PROFILE,
+    WEB,
+    agent,
+    binding,
+    cluster,
+    pick_fixed,
+    pick_n,
+    request,
+    required,
+    spread,
+)
 
 HERE = PlacementKey("shop", "web")
 ZONE = ClusterSelectorTerm(
@@ -127,8 +139,9 @@ def test_what_is_not_known_and_what_cannot_be_named() -> None:
         assert str(raised.value) == said
         term = ClusterSelectorTerm(property_requirements=(PropertyRequirement(name, "Ge", ("1",)),))
         policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
-        answer = schedule(request(policy), index_fleet([cluster("c")], NOW))
-        assert answer.error == f"ClusterAffinity: {said}"
+        for profile in (DEFAULT_PROFILE, PLAIN_PROFILE):
+            answer = schedule(request(policy), index_fleet([cluster("c")], NOW), profile)
+            assert answer.error == f"ClusterAffinity: {said}"
     with pytest.raises(ValueError, match='there is no fact of the kind "mood" about clusters'):
         reader(Fact("mood"))
 
@@ -160,12 +173,69 @@ def sorted_by(order: str) -> PlacementPolicy:
     return pick_n(1, affinity=ClusterAffinity(preferred=(PreferredTerm(10, term),)))
 
 
+def test_many_clusters_of_one_value_and_two_terms_of_one_property() -> None:
+    """Each term gives its own weight by its own order."""
+    costs = {f"c{n:02}": "1" if n < 10 else "3" for n in range(19)} | {"dear": "5"}
+    fleet = index_fleet([cluster(name, properties={"cost": cost}) for name, cost in costs.items()], NOW)
+    terms = ((10, "Ascending"), (40, "Ascending"), (6, "Descending"))
+    preferred = tuple(
+        PreferredTerm(weight, ClusterSelectorTerm(property_sorter=PropertySorter("cost", order)))
+        for weight, order in terms
+    )
+    answer = schedule(request(pick_n(20, affinity=ClusterAffinity(preferred=preferred))), fleet)
+    given = {
+        each.cluster: each.decision.score.affinity for each in answer.bindings if each.decision and each.decision.score
+    }
+    assert given == {name: {"1": 50, "3": 5 + 20 + 3, "5": 6}[cost] for name, cost in costs.items()}
+
+
 def demanding(*values: str, operator: str = "Ge") -> PlacementPolicy:
     """A policy that requires a cost."""
     term = ClusterSelectorTerm(property_requirements=(PropertyRequirement("cost", operator, values),))
     return PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
 
 
+def selecting(operator: str, *values: str) -> PlacementPolicy:
+    """A policy that requires something of the label `zone`."""
+    return PlacementPolicy(affinity=required(expressions=(LabelRequirement("zone", operator, values),)))
+
+
+@pytest.mark.parametrize(
+    ("policy", "costs"),
+    [
+        (demanding("2", operator="Eq"), "2"),
+        (demanding("2", operator="Ne"), "13"),
+        (demanding("2", operator="Gt"), "3"),
+        (demanding("2", operator="Ge"), "23"),
+        (demanding("2", operator="Lt"), "1"),
+        (demanding("2", operator="Le"), "12"),
+        (selecting("In", "z1", "z3"), "13"),
+        (selecting("NotIn", "z1"), "23 "),
+        (selecting("Exists"), "123"),
+        (selecting("DoesNotExist"), " "),
+    ],
+)
+@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
+def test_which_clusters_a_term_admits(policy: PlacementPolicy, costs: str, profile: Profile) -> None:
+    """Ten clusters of each cost, in a zone of their own; the last ten have neither."""
+    names = [f"{cost}-{n}" for cost in "123" for n in range(10)]
+    members = [cluster(name, {"zone": f"z{name[0]}"}, properties={"cost": name[0]}) for name in names]
+    members += [cluster(f" -{n}") for n in range(10)]
+    answer = schedule(request(policy), index_fleet(members, NOW), profile)
+    assert [each.cluster for each in answer.bindings] == sorted(m.name for m in members if m.name[0] in costs)
+
+
+def test_a_term_asks_one_property_twice_and_only_of_clusters_with_its_labels() -> None:
+    wanted = tuple(PropertyRequirement("cost", operator, ("2",)) for operator in ("Ge", "Le"))
+    term = ClusterSelectorTerm(label_selector=LabelSelector({"zone": "a"}), property_requirements=wanted)
+    odd = [cluster(f"odd-{n:02}", {"zone": "b"}, properties={"cost": "cheap"}) for n in range(12)]
+    members = [cluster(f"c{cost}", {"zone": "a"}, properties={"cost": cost}) for cost in "123"]
+    policy = PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
+    answer = schedule(request(policy), index_fleet([*odd, *members], NOW))
+    assert (answer.error, [each.cluster for each in answer.bindings]) == (None, ["c2"])
+
+
+EMPTY = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": ""})]
 ODD = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": "cheap"}), cluster("c")]
 FINE = [cluster("a", properties={"cost": "1"}), cluster("b", properties={"cost": "2"})]
 COMPARED = "ClusterAffinity: the property cost of cluster b cannot be compared: "
@@ -174,6 +244,12 @@ COMPARED = "ClusterAffinity: the property cost of cluster b cannot be compared: 
 @pytest.mark.parametrize(
     ("members", "policy", "said"),
     [
+        (EMPTY, demanding("1"), f'{COMPARED}""'),
+        (ODD, selecting("In"), "ClusterAffinity: the label expression on zone must have values"),
+        (ODD, selecting("NotIn"), "ClusterAffinity: the label expression on zone must have values"),
+        (ODD, selecting("Exists", "a"), "ClusterAffinity: the label expression on zone must not have values"),
+        (ODD, selecting("DoesNotExist", "a"), "ClusterAffinity: the label expression on zone must not have values"),
+        (ODD, selecting("Near", "a"), 'ClusterAffinity: "Near" is not a valid label selector operator'),
         (ODD, demanding("1"), COMPARED),
         (ODD, sorted_by("Ascending"), COMPARED),
         (FINE, demanding(), "ClusterAffinity: the requirement on the property cost must have exactly one value"),
@@ -195,8 +271,11 @@ COMPARED = "ClusterAffinity: the property cost of cluster b cannot be compared: 
         ),
     ],
 )
-def test_what_cannot_be_compared_is_said(members: list[MemberCluster], policy: PlacementPolicy, said: str) -> None:
-    error = schedule(request(policy), index_fleet(members, NOW)).error or ""
+@pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
+def test_what_cannot_be_compared_is_said(
+    members: list[MemberCluster], policy: PlacementPolicy, said: str, profile: Profile
+) -> None:
+    error = schedule(request(policy), index_fleet(members, NOW), profile).error or ""
     assert error.startswith(said)
     assert not said.endswith(": ") or len(error) > len(said)
 
@@ -330,13 +409,14 @@ def record(*policies: PolicySnapshot, **more: Any) -> PlacementRecord:
 
 def test_what_is_asked_of_the_scheduler() -> None:
     """The latest policy, with the number of clusters that scaling wrote on it."""
+    snapped = pick_n(2, tolerations=(Toleration(operator="Exists"),))
     older, latest = (
-        PolicySnapshot(placement=WEB, index=index, hash="h", policy=pick_n(2), number_of_clusters=count)
+        PolicySnapshot(placement=WEB, index=index, hash="h", policy=snapped, number_of_clusters=count)
         for index, count in ((0, 3), (1, 5))
     )
     bound = (binding("a"),)
     assert request_for(record(older, latest, bindings=bound), NOW) == SchedulingRequest(
-        placement=WEB, policy=pick_n(5), policy_snapshot="web-1", bindings=bound, now=NOW
+        placement=WEB, policy=replace(snapped, number_of_clusters=5), policy_snapshot="web-1", bindings=bound, now=NOW
     )
     assert request_for(record(), NOW) == SchedulingRequest(
         placement=WEB, policy=pick_n(9), policy_snapshot="", bindings=(), now=NOW
@@ -387,6 +467,10 @@ def test_the_key_depends_on_the_profile_and_on_facts_that_are_read() -> None:
         False,
         False,
     ]
+    unjudged = make_profile(entry for entry in DEFAULT_PROFILE.entries if entry.name != "ClusterEligibility")
+    assert schedule_key(BASE, left, profile=unjudged) != schedule_key(BASE, FLEET, profile=unjudged), (
+        "what is bound to a cluster that left is given up under any profile"
+    )
     fixed = request(pick_fixed("a"))
     keys = [schedule_key(fixed, fleet) for fleet in (FLEET, relabelled, left)]
     assert keys[0] == keys[1] != keys[2], "by names, only who is there and eligible counts"

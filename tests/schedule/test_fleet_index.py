@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitfleet.api.bindings import BindingState
-from gitfleet.api.clusters import MemberCluster, Taint
+from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
+from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementPolicy
-from gitfleet.schedule import BindingDigests, index_fleet, schedule, schedule_key
+from gitfleet.model.scheduling import ClusterVerdict
+from gitfleet.schedule import BindingDigests, closed_to_new, explain, index_fleet, schedule, schedule_key
 from gitfleet.schedule.bits import ascending, descending, first_down, positions, positions_down, set_of
 from gitfleet.schedule.columns import Column
 from gitfleet.schedule.fleet import ELIGIBILITY, Fact
 from gitfleet.schedule.profile import DEFAULT_PROFILE
-from tests.schedule.fleets import NOW, binding, cluster, pick_n, request, required, spread
+from tests.schedule.fleets import NOW, agent, binding, cluster, pick_n, request, required, spread
 
 
 @given(st.sets(st.integers(0, 199)), st.integers(0, 300))
+@example(set(), 0)
+@example(set(range(0, 130, 2)), 64)
+@example(set(range(200)), 65)
 def test_sets(members: set[int], count: int) -> None:
     packed = set_of(members, 200)
     up = sorted(members)
@@ -46,6 +52,15 @@ def test_a_changed_column_equals_a_new_one(values: list[str | None], data: st.Da
     assert (changed is column) == (changed == column)
 
 
+@pytest.mark.parametrize("count", [1, 64, 65, 90])
+def test_a_column_in_which_many_clusters_changed(count: int) -> None:
+    column = Column(("a",) * 90)
+    assert column.members("a") == (1 << 90) - 1
+    changed = column.changed((i, "b") for i in range(count))
+    assert changed.values == ("b",) * count + ("a",) * (90 - count)
+    assert (changed.members("a"), changed.members("b")) == ((1 << 90) - (1 << count), (1 << count) - 1)
+
+
 FLEET = [cluster(f"c{i}", {"env": "prod", "zone": "ab"[i % 2]}, properties={"p": str(i)}) for i in range(6)]
 BY_ENV = PlacementPolicy(affinity=required({"env": "prod"}))
 
@@ -60,6 +75,47 @@ def test_only_columns_that_changed_are_other_objects() -> None:
     assert second.column(ELIGIBILITY) is first.column(ELIGIBILITY)
     assert second.column(Fact("label", "zone")).values[0] == "c"
     assert second.version != first.version
+
+
+SOON = timedelta(minutes=2)
+SICK = agent(healthy=Status.FALSE, healthy_ago=timedelta(minutes=4))
+
+
+@pytest.mark.parametrize("status", [agent(), SICK, None], ids=["well", "sick", "offline"])
+@pytest.mark.parametrize("other", [agent(), SICK, None], ids=["well", "sick", "offline"])
+@pytest.mark.parametrize("later", [-SOON, timedelta(0), SOON, 5 * SOON])
+def test_what_the_clock_changes_in_an_index_that_is_carried_on(
+    status: AgentStatus | None, other: AgentStatus | None, later: timedelta
+) -> None:
+    members = [cluster("a", status=status), cluster("b", status=status)]
+    first = index_fleet(members, NOW)
+    for now in ([replace(members[0], status=replace(members[0].status, agent=other)), members[1]], members):
+        carried, fresh = index_fleet(now, NOW + later, first), index_fleet(now, NOW + later)
+        assert (carried.eligibilities, carried.wake_at) == (fresh.eligibilities, fresh.wake_at)
+        assert carried.column(ELIGIBILITY) == fresh.column(ELIGIBILITY)
+        assert carried.memo is first.memo
+    assert index_fleet(members, NOW, first).eligibilities is first.eligibilities
+
+
+def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
+    members = [cluster("a"), cluster("b"), cluster("c", deleting=NOW), cluster("d")]
+    fleet = index_fleet(members, NOW)
+    assert closed_to_new(fleet, (), ()) is fleet
+    assert closed_to_new(fleet, {"b", "nowhere"}, (binding("b"),)) is fleet, "what it has stays as it was"
+    closed = closed_to_new(fleet, {"b", "c", "d", "nowhere"}, (binding("d"),))
+    assert [one.verdict for one in closed.eligibilities] == ["eligible", "held", "left", "eligible"]
+    assert closed.column(ELIGIBILITY) == Column(("eligible", "held", "left", "eligible"))
+    assert (closed.names, closed.clusters, closed.now) == (fleet.names, fleet.clusters, NOW)
+    assert [one.verdict for one in fleet.eligibilities] == ["eligible", "eligible", "left", "eligible"]
+    question = request(PlacementPolicy())
+    assert [each.cluster for each in schedule(question, closed).bindings] == ["a", "d"]
+    assert explain(question, closed)[1] == ClusterVerdict(
+        cluster="b",
+        selected=False,
+        refused_by="ClusterEligibility",
+        reason="its removal from the fleet is held, so it gets nothing new",
+        remedy="add the cluster's file again, or approve its removal",
+    )
 
 
 @pytest.mark.parametrize(

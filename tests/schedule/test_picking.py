@@ -12,6 +12,9 @@ from gitfleet.api.fleet import ListedPlugin
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, Toleration
 from gitfleet.model.scheduling import SchedulingRequest
 from gitfleet.schedule import DEFAULT_PROFILE, Profile, index_fleet, profile_from, schedule
+from gitfleet.schedule.admission import SamePlacementAffinity
+from gitfleet.schedule.cluster_set import ClusterSet
+from gitfleet.schedule.plugins import Cycle, FleetRefusal, Refusal
 from tests.schedule.fleets import (
     CURRENT,
     NOW,
@@ -169,6 +172,18 @@ NAMED = {"affinity": required({"env": "prod"})}
 TAINTED = (Taint("k", "v", "NoSchedule"),)
 NOT_MATCHED = "ClusterUnschedulable, cluster does not match with any of the required cluster affinity terms"
 NOT_TOLERATED = "ClusterUnschedulable, taint &{Key:k Value:v Effect:NoSchedule} cannot be tolerated"
+
+
+def test_a_cluster_that_is_picked_already_is_refused_silently() -> None:
+    fleet = index_fleet([cluster("a"), cluster("b")], NOW)
+    here, nobody = ClusterSet.of(fleet.names, ["a"]), ClusterSet(fleet.names)
+    cycle = Cycle(
+        placement=WEB, policy=PlacementPolicy(), fleet=fleet, now=NOW, number=1, present=here, obsolete=nobody, notes={}
+    )
+    plugin = SamePlacementAffinity()
+    said = Refusal("cluster is already selected", silent=True)
+    assert [plugin.filter(cycle, member) for member in fleet.clusters] == [said, None]
+    assert plugin.filter_fleet(cycle, cycle.clusters) == FleetRefusal(here, here)
 
 
 @pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])

@@ -105,7 +105,10 @@ def _refusing(args: Mapping[str, Any]) -> NotThese:
     [
         (ListedPlugin(name="Nowhere"), "there is no scheduler plug-in Nowhere; installed are "),
         (ListedPlugin(name="Refusing"), "the scheduler plug-in Refusing refuses its args: it needs names"),
-        (ListedPlugin(name="ClusterAffinity", args={"x": 1}), "ClusterAffinity refuses its args: it takes none"),
+        (
+            ListedPlugin(name="ClusterAffinity", args={"y": 1, "x": 1}),
+            "ClusterAffinity refuses its args: it takes none, and got x, y",
+        ),
         (ListedPlugin(name="Nothing"), "the scheduler plug-in Nothing cannot be used: its factory made a object"),
     ],
 )
@@ -151,6 +154,13 @@ class Unexplained(SchedulerPlugin):
         return FleetRefusal(candidates)
 
 
+class Unscored(SchedulerPlugin):
+    name = "Unusable"
+
+    def score_fleet(self, cycle: Cycle, candidates: ClusterSet) -> Mapping[Score, ClusterSet]:
+        return {Score(): candidates}
+
+
 @pytest.mark.parametrize(
     ("plugin", "message"),
     [
@@ -158,6 +168,7 @@ class Unexplained(SchedulerPlugin):
         (Nameless, "Nameless has no name"),
         (Stageless, "Stageless implements none of post_batch, filter and score"),
         (Unexplained, "Unexplained has filter_fleet without filter, which explains its results"),
+        (Unscored, "Unscored has score_fleet without score, which explains its results"),
     ],
 )
 @pytest.mark.parametrize("guard", [False, True], ids=["plain", "guarded"])

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import BindingState, ClusterScore
+from gitfleet.api.bindings import BindingState, ClusterDecision, ClusterScore
 from gitfleet.api.cluster_selectors import ClusterAffinity, ClusterSelectorTerm, PreferredTerm
-from gitfleet.api.clusters import MemberCluster, Taint
+from gitfleet.api.clusters import AgentStatus, MemberCluster, Taint
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import FleetConfig, ListedPlugin
@@ -20,8 +20,21 @@ from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.schedule import explain, index_fleet, profile_for, profile_from, schedule
 from gitfleet.schedule.builtin import BUILT_IN
-from gitfleet.schedule.plugins import Cycle, PluginFactory, Refusal, SchedulerPlugin, Score, Unschedulable
-from tests.schedule.fleets import NOW, agent, binding, cluster, pick_fixed, pick_n, request, required, spread, states
+from gitfleet.schedule.cluster_set import ClusterSet
+from gitfleet.schedule.plugins import Cycle, FleetRefusal, PluginFactory, Refusal, SchedulerPlugin, Score, Unschedulable
+from tests.schedule.fleets import (
+    HOUR,
+    NOW,
+    agent,
+    binding,
+    cluster,
+    pick_fixed,
+    pick_n,
+    request,
+    required,
+    spread,
+    states,
+)
 
 GOLD = PreferredTerm(50, ClusterSelectorTerm(label_selector=LabelSelector({"tier": "gold"})))
 LIKED = ClusterAffinity(preferred=(GOLD,))
@@ -67,13 +80,28 @@ def test_every_cluster_of_a_spread_by_score() -> None:
 def test_where_nothing_is_picked_a_larger_number_helps() -> None:
     (first, *_) = explain(request(pick_n(0, affinity=LIKED)), FLEET)
     assert (first.selected, first.remedy) == (False, "raise numberOfClusters above 0")
-    without = binding("b", score=None)
-    verdicts = explain(request(pick_n(1, affinity=LIKED), without), FLEET)
-    assert [(v.selected, v.remedy.partition("(")[2]) for v in verdicts] == [
-        (False, "topology spread score 0, affinity score 0) and let the policy change"),
-        (True, ""),
-        (False, "topology spread score 0, affinity score 0) and let the policy change"),
-    ]
+    for without in (binding("b", score=None), replace(binding("b"), decision=None)):
+        verdicts = explain(request(pick_n(1, affinity=LIKED), without), FLEET)
+        assert [(v.selected, v.remedy.partition("(")[2]) for v in verdicts] == [
+            (False, "topology spread score 0, affinity score 0) and let the policy change"),
+            (True, ""),
+            (False, "topology spread score 0, affinity score 0) and let the policy change"),
+        ]
+
+
+def test_both_kinds_of_points_of_a_cluster_that_others_left_behind() -> None:
+    """Of two rooms one holds the placement: the other would even it out, which is a point."""
+    policy = pick_n(1, affinity=LIKED, topology_spread_constraints=(spread("room", hard=False),))
+    members = [cluster("a", {"room": "x"}), cluster("b", {"room": "y", "tier": "gold"})]
+    _, behind = explain(request(policy, binding("a", score=(0, 7))), index_fleet(members, NOW))
+    assert behind == verdict(
+        "b",
+        reason='Cluster "b" does not score high enough (affinity score: 50, topology spread score: 1)',
+        score=ClusterScore(1, 50),
+        scores_by_plugin={"ClusterAffinity": 50, "TopologySpreadConstraints": 1, "SamePlacementAffinity": 0},
+        remedy="raise numberOfClusters above 1, or make it score better than the lowest cluster picked "
+        "(topology spread score 0, affinity score 7) and let the policy change",
+    )
 
 
 REFUSED: list[tuple[PlacementPolicy, MemberCluster, dict[str, Any]]] = [
@@ -154,19 +182,42 @@ def test_a_violated_spread_as_a_whole_verdict() -> None:
     assert verdicts["d1"].selected, "a cluster without the label is in no domain"
 
 
-def test_pick_fixed_as_whole_verdicts() -> None:
-    fleet = index_fleet([cluster("a"), cluster("b", status=agent(joined=None)), cluster("c")], NOW)
-    not_joined = "cluster is not connected to the fleet: member agent not joined yet"
-    picked, refused, unnamed, ghost = explain(request(pick_fixed("a", "b", "ghost")), fleet)
-    assert picked == verdict("a", selected=True, reason=picked.reason)
-    assert refused == verdict(
-        "b",
-        refused_by="ClusterEligibility",
-        reason=refused.reason,
-        remedy=f"make the cluster eligible: {not_joined}",
+def test_the_remedy_is_that_of_the_constraint_that_is_violated() -> None:
+    policy = pick_n(3, topology_spread_constraints=(spread("room", 9), spread("zone"), spread("hall", hard=False)))
+    labels = {"a1": "a", "a2": "a", "b1": "b"}
+    members = [cluster(name, {"zone": zone, "room": zone, "hall": "h"}) for name, zone in labels.items()]
+    tainted = replace(members[2], taints=(Taint("k"),))
+    fleet = index_fleet([*members[:2], tainted], NOW)
+    assert explain(request(policy, binding("a1")), fleet)[1] == verdict(
+        "a2",
+        refused_by="TopologySpreadConstraints",
+        reason='violated doNotSchedule topology spread constraint "zone" (max skew 1)',
+        remedy="raise maxSkew of the constraint on zone to 2 or make it ScheduleAnyway",
     )
-    assert unnamed == verdict("c", reason='Cluster "c" is not named by the placement', remedy="add it to clusterNames")
-    assert (ghost.selected, ghost.remedy) == (False, "add a MemberCluster of that name")
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        (agent(joined=None), "member agent not joined yet"),
+        (agent(heard_ago=HOUR / 2), "no recent heartbeat signals (last received 30.00 minutes ago)"),
+    ],
+)
+def test_pick_fixed_as_whole_verdicts(status: AgentStatus, why: str) -> None:
+    fleet = index_fleet([cluster("a"), cluster("b", status=status), cluster("c")], NOW)
+    why = f"cluster is not connected to the fleet: {why}"
+    success = 'Successfully scheduled resources for placement in "a": picked by scheduling policy'
+    assert explain(request(pick_fixed("a", "b", "ghost")), fleet) == (
+        verdict("a", selected=True, reason=success),
+        verdict(
+            "b",
+            refused_by="ClusterEligibility",
+            reason=f'Cluster "b" is not eligible for resource placement yet: {why}',
+            remedy=f"make the cluster eligible: {why}",
+        ),
+        verdict("c", reason='Cluster "c" is not named by the placement', remedy="add it to clusterNames"),
+        verdict("ghost", reason='Specified cluster "ghost" is not found', remedy="add a MemberCluster of that name"),
+    )
 
 
 def factory_of(plugin: SchedulerPlugin) -> PluginFactory:
@@ -197,15 +248,40 @@ class Raising(SchedulerPlugin):
 )
 def test_a_plugin_that_fails_while_it_is_explained(error: Exception, said: str) -> None:
     """One cycle more than it took to pick is asked for."""
-    policy = pick_n(1)
-    for until, whole in ((1, False), (2, True)):
-        profile, _ = profile_from([ListedPlugin(name="Raising")], {"Raising": factory_of(Raising(error, until))})
-        assert schedule(request(policy), FLEET, profile).error is None
-        verdicts = explain(request(policy), FLEET, profile)
-        if whole:
-            assert [v.selected for v in verdicts] == [False, False, True]
-        else:
-            assert verdicts == tuple(verdict(name, selected=name == "c", reason=said) for name in "abc")
+    for policy, picked in ((pick_n(1), "c"), (PlacementPolicy(), "abc")):
+        for until in (0, 1, 2):
+            profile, _ = profile_from([ListedPlugin(name="Raising")], {"Raising": factory_of(Raising(error, until))})
+            assert (schedule(request(policy), FLEET, profile).error is None) is (until > 0)
+            verdicts = explain(request(policy), FLEET, profile)
+            if until == 2 or (until and picked == "abc"):  # then no cluster is left to be asked about
+                assert [v.selected for v in verdicts] == [name in picked for name in "abc"]
+                assert said not in {v.reason for v in verdicts}
+            elif until:
+                assert verdicts == tuple(verdict(name, selected=name in picked, reason=said) for name in "abc")
+
+
+@dataclass(frozen=True)
+class Contrary(SchedulerPlugin):
+    """Refuses all clusters at once, and none when it is asked about one."""
+
+    name = "Contrary"
+
+    def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+        return None
+
+    def filter_fleet(self, cycle: Cycle, candidates: ClusterSet) -> FleetRefusal:
+        return FleetRefusal(candidates)
+
+
+def test_a_plugin_that_contradicts_itself_gives_no_reason_and_no_remedy() -> None:
+    profile, _ = profile_from([ListedPlugin(name="Contrary")], {"Contrary": factory_of(Contrary())})
+    answer = schedule(request(PlacementPolicy()), FLEET, profile)
+    assert [(one.cluster, one.selected, one.refused_by, one.reason) for one in answer.decisions] == [
+        (name, False, "Contrary", "ClusterUnschedulable, ") for name in "abc"
+    ]
+    assert explain(request(PlacementPolicy()), FLEET, profile) == tuple(
+        verdict(name, refused_by="Contrary", reason="") for name in "abc"
+    )
 
 
 @dataclass(frozen=True)
@@ -226,6 +302,31 @@ TABLES: list[tuple[dict[str, Score], str]] = [
     ({"b": Score(affinity=50), "a": Score(obsolete_affinity=1), "c": Score(affinity=50, obsolete_affinity=2)}, "c"),
     ({"a": Score(topology_spread=2), "b": Score(topology_spread=1, affinity=900), "c": Score(2, 60)}, "c"),
 ]
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_sums_of_different_parts_that_are_equal_are_one_group(moving: bool) -> None:
+    """a: 50 for its label; all others but the last: 50 from the plug-in."""
+    names = [f"b{n:02}" for n in range(12)]
+    fleet = index_fleet([cluster("a", {"tier": "gold"}), *map(cluster, names)], NOW)
+    plugin = Points(dict.fromkeys(names[:-1], Score(affinity=50)), depends_on_bindings=moving)
+    profile, _ = profile_from([ListedPlugin(name="Points")], {"Points": lambda args: plugin})
+    answer = schedule(request(pick_n(12, affinity=LIKED)), fleet, profile)
+    assert states(answer) == dict.fromkeys(["a", *names[:-1]], "Scheduled")
+    (left,) = [one for one in answer.decisions if not one.selected]
+    assert (left.cluster, left.score) == ("b11", ClusterScore(0, 0))
+
+
+def test_a_score_that_raises_names_its_plugin() -> None:
+    class Scoreless(SchedulerPlugin):
+        name = "Scoreless"
+
+        def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
+            raise KeyError("x")
+
+    profile, _ = profile_from([ListedPlugin(name="Scoreless")], {"Scoreless": factory_of(Scoreless())})
+    answer = schedule(request(pick_n(1)), FLEET, profile)
+    assert answer.error == "the plug-in Scoreless failed with KeyError: 'x'"
 
 
 @pytest.mark.parametrize(("table", "best"), TABLES)
@@ -259,6 +360,74 @@ def test_a_negative_limit_is_none_and_the_smallest_counts() -> None:
         assert faults == ()
         answer = schedule(request(pick_n(3)), FLEET, profile)
         assert (answer.cycles, len(answer.bindings)) == (cycles, 3), limits
+
+
+def test_a_limit_of_many_clusters_a_cycle() -> None:
+    class Ten(SchedulerPlugin):
+        name = "Ten"
+
+        def post_batch(self, cycle: Cycle, size: int) -> int:
+            return min(size, 10)
+
+    profile, _ = profile_from([ListedPlugin(name="Ten")], {"Ten": factory_of(Ten())})
+    fleet = index_fleet([cluster(f"c{n:02}") for n in range(24)], NOW)
+    answer = schedule(request(pick_n(22)), fleet, profile)
+    assert (answer.cycles, [each.cluster for each in answer.bindings]) == (3, [f"c{n:02}" for n in range(2, 24)])
+
+
+def test_a_cluster_that_others_left_behind_as_a_whole_decision() -> None:
+    """Any first placement makes the rooms uneven, which costs a point."""
+    policy = pick_n(1, affinity=LIKED, topology_spread_constraints=(spread("room", hard=False),))
+    members = [cluster("a", {"room": "x", "tier": "gold"}), cluster("b", {"room": "y"})]
+    scores = "(affinity score: 0, topology spread score: -1)"
+    assert schedule(request(policy), index_fleet(members, NOW)).decisions[1:] == (
+        ClusterDecision(
+            cluster="b",
+            selected=False,
+            score=ClusterScore(-1, 0),
+            reason=f'Cluster "b" does not score high enough {scores}',
+        ),
+    )
+
+
+def test_obsolete_bindings_that_are_taken_up_again_one_by_one_are_listed_by_what_they_were() -> None:
+    policy = pick_n(3, topology_spread_constraints=(spread("room", hard=False),))
+    fleet = index_fleet([cluster(name, {"room": name}) for name in "abc"], NOW)
+    for held in (
+        (binding("b", policy="web-0"), binding("c", BindingState.SCHEDULED, "web-0")),
+        (binding("b", BindingState.SCHEDULED, "web-0"), binding("c", policy="web-0")),
+    ):
+        answer = schedule(request(policy, *held), fleet)
+        assert {each.cluster: each.state for each in answer.bindings} == {
+            "a": BindingState.SCHEDULED,
+            **{each.cluster: each.state for each in held},
+        }
+        scheduled, bound = sorted(held, key=lambda each: each.state is BindingState.BOUND)
+        assert [one.cluster for one in answer.decisions] == ["a", scheduled.cluster, bound.cluster]
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "listed"),
+    [
+        ("s:a:5 s:b:1 o:c:0", 2, "a b"),  # nothing but the obsolete one is given up: no group is searched
+        ("s:a:5 s:b:1 s:c:9 s:d:2", 2, "a c"),
+        ("b:a:5 b:b:1 s:c:0", 2, "a b"),  # all that is Scheduled goes, without a search
+        ("b:a:5 b:b:1 b:c:9 s:d:0", 2, "a c"),
+        ("b:a:-1 b:b:none b:c:9", 2, "a c"),  # one without a score goes before any with one
+        ("b:a:-1 b:b:undecided b:c:9", 2, "a c"),
+    ],
+)
+def test_in_which_order_the_clusters_that_stay_are_listed(held: str, wanted: int, listed: str) -> None:
+    """A group that was searched for the lowest score stays in that order (KubeFleet)."""
+    bindings = []
+    for state, name, score in (one.split(":") for one in held.split()):
+        points = (int(score), 0) if score.lstrip("-").isdigit() else None
+        kind = BindingState.SCHEDULED if state == "s" else BindingState.BOUND
+        made = binding(name, kind, "web-0" if state == "o" else "web-1", points)
+        bindings.append(replace(made, decision=None) if score == "undecided" else made)
+    fleet = index_fleet([cluster(each.cluster) for each in bindings], NOW)
+    answer = schedule(request(pick_n(wanted), *bindings), fleet)
+    assert " ".join(one.cluster for one in answer.decisions) == listed
 
 
 @pytest.mark.parametrize(
