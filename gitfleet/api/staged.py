@@ -13,7 +13,7 @@ from annotated_types import Interval, Len
 
 from gitfleet.api.annotations import At, Break, Check, Form, Inline, OneOf, Only
 from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
-from gitfleet.api.holds import HOLD_PREFIX
+from gitfleet.api.holds import HOLD_PREFIX, REWRITE_PREFIX
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
@@ -151,9 +151,10 @@ class StagedRun:
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
     def breaks(self) -> Iterator[Break]:
-        """Its approvals are named after it, and must not look like those of held removals."""
-        if f"{self.key.name}-".startswith(HOLD_PREFIX):
-            yield ("metadata", "name"), f"begins as the names of held removals do ({HOLD_PREFIX}); rename it"
+        """Its approvals are named after it, and must not look like those of anything else."""
+        for prefix, other in ((HOLD_PREFIX, "held removals"), (REWRITE_PREFIX, "rewritten branches")):
+            if f"{self.key.name}-".startswith(prefix):
+                yield ("metadata", "name"), f"begins as the names of {other} do ({prefix}); rename it"
 
 
 @document("spec", identify=by_scope("ApprovalRequest"))

@@ -45,5 +45,5 @@ class Rewrite:
         """What is said until then."""
         name, old, new = self.request().name, self.old[:_ID_DIGITS], self.new[:_ID_DIGITS]
         found = f"{self.branch} was rewritten: {new} does not come after {old}, which is reconciled on"
-        remedy = f"push that back, or accept the new head with `gitfleet approve {name}`"
+        remedy = f"nothing of the new head happens before it is accepted: push {old} back, or `gitfleet approve {name}`"
         return Fault(path_of(name), 1, "", "", f"{found}; {remedy}")

@@ -112,17 +112,19 @@ class Workspace:
         if base is not None:
             before = planning.as_rolled_out(self.desired_at(self.driver.reader.resolve(base)), before)
         wanted = what_if.applied_to(self.desired_at(commit))
+        is_head = commit == self._fetched().get(self.driver.branches.watch)
+        rewrite = self.rewrite() if is_head else None
         decision, operations = planning.decide(wanted, before)
         remain, blocked = planning.remaining(decision, operations)
         planned = PlannedReconcile(
             commit=commit,
             state_commit=head,
             decision=decision,
-            faults=wanted.faults,
+            faults=(*wanted.faults, *([rewrite.fault()] if rewrite is not None else ())),
             operations=operations,
             remain=remain,
             blocked=blocked,
-            watched=base is None and what_if == NOTHING and commit == self._fetched().get(self.driver.branches.watch),
+            watched=base is None and what_if == NOTHING and is_head,
         )
         return plan_document(planned)
 

@@ -167,6 +167,7 @@ def _step(
         scheduled=scheduled,
         strategy=wanted.strategies.get(NamespacedName(run.key.namespace, run.strategy_name)),
         others=others,
+        answers=_answers_of_others(run, beside) if not run.status.stages else {},
         clusters=beside.clusters,
         overrides=references,
         labels=works.pinned_labels(references, beside.every_override, beside.clusters),
@@ -178,6 +179,18 @@ def _step(
         commit=wanted.commit,
     )
     return staged.advance_run(request)
+
+
+def _answers_of_others(run: RunRecord, beside: Beside) -> dict[str, NamespacedName]:
+    """The names of approvals of the runs of a namespace that began before this one, or are to begin first."""
+    found: dict[str, NamespacedName] = {}
+    for other in beside.runs.records.values():
+        first = (other.created, other.key) < (run.created, run.key) and not other.finished
+        if other.key.namespace == run.key.namespace and other.key != run.key and (other.status.stages or first):
+            now = beside.inputs.desired.strategies.get(NamespacedName(other.key.namespace, other.strategy_name))
+            stages = other.status.strategy.stages if other.status.strategy else now.stages if now else ()
+            found |= dict.fromkeys(staged.answer_names(other, stages), other.key)
+    return found
 
 
 def _overrides(run: RunRecord, record: PlacementRecord | None, beside: Beside) -> dict[str, works.References]:

@@ -292,6 +292,10 @@ def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell
     assert gitfleet("get", "bindings", "-C", moving, "-o", "name").out == before
     assert git(moving, "log", "-1", "--format=%s", f"gitfleet/approve/{name}").startswith(f"Accept {new[:12]}")
 
+    planned = gitfleet("plan", moving, "--clusters", "none")
+    assert planned.code == 1 and said in planned.out + planned.err
+    assert f"push {old[:12]} back, or `gitfleet approve {name}`" in planned.out + planned.err
+
     told = gitfleet("approve", name, "-C", moving)
     assert told.code == 0 and f"approves: Accept {new[:12]} as the head of main" in told.err, told.err
     ran = gitfleet("run", "--until-settled", moving)

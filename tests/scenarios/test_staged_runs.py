@@ -121,6 +121,51 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str]] = {
 }
 
 
+BOTH: dict[str, Any] = {"approval": True, "beforeStageTasks": [{"type": "Approval"}]}
+ONCE: dict[str, Any] = {"approval": True}
+SHARED = [
+    (
+        "x",
+        "x-before",
+        BOTH,
+        "approval `x-before-all` of this run would answer run `x` too, as its approval",
+    ),
+    ("x-before", "x", BOTH, "approval `x-before-all` of this run would answer run `x-before` too, as its"),
+    (
+        "x",
+        "x-after",
+        ONCE,
+        "approval `x-after-all` of this run would answer run `x` too, as its approval",
+    ),
+    ("x", "x-all.y", ONCE, "approval `x-all.y-all` of this run would answer run `x` too, as its approval `x-all`"),
+    ("x-all.y", "x", ONCE, "approval `x-all` of this run would answer run `x-all.y` too, as its approval"),
+    ("x", "x-before", ONCE, None),
+    ("x", "x-all", BOTH, None),
+    ("x", "y", BOTH, None),
+]
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize(("first", "second", "gates", "sentence"), SHARED)
+def test_a_run_whose_approvals_would_answer_another_is_refused(
+    first: str, second: str, gates: dict[str, Any], sentence: str | None, together: bool
+) -> None:
+    """In one commit the first by name begins; a run of another placement counts, a finished one as well."""
+    world = staged(World(), *members("c1"))
+    other = [builders.namespace("other"), builders.placement("other", strategy=EXTERNAL)]
+    world.commit(*other, one_stage(**gates), run(first), *([run(second)] if together else []))
+    world.settle()
+    if not together:
+        world.commit(builders.staged_run(second, placement="other", strategy="all"))
+        world.settle()
+    elif second < first:
+        second = first
+    refused = said(world, second) == ["Initialized=False UpdateRunInitializedFailed"]
+    assert refused is (sentence is not None)
+    if sentence is not None and not together:
+        assert message(world, second, "Initialized").startswith(sentence)
+
+
 @pytest.mark.parametrize(("bodies", "sentence"), REFUSED.values(), ids=REFUSED)
 def test_a_run_that_cannot_begin_is_refused_for_good(bodies: list[dict[str, Any]], sentence: str) -> None:
     world = staged(World(), *members("c1", "c2"))

@@ -4,7 +4,7 @@ D8 to D14, D24).
     advance_run         what one pass makes of one run
     snapshot_for        the resource snapshot that a run rolls out
     approval_for        whether an approval request is answered by what people merged
-    stages_of, concurrency, request_name    the arithmetic of stages
+    stages_of, concurrency, request_name, answer_names    the arithmetic of stages
     phases              the state machines, as tables
 """
 
@@ -13,7 +13,7 @@ from gitfleet.rollout.staged.pace import soaking_since
 from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
 from gitfleet.rollout.staged.progress import advance_run
 from gitfleet.rollout.staged.requests import RunRequest, RunStep, snapshot_for
-from gitfleet.rollout.staged.stages import concurrency, request_name, stages_of
+from gitfleet.rollout.staged.stages import answer_names, concurrency, request_name, stages_of
 from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import Verdict, approval_for, asked
 
@@ -26,6 +26,7 @@ __all__ = [
     "StagePhase",
     "Verdict",
     "advance_run",
+    "answer_names",
     "approval_for",
     "asked",
     "cluster_phase",

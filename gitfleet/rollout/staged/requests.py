@@ -24,7 +24,8 @@ class RunRequest:
 
     `state` is what people want now: Initialize, Run or Stop. `record` is the placement's (None: there is none),
     `scheduled` its Scheduled condition of this pass, `strategy` the strategy that the run names, `others` the further
-    unfinished runs of the placement. `overrides` are those that each cluster is to get, `labels` what they depend on.
+    unfinished runs of the placement, `answers` the names of approvals that answer other runs of its namespace that were
+    there first. `overrides` are those that each cluster is to get, `labels` what they depend on.
     `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
     drift is being corrected, `silent` those that do not answer, and since when.
     """
@@ -35,6 +36,7 @@ class RunRequest:
     scheduled: Condition | None
     strategy: StagedStrategy | None
     others: tuple[RunRecord, ...] = ()
+    answers: Mapping[str, NamespacedName] = field(default_factory=dict)
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     overrides: OverridesByCluster = field(default_factory=dict)
     labels: Mapping[str, PinnedLabels] = field(default_factory=dict)

@@ -4,7 +4,7 @@ computeRunStageStatus and calculateMaxConcurrencyValue)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from gitfleet.api.clusters import MemberCluster
@@ -92,6 +92,21 @@ def request_name(run: StagedRun, stage: str, *, before: bool) -> str:
     """The name of an approval request: `<run>-<stage>` after a stage, `<run>-before-<stage>` before it (decision
     D9)."""
     return f"{run.key.name}-before-{stage}" if before else f"{run.key.name}-{stage}"
+
+
+def answer_names(run: StagedRun, stages: Iterable[Stage]) -> Iterator[str]:
+    """The names of all approvals that answer a run, the alias `<run>-after-<stage>` among them (decision D9)."""
+    for stage in stages:
+        if any(task.type == "Approval" for task in stage.before_tasks):
+            yield request_name(run, stage.name, before=True)
+        if any(task.type == "Approval" for task in stage.after_tasks):
+            yield request_name(run, stage.name, before=False)
+            yield alias_name(run.key.name, stage.name)
+
+
+def alias_name(run: str, stage: str) -> str:
+    """KubeFleet's newer name of what is asked after a stage."""
+    return f"{run}-after-{stage}"
 
 
 def concurrency(limit: IntOrPercent, clusters: int) -> int:

@@ -14,7 +14,7 @@ from gitfleet.errors import BadInput, RetryLater
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.staged.requests import RunRequest, snapshot_for
-from gitfleet.rollout.staged.stages import stages_of
+from gitfleet.rollout.staged.stages import answer_names, stages_of
 
 _FROZEN = "Freeze"
 
@@ -33,6 +33,7 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
             hint="add a StagedUpdateStrategy of this name, and a new run",
         )
     _compatible(request, strategy)
+    _answered_alone(request, strategy)
     snapshot = snapshot_for(run, record)
     if snapshot is None:
         index = run.resource_snapshot_index
@@ -156,6 +157,18 @@ def _compatible(request: RunRequest, strategy: StagedStrategy) -> None:
                 f"`{other.strategy_name}`",
                 hint="concurrent runs must have identical strategies: let it finish, or remove it, and add a new run",
             )
+
+
+def _answered_alone(request: RunRequest, strategy: StagedStrategy) -> None:
+    """BadInput where one approval would answer two runs: one name for both (`x-before` and a stage of `x`, decision
+    D9), or the one is that of a further person's approval of the other (NAME.2)."""
+    for name in answer_names(request.run, strategy.stages):
+        for taken, other in request.answers.items():
+            if f"{name}.".startswith(f"{taken}.") or taken.startswith(f"{name}."):
+                raise BadInput(
+                    f"approval `{name}` of this run would answer run `{other}` too, as its approval `{taken}`",
+                    hint="add the run again under another name, or once the other one is removed",
+                )
 
 
 def _pinned(request: RunRequest, cluster: ClusterUpdate) -> ClusterUpdate:

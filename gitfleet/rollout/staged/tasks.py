@@ -30,6 +30,7 @@ from gitfleet.formats.times import EPOCH, moment_text, time_text
 from gitfleet.model.approvals import Asked
 from gitfleet.rollout.staged.phases import Mark, with_condition
 from gitfleet.rollout.staged.requests import snapshot_for
+from gitfleet.rollout.staged.stages import alias_name
 from gitfleet.rollout.staged.steps import Pass
 
 _BEFORE, _AFTER = "beforeStage", "afterStage"
@@ -79,7 +80,7 @@ def _names(request: ApprovalRequest) -> Iterator[NamespacedName]:
     """The request's own name; KubeFleet's newer one for what comes after a stage (decision D9)."""
     yield request.key
     if request.task == _AFTER:
-        yield NamespacedName(request.key.namespace, f"{request.parent_run}-after-{request.target_stage}")
+        yield NamespacedName(request.key.namespace, alias_name(request.parent_run or "", request.target_stage or ""))
 
 
 def before_tasks(work: Pass, stage: StageStatus) -> tuple[StageStatus, bool]:
