@@ -12,3 +12,4 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--mutations", type=int, default=180, metavar="N", help="random damages of a config repo to play")
     parser.addoption("--first-mutation", type=int, default=0, metavar="SEED", help="the first seed of them")
     parser.addoption("--first-history", type=int, default=0, metavar="SEED", help="the first seed of them")
+    parser.addoption("--walk-depth", type=int, default=1, metavar="N", help="disturbances in the walk of a staged run")

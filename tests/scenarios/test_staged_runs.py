@@ -17,6 +17,7 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import run_awaited
 from gitfleet.rollout.staged import RunRequest
 from gitfleet.rollout.staged.start import initialized
+from gitfleet.simulation.cluster import SimulatedCrash
 from tests import builders
 from tests.scenarios.staged_world import (
     EXTERNAL,
@@ -384,6 +385,25 @@ def test_more_failures_than_allowed_start_no_further_cluster(on_failure: str, co
     world.settle()
     assert said(world, "go") == (conditions or [STARTED[0], "Progressing=False UpdateRunStuck"])
     assert rolled_out(world) == {"c1": "web:1", "c2": "web:1", "c3": None}
+
+
+@pytest.mark.parametrize("fields", [{"onFailure": "Stop"}, {"maxFailures": 1}], ids=str)
+def test_time_in_which_no_process_lived_makes_no_cluster_stuck(fields: dict[str, Any]) -> None:
+    """Found by the walk: the process died between writing that c1 starts and giving it anything."""
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2"))
+    world.commit(one_stage(**fields), run())
+
+    def dies(step: str) -> None:
+        if step == "intent published":
+            raise SimulatedCrash(step)
+
+    world.driver = world.start(dies)
+    assert world.reconcile() is None
+    assert clusters_of(world, "go", "all")["c1"] == "ClusterUpdatingStarted"
+    world.advance(minutes=6)
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+    assert set(clusters_of(world, "go", "all").values()) == {"ClusterUpdatingSucceeded"}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from gitfleet.api.bindings import Binding, BindingState, is_active
-from gitfleet.api.conditions import ConditionType, Status, find_condition
+from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
 from gitfleet.api.runs import ClusterUpdate, RunConditionType, StageStatus
 from gitfleet.api.staged import Stage
 from gitfleet.formats.int_or_percent import scaled
@@ -159,7 +159,7 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
     cluster = observed_unhealthy(cluster, work.now, work.request.run.generation)
     if spec.unreachable == "Skip" and _is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.SKIP, "the cluster does not answer; a later run looks at it again")
-    until_stuck = _until_stuck(work, spec, cluster)
+    until_stuck = _until_stuck(work, spec, cluster, binding)
     if until_stuck < timedelta(0) or (spec.unreachable == "Fail" and _is_silent(work, name)):
         work.stuck.append(name)
     else:
@@ -178,9 +178,17 @@ def _soaked(work: Pass, spec: Stage, cluster: ClusterUpdate, binding: Binding) -
     return work.cluster(cluster, ClusterEvent.SUCCEED)
 
 
-def _until_stuck(work: Pass, spec: Stage, cluster: ClusterUpdate) -> timedelta:
+def _until_stuck(work: Pass, spec: Stage, cluster: ClusterUpdate, binding: Binding) -> timedelta:
+    """How long an update may still take. It counts from when the cluster was given it: time in which no process lived
+    to do that makes no cluster fail."""
     started = find_condition(cluster.conditions, RunConditionType.STARTED)
     since = started.last_transition_time if started is not None else work.now
+    applied = find_condition(binding.conditions, ConditionType.APPLIED, generation=binding.generation)
+    if applied is not None and applied.status is Status.TRUE:
+        since = max(since, applied.last_transition_time)
+    elif cluster.cluster in work.request.disturbed and binding.applied_snapshot != work.moving.latest_snapshot:
+        tried = applied is not None and applied.reason != Reason.APPLY_IN_PROGRESS
+        since = since if tried else work.now
     threshold = STUCK_AFTER if spec.stuck_after is None else timedelta(seconds=spec.stuck_after)
     return threshold - (work.now - since)
 
