@@ -4,7 +4,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY gitfleet ./gitfleet
 COPY repo-layout ./repo-layout
-RUN python -m venv /opt/gitfleet && /opt/gitfleet/bin/pip install --no-cache-dir .
+RUN python -m venv /opt/gitfleet && /opt/gitfleet/bin/pip install --no-cache-dir ".[forges]"
 
 FROM python:3.11-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends git openssh-client gpg ca-certificates \

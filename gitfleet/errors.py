@@ -56,6 +56,14 @@ class NoResponse(RetryLater):
         self.passing = passing
 
 
+class ForgeUnavailable(RetryLater):
+    """A forge could not be reached, or does nothing for now; `after` is how many seconds it asks to wait."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
 class Stopped(RetryLater):
     """The process was stopped before all clusters had answered; another one does what is left to do."""
 

@@ -63,12 +63,25 @@ class ConnectionRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgeSettings:
+    """Which forge shows what was decided: `name` is that of its entry point, `url` where it is ("": its public server),
+    `repository` OWNER/NAME. The token is in `token_file`, or was in the environment."""
+
+    name: str
+    url: str = ""
+    repository: str
+    token_file: Path | None = None
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """One process's settings.
 
     `cache_dir` holds the mirror and the parse cache: losing it costs time only. `simulated_dir` keeps simulated
     clusters between runs; `simulate_unconnected` lets a cluster without connection be simulated (demo, simulate).
     `watch_branch` overrides the FleetConfig's; `approval_policy` is a file with a policy that outranks the one there.
+    Without `forge` nothing is shown on one.
     """
 
     repo: str
@@ -81,6 +94,7 @@ class Settings:
     approval_policy: Path | None = None
     limits: Limits = Limits()
     git_credentials: GitCredentials = GitCredentials()
+    forge: ForgeSettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfleet import __version__, rollout, schedule
+from gitfleet.adapters import forge as forges
 from gitfleet.adapters import ref_watch
 from gitfleet.adapters.blob_cache import SqliteBlobCache
 from gitfleet.adapters.clock import SystemClock
@@ -25,11 +26,12 @@ from gitfleet.adapters.report_files import save_report
 from gitfleet.adapters.state_dir import StateDirectory
 from gitfleet.api.fleet import Branches, FleetConfig, ListedProvider
 from gitfleet.api.scenarios import Scenario
-from gitfleet.errors import BadInput
+from gitfleet.errors import BadInput, GitfleetError, MissingPart
 from gitfleet.loop.approval_history import ApprovalHistory, own_policy
 from gitfleet.loop.directories import ByConnection
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.fanout import Fanout
+from gitfleet.loop.forge import ForgePublisher, ForgeThread
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.plugin_guard import guarded
 from gitfleet.loop.request_branches import RequestBranches
@@ -40,11 +42,13 @@ from gitfleet.loop.whatif import WhatIf
 from gitfleet.loop.work_tree import WithWorkTree, commit_id_of
 from gitfleet.loop.workspace import Workspace
 from gitfleet.model.events import Event
+from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.clusters import ClusterDirectory
+from gitfleet.ports.forges import Forge, ForgeAccess, ForgeFactory
 from gitfleet.ports.properties import PropertyProviderFactory
 from gitfleet.ports.repos import WorkTreeFiles
-from gitfleet.settings import Settings, WhatIfOptions
+from gitfleet.settings import ForgeSettings, Settings, WhatIfOptions
 from gitfleet.simulation.clock import ManualClock
 from gitfleet.simulation.fleet import FileProperties, SimulatedDirectory, SimulatedFleet
 from gitfleet.simulation.memory_cache import MemoryCache
@@ -53,6 +57,8 @@ from gitfleet.simulation.scenario import read_scenario
 from gitfleet.simulation.scenario_run import Reconciler, ScenarioRun
 
 log = logging.getLogger(__name__)
+_FORGE_SECONDS = 10.0
+"""So long a run that ends waits for the forge."""
 DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}\n"
 
 __all__ = [
@@ -63,6 +69,7 @@ __all__ = [
     "person_of",
     "property_providers",
     "scheduler_plugins",
+    "shown_on_forge",
     "simulate",
     "simulated_clusters",
     "what_if_from",
@@ -131,6 +138,50 @@ def _approval_history(settings: Settings, remote: GitRemote | StateDirectory) ->
     if path is not None:
         own = own_policy(_bytes_of(path), str(path), lambda name: _bytes_of(path.parent / name))
     return ApprovalHistory(history=history, reader=history, own=own)
+
+
+@contextmanager
+def shown_on_forge(workspace: Workspace, settings: Settings) -> Iterator[None]:
+    """While this lasts, what is decided is shown on the forge that the settings name, if any. BadInput and MissingPart
+    for a forge, an address or a token that cannot be used."""
+    chosen = settings.forge
+    if chosen is None:
+        yield
+        return
+    connect = partial(open_forge, settings, chosen)
+    publisher = ForgePublisher(token=partial(forge_token, chosen), connect=connect, clock=workspace.clock)
+    publisher.prepare()
+    thread = ForgeThread(publisher)
+    workspace.driver.forge = thread.submit
+    yield
+    thread.finish(_FORGE_SECONDS)
+
+
+def open_forge(settings: Settings, chosen: ForgeSettings, token: str) -> Forge:
+    """The forge that was chosen, for a token; its client library is loaded now."""
+    known: dict[str, ForgeFactory] = {**forges.BUILT_IN, **_loaded_from("gitfleet.forges")}
+    make = known.get(chosen.name)
+    if make is None:
+        raise BadInput(f"there is no forge {chosen.name}; known are {', '.join(sorted(known))}")
+    ca_file = settings.git_credentials.ca_file
+    access = ForgeAccess(url=chosen.url, repository=chosen.repository, token=token, ca_file=ca_file)
+    made = attempt(Subject("forge", chosen.name), make, access)
+    if isinstance(made, Failure):
+        raise made.cause if isinstance(made.cause, GitfleetError) else MissingPart(f"{made.subject}: {made.error}")
+    lacking = [name for name in vars(Forge) if name[0] != "_" and not callable(getattr(made, name, None))]
+    if lacking:
+        raise BadInput(f"forge {chosen.name} has no {', '.join(lacking)}")
+    return made
+
+
+def forge_token(chosen: ForgeSettings) -> str:
+    """The token for a forge, as its file has it now; BadInput where there is none."""
+    if chosen.token_file is None:
+        return chosen.token
+    token = _bytes_of(chosen.token_file).decode(errors="replace").strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise BadInput(f"{chosen.token_file} holds no token on one line")
+    return token
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 
 from gitfleet.cli.messages import say
 from gitfleet.errors import MissingPart
-from gitfleet.settings import ConnectionRules, GitCredentials, Settings, WhatIfOptions
+from gitfleet.settings import ConnectionRules, ForgeSettings, GitCredentials, Settings, WhatIfOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -197,7 +198,54 @@ approval_policy = click.option(
 )
 
 
-class ProcessOptions(TypedDict, total=False):
+forge = combined(
+    click.option("--forge", metavar="NAME", help="Show requests and statuses on a forge: github, gitlab or gitea."),
+    click.option("--forge-url", metavar="URL", help="Where it is, as a browser has it (default: its public server)."),
+    click.option("--forge-repo", metavar="OWNER/NAME", help="The repository there (default: the path of REPO's URL)."),
+    click.option("--forge-token-file", type=_PATH, metavar="FILE", help="The file that holds the token for it."),
+    click.option("--forge-token-env", metavar="NAME", help="The variable that holds the token for it."),
+)
+
+
+class ForgeOptions(TypedDict, total=False):
+    """The options that become ForgeSettings."""
+
+    forge: str | None
+    forge_url: str | None
+    forge_repo: str | None
+    forge_token_file: Path | None
+    forge_token_env: str | None
+
+
+def forge_settings(repo: str, given: ForgeOptions) -> ForgeSettings | None:
+    """The forge that the options name, None for none; UsageError where they do not go together."""
+    name, file, variable = given.get("forge"), given.get("forge_token_file"), given.get("forge_token_env")
+    if name is None:
+        named = sorted(option for option in ForgeOptions.__annotations__ if given.get(option) is not None)
+        if named:
+            raise click.UsageError(f"--{named[0].replace('_', '-')} goes with --forge NAME")
+        return None
+    if (file is None) == (variable is None):
+        raise click.UsageError("--forge needs a token: either --forge-token-file FILE or --forge-token-env NAME")
+    token = os.environ.get(variable, "").strip() if variable else ""
+    if variable and not token:
+        raise click.UsageError(f"the variable {variable} of --forge-token-env is not set")
+    repository = given.get("forge_repo") or repository_of(repo)
+    if not repository:
+        raise click.UsageError("REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo")
+    url = given.get("forge_url") or ""
+    return ForgeSettings(name=name, url=url, repository=repository, token_file=file, token=token)
+
+
+def repository_of(address: str) -> str:
+    """OWNER/NAME, or GROUP/.../NAME, of the URL of a git remote; "" for a local path."""
+    host = r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^/]+/|(?:[\w.+-]+@)?[\w.-]+:(?!//))"
+    found = re.fullmatch(rf"{host}/*(?P<path>.+?)/*", address)
+    path = found["path"].removesuffix(".git") if found else ""
+    return path if "/" in path else ""
+
+
+class ProcessOptions(ForgeOptions, total=False):
     """The options that become Settings, by the names that click gives them."""
 
     cache_dir: Path | None
@@ -234,6 +282,7 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
         watch_branch=given.get("branch"),
         approval_policy=given.get("approval_policy"),
         git_credentials=git_credentials(),
+        forge=forge_settings(repo, given),
     )
 
 

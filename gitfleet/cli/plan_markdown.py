@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.cli.plan_groups import Group, moves_of, names, operations_of, placement_name, unpicked_of
@@ -13,6 +12,7 @@ from gitfleet.formats.sentences import agreeing, counted
 from gitfleet.views import (
     code_span,
     eviction_sentence,
+    fenced,
     hold_sentence,
     how_to_approve,
     moves_sentence,
@@ -73,7 +73,7 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
     path = hold["approval"]["path"]
     yield how_to_approve(hold).replace(path, code_span(path))
     yield ""
-    yield from _fenced(hold["approval"]["content"].splitlines(), "yaml")
+    yield from fenced(hold["approval"]["content"].splitlines(), "yaml")
 
 
 _WRITES: Final = ("create", "update", "delete")
@@ -137,18 +137,9 @@ def _diff_lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield f"<details><summary>{_html(title)}</summary>"
         yield ""
-        yield from _fenced(diff.splitlines())
+        yield from fenced(diff.splitlines())
         yield ""
         yield "</details>"
-
-
-def _fenced(lines: Sequence[str], language: str = "diff") -> Iterator[str]:
-    """A code block whose fence is longer than any row of backticks inside."""
-    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield f"{fence}{language}"
-    yield from lines
-    yield fence
 
 
 def _html(title: str) -> str:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     ),
     options.branch,
     options.approval_policy,
+    options.forge,
     options.connections,
     options.cache_dir,
 )
@@ -63,11 +64,14 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
         raise click.UsageError(
             "-o json is one document and needs an end: add --once or --until-settled, or use -o jsonl"
         )
+    if settings.forge is not None and settings.state_dir is not None:
+        raise click.UsageError("--forge shows commits, and with --state-dir there are none")
     outlive_stdout()
     listed_at_the_end = (EventType.FAULT,) if once or until_settled else ()
     result: ReconcileResult | None = None
     with (
         wiring.open_workspace(settings) as workspace,
+        wiring.shown_on_forge(workspace, settings),
         ending_gently(workspace.wake.stop) as ending,
         progress_for(output, live=True, without=listed_at_the_end) as progress,
     ):

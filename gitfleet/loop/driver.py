@@ -19,7 +19,7 @@ from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.fanout import Fanout, Write
-from gitfleet.loop.request_branches import RequestBranches
+from gitfleet.loop.request_branches import Asked, RequestBranches
 from gitfleet.loop.results import ReconcileResult, asking_sentences, lost_race, waiting_sentences
 from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
@@ -62,7 +62,7 @@ class Driver:
     """Drives reconciles on one repository. `checkpoint` is called between steps (tests stop the process there);
     `listen` gets every event as it becomes true, `configure` the configuration that holds for the next observation;
     `requests` keeps the branches by which people approve, None where none are pushed; `approvals` looks who gave an
-    approval."""
+    approval; `forge` is told what a forge is to show, and returns at once."""
 
     reader: RepoReader
     writer: RepoWriter
@@ -80,6 +80,7 @@ class Driver:
     state_branch: str | None = None
     requests: RequestBranches | None = None
     approvals: ApprovalHistory | None = None
+    forge: Callable[[FleetState, Asked, Branches], None] | None = None
     memo: reconcile.Memo = reconcile.Memo()
     _reported: set[str] = field(default_factory=set)
     _known: tuple[str | None, FleetState] | None = None
@@ -343,11 +344,14 @@ class Driver:
         return result
 
     def _ask(self, heads: Mapping[str, str], state: FleetState) -> None:
+        failures, asked = Failures(), Asked()
         if self.requests is not None:
-            failures, publish = Failures(), self.requests.publish
             wanted = (*views.approval_requests(state), *self._rewrite)
-            failures.contain(Subject("approvals", ""), None, publish, heads, self.branches, wanted)
-            self._report(failures.found)
+            publish = self.requests.publish
+            asked = failures.contain(Subject("approvals", ""), asked, publish, heads, self.branches, wanted)
+        if self.forge is not None:
+            failures.contain(Subject("forge", ""), None, self.forge, state, asked, self.branches)
+        self._report(failures.found)
 
     def _still_ours(self, head: str | None, operations: tuple[Operation, ...], pushed: float | None) -> None:
         """LostRace when another process has moved the state branch since this one made sure of it: `pushed` is when it

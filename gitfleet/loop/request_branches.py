@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 _TRAILER: Final = "Gitfleet-Request"
 _MOST_AT_ONCE: Final = 20
 """So many branches that no request needs are looked at in one reconcile: somebody may push any number."""
+Asked = dict[str, ApprovalRequest | None]
+"""The branches of requests that there are, with what each asks for; None: nothing, or it is somebody's own."""
 Wanted = tuple[str, ApprovalRequest] | None
 """On top of which commit, and what; None: the branch is not needed."""
 
@@ -40,33 +42,37 @@ class RequestBranches:
     _left: dict[str, tuple[str | None, Wanted]] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
 
-    def publish(self, heads: Mapping[str, str], branches: Branches, requests: Iterable[ApprovalRequest]) -> None:
-        """Push a branch for each request that has none, renew those that are out of date, remove those of no request.
+    def publish(self, heads: Mapping[str, str], branches: Branches, requests: Iterable[ApprovalRequest]) -> Asked:
+        """Push a branch for each request that has none, renew those that are out of date, remove those of no request;
+        the branches that there are then.
 
         A branch with somebody else's commits is left alone. Nothing is raised: what the remote refuses is logged, once.
         """
         watched = heads[branches.watch]
         wanted = {branches.approvals + _branch_of(request): (watched, request) for request in requests}
         ours = {branches.watch, branches.state, branches.rendered}
-        there = {name for name in heads if name.startswith(branches.approvals)} - wanted.keys()
-        unknown = sorted(name for name in there if self._left.get(name) != (heads[name], None))
+        there = {name for name in heads if name.startswith(branches.approvals)}
+        unknown = sorted(name for name in there - wanted.keys() if self._left.get(name) != (heads[name], None))
         for branch in sorted({*wanted, *unknown[:_MOST_AT_ONCE]} - ours):
-            self._bring(branch, heads.get(branch), wanted.get(branch))
+            (there.add if self._bring(branch, heads.get(branch), wanted.get(branch)) else there.discard)(branch)
         self._left = {name: left for name, left in self._left.items() if name in wanted or name in heads}
+        return {name: wanted[name][1] if name in wanted else None for name in sorted(there - ours)}
 
-    def _bring(self, branch: str, head: str | None, wanted: Wanted) -> None:
+    def _bring(self, branch: str, head: str | None, wanted: Wanted) -> str | None:
+        """The head that a branch has then, None where it is not there."""
         left = self._left.get(branch)
         if left is not None and left[1] == wanted and head in (left[0], None):
-            return
+            return head
         try:
             head = self._brought(branch, head, wanted)
         except LostRace:
-            return  # by another reconcile, which wants the same, or by a person: the next one sees
+            return head  # by another reconcile, which wants the same, or by a person: the next one sees
         except GitfleetError as error:
             self._say(f"the branch {branch}, which asks for an approval, cannot be kept: {error}")
             if isinstance(error, RetryLater):
-                return
+                return head
         self._left[branch] = (head, wanted)
+        return head
 
     def _brought(self, branch: str, head: str | None, wanted: Wanted) -> str | None:
         """The head of the branch once it is as it should be."""

@@ -3,18 +3,20 @@
 table_of, objects_of, in_scope, kinds           what `get` shows: typed views (`models`) read through a StateReader
 describe_lines(object)                          what `describe` prints
 markdown_table(table), html_page(title, table)  a table for other readers; the terminal's is in `cli`
-code_span, table_lines, html_document           the parts of which such pages are made
+code_span, fenced, table_lines, html_document   the parts of which such pages are made
 readme_text(state)                              README.md of the state branch
 plan_document(...), fault_document, has_changes `plan -o json`; moves_sentence(...) sums up what moves
 eviction_text(...), eviction_sentence, ...      the file that asks for an eviction, and what a plan decides about it
 hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
 approval_requests(state)                        what waits for a person's approval, as requests
+forge_view(state), pull_calls, status_calls     what a forge is to show, and the calls that bring it there
 explanation(...), no_placement, recorded_plan   what `explain` prints
 """
 
 from gitfleet.views.description import describe_lines
 from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name
 from gitfleet.views.explanation import explanation, held_clusters, no_placement, recorded_plan
+from gitfleet.views.forge import forge_view, pull_calls, status_calls
 from gitfleet.views.holds import (
     answering_file,
     approval_path,
@@ -28,7 +30,7 @@ from gitfleet.views.holds import (
 )
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
-from gitfleet.views.markdown import code_span, markdown_table, table_lines
+from gitfleet.views.markdown import code_span, fenced, markdown_table, table_lines
 from gitfleet.views.plan_document import PlannedReconcile, fault_document, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.plan_runs import run_sentences
@@ -53,6 +55,8 @@ __all__ = [
     "eviction_text",
     "explanation",
     "fault_document",
+    "fenced",
+    "forge_view",
     "free_name",
     "has_changes",
     "held_clusters",
@@ -71,11 +75,13 @@ __all__ = [
     "objects_of",
     "pending_request",
     "plan_document",
+    "pull_calls",
     "readme_text",
     "reason_sentence",
     "recorded_plan",
     "run_sentences",
     "shown_object",
+    "status_calls",
     "table_lines",
     "table_of",
 ]

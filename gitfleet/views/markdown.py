@@ -6,7 +6,8 @@ or a table cell, or that a careless renderer could take for HTML, are replaced b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from gitfleet.status import one_line
@@ -24,6 +25,15 @@ def code_span(text: str, limit: int = 200) -> str:
 def link(name: str, target: str) -> str:
     """A link to a file of the branch; both parts come from checked names, never from free text."""
     return f"[{code_span(name)}]({target})"
+
+
+def fenced(lines: Sequence[str], language: str = "diff") -> Iterator[str]:
+    """A code block whose fence is longer than any row of backticks inside."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}{language}"
+    yield from lines
+    yield fence
 
 
 def markdown_table(shown: Table) -> str:

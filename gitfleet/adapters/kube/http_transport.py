@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 import urllib3
 from kubernetes.client import ApiClient, Configuration
 
+from gitfleet.adapters.bounded_reads import pools_with_limit
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.kube.bounded_reads import pools_with_limit
 from gitfleet.adapters.kube.logins import Endpoint, Login, LoginSource
 from gitfleet.adapters.kube.wire import MIB, Timeouts
 from gitfleet.errors import BadInput, MissingPart, NoResponse

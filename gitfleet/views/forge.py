@@ -1,0 +1,147 @@
+"""What a forge is to show of the fleet, and which calls bring it there from what it shows.
+
+A description has words of closed sets alone, no counts: a forge is called when something is decided, not for each
+cluster (GitHub takes 1,000 statuses of one commit and context).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from gitfleet.api.conditions import Condition, ConditionType, Status, type_of
+from gitfleet.api.runs import RunRecord
+from gitfleet.api.values import NamespacedName
+from gitfleet.model.approvals import ApprovalRequest
+from gitfleet.model.forges import (
+    ClosePull,
+    CommitStatus,
+    EditPull,
+    ForgeView,
+    OpenPull,
+    PullCall,
+    PullRequest,
+    SetStatus,
+    StatusState,
+)
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.rollout import staged
+from gitfleet.status import one_line
+from gitfleet.views.holds import held_condition
+from gitfleet.views.markdown import fenced
+
+_TITLE_CHARACTERS: Final = 200
+_BODY_CHARACTERS: Final = 60_000
+"""GitHub takes 256 characters as a title and 65,536 as a body; the others take more."""
+_DESCRIPTION_CHARACTERS: Final = 140
+"""GitHub's limit."""
+_FAILING: Final = (
+    ConditionType.SCHEDULED,
+    ConditionType.OVERRIDDEN,
+    ConditionType.APPLIED,
+    ConditionType.DIFF_REPORTED,
+)
+"""The conditions of a placement that are False for a failure alone; the others are while a rollout goes on."""
+_ORDER: Final = (StatusState.FAILURE, StatusState.PENDING, StatusState.SUCCESS)
+
+
+def forge_view(
+    state: FleetState, asked: Mapping[str, ApprovalRequest | None], *, target: str, prefix: str
+) -> ForgeView:
+    """What a forge is to show of a state. `asked` are the branches of requests that there are, with what each asks
+    for (None: nothing any more)."""
+    statuses = [_of_placement(record) for record in state.placements.values()]
+    for run in state.runs.values():
+        statuses += _of_run(run)
+    return ForgeView(
+        target=target,
+        prefix=prefix,
+        commit=state.observed_commit or "",
+        pulls={branch: _pull_of(branch, request) for branch, request in asked.items() if request is not None},
+        branches=frozenset(asked),
+        statuses=tuple(sorted(statuses, key=lambda status: (_ORDER.index(status.state), status.context))),
+    )
+
+
+def pull_calls(wanted: ForgeView, shown: Mapping[str, PullRequest]) -> Iterator[PullCall]:
+    """What brings the pull requests there that are wanted; `shown` are those that are open, by branch. One whose branch
+    is there and asks for nothing any more is somebody's own."""
+    for branch, pull in wanted.pulls.items():
+        there = shown.get(branch)
+        if there is None:
+            yield OpenPull(pull)
+        elif (there.title, _plain(there.body)) != (pull.title, _plain(pull.body)):
+            yield EditPull(PullRequest(branch=branch, title=pull.title, body=pull.body, number=there.number))
+    for branch, there in shown.items():
+        if branch.startswith(wanted.prefix) and branch not in wanted.branches:
+            yield ClosePull(there)
+
+
+def status_calls(wanted: ForgeView, shown: Mapping[str, CommitStatus]) -> Iterator[SetStatus]:
+    """What sets the wanted statuses of the commit, failures first; `shown` are the present ones, by context."""
+    for status in wanted.statuses:
+        there = shown.get(status.context)
+        if there != status and (there is not None or not status.over):
+            yield SetStatus(wanted.commit, status)
+
+
+def _plain(text: str) -> str:
+    """A text as every forge gives it back, whatever its line ends."""
+    return "\n".join(text.splitlines()).strip()
+
+
+def _pull_of(branch: str, request: ApprovalRequest) -> PullRequest:
+    body = request.body
+    if len(body) > _BODY_CHARACTERS:
+        body = f"{body[:_BODY_CHARACTERS]}\n\nThe commit of this branch has the whole text."
+    return PullRequest(
+        branch=branch,
+        title=one_line(request.title, _TITLE_CHARACTERS),
+        body="\n".join(fenced(body.splitlines(), "text")),
+    )
+
+
+def _status(name: NamespacedName, state: StatusState, description: str) -> CommitStatus:
+    """No Kubernetes name has an underscore: no two have one context."""
+    full = f"{name.namespace}_{name.name}" if name.namespace else name.name
+    text = one_line(description, _DESCRIPTION_CHARACTERS)
+    return CommitStatus(context=f"gitfleet/{full}", state=state, description=text)
+
+
+def _of_placement(record: PlacementRecord) -> CommitStatus:
+    key, conditions = record.placement.key, record.conditions
+    if record.placement.deleting is not None:
+        return _status(key, StatusState.PENDING, "it is being removed")
+    if held_condition(key, conditions) is not None:
+        return _status(key, StatusState.PENDING, "removals wait for an approval: gitfleet get holds")
+    unmet = next((condition for condition in conditions if condition.status is not Status.TRUE), None)
+    if unmet is None and conditions:
+        return _status(key, StatusState.SUCCESS, "rolled out and available")
+    failing = {type_of(key.kind, type_) for type_ in _FAILING}
+    failed = next((c for c in conditions if c.status is Status.FALSE and c.type in failing), None)
+    state = StatusState.PENDING if failed is None else StatusState.FAILURE
+    return _status(key, state, _words(key.kind, failed or unmet))
+
+
+def _words(kind: str, condition: Condition | None) -> str:
+    if condition is None:
+        return "not decided yet"
+    return f"{condition.type.removeprefix(kind)} is {condition.status}: {condition.reason}"
+
+
+def _of_run(run: RunRecord) -> Iterator[CommitStatus]:
+    deletion = run.status.deletion
+    for stage in (*run.status.stages, *([deletion] if deletion is not None and deletion.clusters else [])):
+        shown = _of_stage(run, staged.stage_phase(stage))
+        name = stage.name.rpartition("/")[2]
+        yield replace(shown, context=f"{shown.context}/{name}", over=run.finished)
+
+
+def _of_stage(run: RunRecord, phase: staged.StagePhase) -> CommitStatus:
+    if phase in (staged.StagePhase.SUCCEEDED, staged.StagePhase.SKIPPED):
+        return _status(run.key, StatusState.SUCCESS, f"{run.placement}: {phase}")
+    if phase is staged.StagePhase.FAILED or run.finished:
+        why = f"{phase}, and the run is over" if run.finished else phase
+        return _status(run.key, StatusState.FAILURE, f"{run.placement}: {why}")
+    return _status(run.key, StatusState.PENDING, f"{run.placement}: {phase}")

@@ -1,0 +1,178 @@
+"""`gitfleet run --forge ...`: what is shown, what a forge that hangs costs, and what is refused at the start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from gitfleet import wiring
+from gitfleet.api.fleet import Branches
+from gitfleet.cli.options import repository_of
+from gitfleet.loop.forge import ForgePublisher, ForgeThread
+from gitfleet.model.forges import ForgeView
+from gitfleet.model.state import FleetState
+from gitfleet.simulation.clock import ManualClock
+from tests.cli.conftest import Shell, _own_home, git, gitfleet, make_repo
+from tests.forges.server import REPOSITORY, TOKEN, ForgeServer, serving
+
+__all__ = ["_own_home", "gitfleet"]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    return make_repo(tmp_path / "fleet")
+
+
+def options(server: ForgeServer, repo: Path) -> list[str | Path]:
+    token = repo.parent / "token"
+    where = ["--forge", server.dialect, "--forge-url", server.url, "--forge-repo", REPOSITORY]
+    return [repo, *where, "--forge-token-file", token]
+
+
+def test_a_run_shows_its_commit_and_says_no_token(gitfleet: Shell, repo: Path) -> None:
+    head = git(repo, "rev-parse", "main").strip()
+    with serving("gitea") as server:
+        server.branches = {"main": head}
+        ended = gitfleet("run", "--once", *options(server, repo))
+        assert ended.code == 0, ended.err
+        assert server.shown(head).keys() >= {"gitfleet/web"}
+        assert server.refused == []
+        assert TOKEN not in ended.out + ended.err
+
+
+def test_a_run_goes_on_without_a_forge_that_hangs(gitfleet: Shell, repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "_FORGE_SECONDS", 0.1)
+    with serving("github") as server:
+        server.hangs = threading.Event()
+        assert gitfleet("run", "--until-settled", *options(server, repo)).code == 0
+        assert server.asked.is_set()
+        server.hangs.set()
+    assert git(repo, "rev-parse", "gitfleet/state")
+
+
+def test_a_thread_shows_what_was_handed_over_last_and_nobody_waits_for_it() -> None:
+    begun, go_on, shown = threading.Event(), threading.Event(), list[ForgeView]()
+
+    class Slow(ForgePublisher):
+        def show(self, wanted: ForgeView) -> float | None:
+            shown.append(wanted)
+            begun.set()
+            go_on.wait(60)
+            return None
+
+    def connect(_: str) -> None:
+        raise AssertionError("nobody connects")
+
+    thread = ForgeThread(Slow(token=lambda: TOKEN, connect=connect, clock=ManualClock()))  # type: ignore[arg-type]
+    states = [FleetState(observed_commit=str(number)) for number in range(4)]
+    thread.submit(states[0], {}, Branches())
+    assert begun.wait(60)
+    for state in states[1:]:
+        thread.submit(state, {}, Branches())
+    go_on.set()
+    thread.finish(60)
+    assert [view.commit for view in shown] == ["0", "3"]
+
+
+OURS = """
+class Whole:
+    def __init__(self, access): self.access = access
+    def pulls(self, target): return []
+    def open_pull(self, pull, target): return pull
+    def edit_pull(self, pull): pass
+    def close_pull(self, number): pass
+    def statuses(self, commit): return []
+    def set_status(self, commit, status): print(self.access.repository, status.context, status.state)
+    def comments(self, number): return []
+    def write_comment(self, number, comment): pass
+class Half(Whole):
+    close_pull = None
+def broken(access): raise ZeroDivisionError
+"""
+
+
+def test_a_package_brings_another_forge(
+    gitfleet: Shell, repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site" / "ours-1.dist-info").mkdir(parents=True)
+    (tmp_path / "site" / "our_forges.py").write_text(OURS)
+    names = "".join(
+        f"{name} = our_forges:{where}\n" for name, where in (("a", "Whole"), ("b", "Half"), ("c", "broken"))
+    )
+    (tmp_path / "site" / "ours-1.dist-info" / "entry_points.txt").write_text(f"[gitfleet.forges]\n{names}")
+    (tmp_path / "site" / "ours-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: ours\nVersion: 1\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    given = [repo, "--forge-repo", REPOSITORY, "--forge-token-file", repo.parent / "token", "--forge"]
+    shown = gitfleet("run", "--once", *given, "a")
+    assert (shown.code, "acme/fleet gitfleet/web pending" in shown.out) == (0, True), shown
+    assert "forge b has no close_pull" in gitfleet("run", "--once", *given, "b").err
+    assert "forge c: unexpected ZeroDivisionError" in gitfleet("run", "--once", *given, "c").err
+
+
+USAGE = {
+    "a URL alone": (["--forge-url", "https://x"], "--forge-url goes with --forge NAME"),
+    "no token": (["--forge", "gitea"], "either --forge-token-file FILE or --forge-token-env NAME"),
+    "two tokens": (["--forge", "gitea", "--forge-token-file", "f", "--forge-token-env", "T"], "either --forge-token"),
+    "an empty variable": (
+        ["--forge", "gitea", "--forge-token-env", "NOBODYS"],
+        "the variable NOBODYS of ",
+    ),
+    "no repository": (["--forge", "gitea", "--forge-token-file", "f"], "name the repository with --forge-repo"),
+    "no commits": (
+        ["--forge", "gitea", "--forge-token-file", "f", "--forge-repo", "a/b", "--state-dir", "d"],
+        "with --state-dir there are none",
+    ),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), USAGE.values(), ids=USAGE)
+def test_options_that_do_not_go_together_are_wrong_usage(
+    gitfleet: Shell, repo: Path, words: list[str], said: str
+) -> None:
+    ended = gitfleet("run", "--once", repo, *words)
+    assert (ended.code, said in ended.err) == (64, True), ended.err
+
+
+def test_what_cannot_be_used_ends_the_run_before_it_begins(gitfleet: Shell, repo: Path) -> None:
+    (repo.parent / "empty").write_text("\n")
+    given = ["--forge-repo", REPOSITORY, "--forge-url", "http://127.0.0.1:9", "--forge-token-file"]
+    table = [
+        (["--forge", "gitea", *given, repo.parent / "none"], "none cannot be read"),
+        (["--forge", "gitea", *given, repo.parent / "empty"], "holds no token on one line"),
+        (["--forge", "bitbucket", *given, repo.parent / "token"], "there is no forge bitbucket; known are gitea, gi"),
+    ]
+    for words, said in table:
+        ended = gitfleet("run", "--once", repo, *words)
+        assert (ended.code, said in ended.err) == (1, True), ended.err
+        assert git(repo, "branch", "--list", "gitfleet/state") == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "repository"),
+    [
+        ("https://github.com/acme/fleet.git", "acme/fleet"),
+        ("https://git.example.com:8443/acme/fleet/", "acme/fleet"),
+        ("https://gitlab.example.com/group/sub/fleet.git", "group/sub/fleet"),
+        ("git@github.com:acme/fleet.git", "acme/fleet"),
+        ("ssh://git@git.example.com:22/acme/fleet", "acme/fleet"),
+        ("https://git.example.com/fleet", ""),
+        (".", ""),
+        ("../acme/fleet", ""),
+    ],
+)
+def test_the_repository_is_the_path_of_the_remote(address: str, repository: str) -> None:
+    assert repository_of(address) == repository
+
+
+def test_without_a_forge_no_client_library_is_loaded(repo: Path) -> None:
+    program = (
+        "import sys; from gitfleet.cli.main import run; assert run(['run', '--once', sys.argv[1]]) == 0;"
+        "print(sorted({'github', 'gitlab', 'gitfleet.adapters.forge.sessions'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program, repo], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
