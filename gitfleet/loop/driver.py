@@ -218,6 +218,7 @@ class Driver:
         commit = self.watched_commit(heads)
         before = self.load_state(heads.get(self.branches.state))
         wanted = self._accepted(self.desired_trees.at(commit, before), before, heads)
+        wanted = wanted if self.requests is None else self.requests.noted(wanted, before)
         return self.inputs_for(wanted, self.rebuilt(before, wanted), now)
 
     def rewrite_of(self, wanted: Desired, before: FleetState) -> Rewrite | None:
@@ -341,7 +342,8 @@ class Driver:
     def _asked(self, heads: Mapping[str, str], result: ReconcileResult) -> ReconcileResult:
         """The result, once the branches are there by which people approve; what fails there delays nothing."""
         self._ask(heads, result.state)
-        return result
+        noted = self.requests is None or self.requests.is_noted(result.state)
+        return result if noted else replace(result, settled=False)
 
     def _ask(self, heads: Mapping[str, str], state: FleetState) -> None:
         failures, asked = Failures(), Asked()

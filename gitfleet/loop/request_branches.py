@@ -5,22 +5,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final
 
 from gitfleet.api.conditions import Status
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import Branches
 from gitfleet.approvals import APPROVALS_FOLDER, next_name
 from gitfleet.errors import GitfleetError, LostRace, RetryLater
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.model.approvals import ApprovalRequest
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import BranchChange, CommitFacts, HistoryReader, RepoReader, RepoWriter
 from gitfleet.views import approval_path, approval_text
 
 log = logging.getLogger(__name__)
 _TRAILER: Final = "Gitfleet-Request"
+_KIND: Final = "Branch/"
 _MOST_AT_ONCE: Final = 20
 """So many branches that no request needs are looked at in one reconcile: somebody may push any number."""
 Asked = dict[str, ApprovalRequest | None]
@@ -41,13 +45,31 @@ class RequestBranches:
     clock: Clock
     _left: dict[str, tuple[str | None, Wanted]] = field(default_factory=dict)
     _said: set[str] = field(default_factory=set)
+    _refused: dict[str, Fault] | None = None
+    """What the remote refused, by branch; None before the first look."""
+    _noted: tuple[Desired, tuple[Fault, ...], Desired] | None = None
+
+    def noted(self, wanted: Desired, before: FleetState) -> Desired:
+        """What is wanted, with a warning for each branch that the remote refused; those that are recorded hold until
+        this process has tried itself. The same for the same."""
+        notes = tuple(self._refused.values()) if self._refused is not None else _recorded(before)
+        if self._noted is None or self._noted[0] is not wanted or self._noted[1] != notes:
+            noted = replace(wanted, faults=(*wanted.faults, *notes)) if notes else wanted
+            self._noted = (wanted, notes, noted)
+        return self._noted[2]
+
+    def is_noted(self, state: FleetState) -> bool:
+        """Whether a state has these warnings and no others."""
+        return self._refused is None or set(_recorded(state)) == set(self._refused.values())
 
     def publish(self, heads: Mapping[str, str], branches: Branches, requests: Iterable[ApprovalRequest]) -> Asked:
         """Push a branch for each request that has none, renew those that are out of date, remove those of no request;
         the branches that there are then.
 
-        A branch with somebody else's commits is left alone. Nothing is raised: what the remote refuses is logged, once.
+        A branch with somebody else's commits is left alone. Nothing is raised: what the remote refuses is logged, once,
+        and stands in the next state (`noted`) while it lasts.
         """
+        refused = self._refused = self._refused or {}
         watched = heads[branches.watch]
         wanted = {branches.approvals + _branch_of(request): (watched, request) for request in requests}
         ours = {branches.watch, branches.state, branches.rendered}
@@ -55,6 +77,8 @@ class RequestBranches:
         unknown = sorted(name for name in there - wanted.keys() if self._left.get(name) != (heads[name], None))
         for branch in sorted({*wanted, *unknown[:_MOST_AT_ONCE]} - ours):
             (there.add if self._bring(branch, heads.get(branch), wanted.get(branch)) else there.discard)(branch)
+        for name in refused.keys() - wanted.keys():
+            del refused[name]
         self._left = {name: left for name, left in self._left.items() if name in wanted or name in heads}
         return {name: wanted[name][1] if name in wanted else None for name in sorted(there - ours)}
 
@@ -68,9 +92,15 @@ class RequestBranches:
         except LostRace:
             return head  # by another reconcile, which wants the same, or by a person: the next one sees
         except GitfleetError as error:
-            self._say(f"the branch {branch}, which asks for an approval, cannot be kept: {error}")
+            sentence = f"the branch {branch}, which asks for an approval, cannot be kept: {error}"
+            self._say(sentence)
             if isinstance(error, RetryLater):
                 return head
+            if self._refused is not None and wanted is not None:
+                self._refused[branch] = _refusal(branch, wanted[1], sentence)
+        else:
+            if self._refused is not None:
+                self._refused.pop(branch, None)
         self._left[branch] = (head, wanted)
         return head
 
@@ -107,6 +137,16 @@ class RequestBranches:
         if sentence not in self._said:
             self._said.add(sentence)
             log.warning("%s", sentence)
+
+
+def _refusal(branch: str, request: ApprovalRequest, sentence: str) -> Fault:
+    path = approval_path(request.name, request.namespace)
+    remedy = f"add {path} by hand or with `gitfleet approve`, or let gitfleet push this branch"
+    return Fault(path, 1, f"{_KIND}{branch}", "", f"{sentence.rstrip('.')}; {remedy}", Severity.WARNING)
+
+
+def _recorded(state: FleetState) -> tuple[Fault, ...]:
+    return tuple(fault for fault in state.faults if fault.object.startswith(_KIND))
 
 
 def _branch_of(request: ApprovalRequest) -> str:

@@ -205,10 +205,48 @@ def test_a_push_that_is_refused_is_a_warning_and_stops_nothing(
         f"the branch {PREFIX}{hold.name}, which asks for an approval, cannot be kept: {error}"
     ]
     assert (len(refused) > 3) is again
+    path = f"approvals/{hold.name}.yaml"
+    sentence = (
+        f"{path}:1: Branch/{PREFIX}{hold.name}: the branch {PREFIX}{hold.name}, which asks for an approval, cannot be "
+        f"kept: {error}; add {path} by hand or with `gitfleet approve`, or let gitfleet push this branch"
+    )
+    noted = [] if again else [sentence]
+    assert branch_notes(world) == noted
+    assert ("cannot be kept" in world.state_text("README.md")) is not again
+    state = world.state_commits()
+    world.restart()
+    result = world.reconcile()
+    assert result is not None and result.settled
+    assert world.state_commits() == state, "a new process does not forget it and say it again"
     world.repo.before_commit = None
     world.write({"README.md": "new\n"})
     world.settle()
-    assert len(requests(world)) == 1
+    result = world.reconcile()
+    assert result is not None and result.settled
+    assert len(requests(world)) == 1 and branch_notes(world) == []
+
+
+def branch_notes(world: World) -> list[str]:
+    """What the status says of branches that cannot be kept."""
+    return [str(fault) for fault in world.state().faults if fault.object.startswith("Branch/")]
+
+
+def test_the_note_of_a_refused_branch_goes_with_its_request() -> None:
+    world = asking(settled())
+
+    def refuse(change: BranchChange) -> None:
+        if change.branch.startswith(PREFIX):
+            raise Forbidden("the branch is protected")
+
+    world.repo.before_commit = refuse
+    gone = resources(world)
+    kept = {path: world.repo.files("main")[path].decode() for path in gone}
+    world.write(gone)
+    world.settle()
+    assert len(branch_notes(world)) == 1
+    world.write(kept)
+    world.settle()
+    assert (world.state().holds, branch_notes(world)) == ({}, [])
 
 
 def test_the_prefix_is_the_fleets_and_never_reaches_gitfleets_own_branches() -> None:
