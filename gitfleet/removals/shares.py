@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gitfleet.api.fleet import MassDelete
 from gitfleet.api.holds import HoldReason, HoldRule, Removal, RemovalKind
@@ -56,9 +56,10 @@ def shares_exceeded(asked: Asked, before: FleetState, placed: Placed, wanted: Ma
         if share.exceeded:
             yield Finding(share.reason, tuple(removals))
     for key, removals in _by_placement(asked.new).items():
-        gone = set().union(*removals.values(), *(c for r, c in asked.held.items() if r.placement == key))
+        gone = set().union(*removals.values())
+        held = set().union(*(cells for removal, cells in asked.held.items() if removal.placement == key))
         total = len(placed.by_placement.get(key, ()))
-        share = _Share(limits, f"placement {key}", gone, total, len(placed.clusters_of(key)))
+        share = _Share(limits, f"placement {key}", gone, total, len(placed.clusters_of(key)), held)
         if share.exceeded:
             yield Finding(share.reason, tuple(removals))
 
@@ -81,26 +82,29 @@ class _Limits:
 
 @dataclass(frozen=True, slots=True)
 class _Share:
+    """What goes of a scope, and what of it is `held` already, which counts with it."""
+
     limits: _Limits
     scope: str
     gone: set[Cell]
     total: int
     clusters: int
+    held: set[Cell] = field(default_factory=set)
 
     @property
     def exceeded(self) -> bool:
         counts = self.clusters >= self.limits.used.min_clusters
         counts = counts or self.total >= self.limits.used.min_objects
-        return counts and self.limits.exceeded(len(self.gone), self.total)
+        return counts and self.limits.exceeded(len(self.gone | self.held), self.total)
 
     @property
     def reason(self) -> HoldReason:
         names = len({cluster for cluster, _ in self.gone})
         where = "" if self.scope.startswith("cluster ") else f", from {counted(names, 'cluster')}"
-        text = (
-            f"the commit removes {len(self.gone)} of the {self.total} objects that {self.scope} has{where} "
-            f"({self.limits})"
-        )
+        every = self.gone | self.held
+        beside = f", and {len(every)} with what is held already" if every != self.gone else ""
+        text = f"the commit removes {len(self.gone)} of the {self.total} objects that {self.scope} has{where}{beside}"
+        text += f" ({self.limits})"
         return HoldReason(rule=HoldRule.MASS_DELETION, message=text)
 
 

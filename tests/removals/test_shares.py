@@ -49,7 +49,8 @@ def test_more_than_the_share_of_a_placement_is_too_much_and_the_share_itself_is_
 
 
 def test_what_is_held_of_the_placement_counts_and_is_not_held_twice() -> None:
-    sentence = f"the commit removes 20 of the 50 objects that placement web has, from 5 clusters {ALL}"
+    own = "the commit removes 5 of the 50 objects that placement web has, from 5 clusters"
+    sentence = f"{own}, and 20 with what is held already {ALL}"
     assert found(webs(0), webs(1, 2, 3)) == {sentence: [webs(0)[0].id]}
     assert found(webs(0), webs(0, 1, 2)) == {}
     assert found(webs(0), [of_object(one, SHOP) for one in SHOPS[:9]]) == {}
