@@ -7,16 +7,16 @@ answers it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from typing import Annotated, Final, assert_never
 
-from gitfleet.api.annotations import At
+from gitfleet.api.annotations import At, Location, Only
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.fleet import GITFLEET_GROUP
 from gitfleet.api.layout import document
-from gitfleet.api.objects import GroupKind, ObjectKey
+from gitfleet.api.objects import GroupKind, ObjectKey, Origin
 from gitfleet.api.placements import OwnerText
 from gitfleet.api.values import Time
 
@@ -42,14 +42,28 @@ class RemovalKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FieldPlace:
+    """A field of an object that was read from a file."""
+
+    origin: Origin
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """Where a removal comes from: a place in the repo ("" where none is known) and what happened there; `hidden`
-    is the file that an ignore rule or a rename hides ("" where nothing does)."""
+    is the file that an ignore rule or a rename hides ("" where nothing does). `field` is what changed at the place, as
+    long as its own line is not known: `line` is the object's then."""
 
     path: str = ""
     line: int = 1
     text: str = ""
     hidden: str = ""
+    field: Annotated[FieldPlace | None, Only.MEMORY] = None
+
+    def at_line(self, line: int) -> Cause:
+        """The same with the line of its field."""
+        return replace(self, line=line, field=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.fanout import Fanout, Write
+from gitfleet.loop.hold_lines import with_field_lines
 from gitfleet.loop.request_branches import Asked, RequestBranches
 from gitfleet.loop.results import ReconcileResult, asking_sentences, lost_race, waiting_sentences
 from gitfleet.loop.rewrites import Rewrite
@@ -291,7 +292,7 @@ class Driver:
         """`reconcile.decide` with the memo of the pass before."""
         decision, self.memo = reconcile.decide(inputs, self.memo, self.plugins)
         self._report(decision.failures)
-        return decision
+        return with_field_lines(decision, self.reader)
 
     def plan_operations(
         self, decision: Decision, newly_observed: Mapping[str, ClusterObservation]

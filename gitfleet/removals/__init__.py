@@ -9,6 +9,8 @@
     remaining           the holds that are still asked for
     new_holds           the holds of this commit
     as_of_now           the holds with the counts and causes of what they hold now
+    fields_of           the fields whose lines are to be found in the files
+    with_lines          the holds with these lines
     wrong_approvals     approvals that answer no hold, or another set of removals
 
 Forbidden here: selecting, scheduling, reading files. Nothing is counted as a removal that the state does not know as
@@ -19,7 +21,7 @@ Source: decisions D25, D31 and D33.
 
 from gitfleet.removals.answers import answered, asked, pending, remaining, wrong_approvals
 from gitfleet.removals.going import going
-from gitfleet.removals.holds import as_of_now, new_holds
+from gitfleet.removals.holds import as_of_now, fields_of, new_holds, with_lines
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
 from gitfleet.removals.kept import Kept, still_wanted
 
@@ -30,11 +32,13 @@ __all__ = [
     "answered",
     "as_of_now",
     "asked",
+    "fields_of",
     "going",
     "judge",
     "new_holds",
     "pending",
     "remaining",
     "still_wanted",
+    "with_lines",
     "wrong_approvals",
 ]

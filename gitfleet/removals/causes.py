@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gitfleet.api.annotations import Location
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.envelopes import carried
-from gitfleet.api.holds import Cause, Removal, RemovalKind
-from gitfleet.api.objects import Identity, Manifest, ObjectKey
+from gitfleet.api.holds import Cause, FieldPlace, Removal, RemovalKind
+from gitfleet.api.objects import Identity, Manifest, ObjectKey, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.model.desired import Desired, Vanished
@@ -71,24 +72,32 @@ class Causes:
             return Cause()
         if removal.object is not None and (edited := self._of_labels(placement, removal.object)) is not None:
             return edited
-        does = "picks other clusters" if removal.kind is RemovalKind.BINDING else "selects other objects"
+        of_binding = removal.kind is RemovalKind.BINDING
+        does = "picks other clusters" if of_binding else "selects other objects"
         if path and removal.object is not None and not self.is_written(removal):
             return Cause(path, 1, f"{path} has it no more")
-        return Cause(origin.path, origin.line, f"{origin.path} {does}")
+        field = ("spec", "policy" if of_binding else "resourceSelectors")
+        return _at(origin, field, f"{origin.path} {does}")
 
     def _of_labels(self, placement: Placement, key: ObjectKey) -> Cause | None:
         """Where an edit of its labels, or of those of its Namespace, takes an object out of a placement's selection."""
         for identity in (key.identity, (*NAMESPACE_KIND, "", key.namespace)):
             then, now = self.had.get((placement.key, identity)), self.written.get(identity)
-            edit = label_edit(placement.selectors, then, now) if then is not None and now is not None else ""
-            if now is not None and edit:
-                return Cause(now.origin.path, now.origin.line, f"{now.key} in {now.origin.path} {edit}")
+            found = label_edit(placement.selectors, then, now) if then is not None and now is not None else None
+            if now is not None and found is not None:
+                key_, edit = found
+                here = ("metadata", "labels", key_)
+                return _at(now.origin, here, f"{now.key} in {now.origin.path} {edit}")
         return None
 
     def _of_override(self, removal: Removal) -> Cause:
         every = self.desired.overrides.values()
-        origin = next((one.origin for one in every if str(one.key) == removal.override), None)
-        return Cause(origin.path, origin.line, f"{origin.path} deletes objects there") if origin else Cause()
+        override = next((one for one in every if str(one.key) == removal.override), None)
+        if override is None or override.origin is None:
+            return Cause()
+        number = next((n for n, rule in enumerate(override.rules) if rule.override_type == "Delete"), 0)
+        here = ("spec", "policy", "overrideRules", number)
+        return _at(override.origin, here, f"{override.origin.path} deletes objects there")
 
     def is_written(self, removal: Removal) -> bool:
         """Whether the object that is removed still stands in the repo."""
@@ -110,6 +119,12 @@ class Causes:
         if removal.placement is None or removal.object is None:
             return ""
         return self.places.get((removal.placement, removal.object.identity), "")
+
+
+def _at(origin: Origin, location: Location, text: str) -> Cause:
+    """A cause at an object's line, with the field whose own line is to be found."""
+    field = FieldPlace(origin, location) if origin.blob else None
+    return Cause(origin.path, origin.line, text, field=field)
 
 
 def _paths(snapshot: ResourceSnapshot) -> dict[Identity, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from gitfleet.api.holds import HOLD_PREFIX, Cause, Hold, HoldReason, Removal, removals_digest
+from gitfleet.api.holds import HOLD_PREFIX, Cause, FieldPlace, Hold, HoldReason, Removal, removals_digest
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
@@ -59,15 +59,39 @@ def _as_of_now(hold: Hold, losses: Losses, causes: Causes) -> Hold:
     clusters = losses.counts(removals)
     now = replace(
         hold,
-        reasons=tuple(
-            _with_causes(reason, (r.cause for r in removals if not r.reasons or number in r.reasons))
-            for number, reason in enumerate(hold.reasons)
-        ),
+        reasons=_reasons(hold, removals),
         removals=removals,
         objects=sum(count.objects for count in clusters),
         clusters=clusters,
     )
     return hold if now == hold else now
+
+
+def fields_of(holds: Mapping[str, Hold]) -> frozenset[FieldPlace]:
+    """The fields whose lines the causes of some holds still lack."""
+    return frozenset(r.cause.field for hold in holds.values() for r in hold.removals if r.cause.field is not None)
+
+
+def with_lines(holds: Mapping[str, Hold], lines: Mapping[FieldPlace, int]) -> dict[str, Hold]:
+    """The holds with the lines of these fields."""
+    return {name: _with_lines(hold, lines) for name, hold in holds.items()}
+
+
+def _with_lines(hold: Hold, lines: Mapping[FieldPlace, int]) -> Hold:
+    removals = tuple(
+        replace(removal, cause=removal.cause.at_line(lines[field]))
+        if (field := removal.cause.field) is not None and field in lines
+        else removal
+        for removal in hold.removals
+    )
+    return hold if removals == hold.removals else replace(hold, removals=removals, reasons=_reasons(hold, removals))
+
+
+def _reasons(hold: Hold, removals: Sequence[Removal]) -> tuple[HoldReason, ...]:
+    return tuple(
+        _with_causes(reason, (r.cause for r in removals if not r.reasons or number in r.reasons))
+        for number, reason in enumerate(hold.reasons)
+    )
 
 
 def _with_causes(reason: HoldReason, causes: Iterable[Cause]) -> HoldReason:

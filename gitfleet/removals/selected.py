@@ -26,16 +26,18 @@ def matches(selector: ResourceSelector, manifest: Manifest) -> bool:
         return True
 
 
-def label_edit(selectors: Iterable[ResourceSelector], then: Manifest, now: Manifest) -> str:
-    """What became of the labels because of which a selector named an object `then` and does not `now`: "has label a=2
-    instead of a=1"; "" where no selector lost it by its labels."""
+def label_edit(selectors: Iterable[ResourceSelector], then: Manifest, now: Manifest) -> tuple[str, str] | None:
+    """The first label because of which a selector named an object `then` and does not `now`, and what became of all of
+    them: "has label a=2 instead of a=1"; None where no selector lost it by its labels."""
     for selector in selectors:
         by = selector.label_selector
         if by is not None and matches(selector, then) and not matches(selector, now):
             keys = sorted({*by.match_labels, *(one.key for one in by.match_expressions)})
-            edits = [_edit(key, then.labels, now.labels) for key in keys if then.labels.get(key) != now.labels.get(key)]
-            return f"has {named_briefly(edits, _MOST_NAMED)}"
-    return ""
+            edits = {
+                key: _edit(key, then.labels, now.labels) for key in keys if then.labels.get(key) != now.labels.get(key)
+            }
+            return next(iter(edits), ""), f"has {named_briefly([*edits.values()], _MOST_NAMED)}"
+    return None
 
 
 def _edit(key: str, then: Mapping[str, str], now: Mapping[str, str]) -> str:

@@ -188,7 +188,7 @@ NOT_OLD = LabelRequirement("old", "DoesNotExist")
 def test_the_edit_of_labels_that_takes_an_object_out_is_named(
     one: ResourceSelector, then: Manifest, later: Manifest, said: str
 ) -> None:
-    assert label_edit([by(zone="nowhere"), one], then, later) == said
+    assert (label_edit([by(zone="nowhere"), one], then, later) or ("", ""))[1] == said
 
 
 def test_a_selector_names_objects_whatever_version_they_are_written_in() -> None:

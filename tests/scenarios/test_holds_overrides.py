@@ -127,7 +127,7 @@ def test_the_reason_names_the_override() -> None:
     world.settle()
     (reason,) = only_hold(world).reasons
     expected = "the commit removes 12 of the 18 objects that placement web has, from 6 clusters (more than 30%)"
-    assert str(reason) == f"overrides/web-drop.yaml:1: {expected}: overrides/web-drop.yaml deletes objects there"
+    assert str(reason) == f"overrides/web-drop.yaml:18: {expected}: overrides/web-drop.yaml deletes objects there"
     assert str(only_hold(world).removals[0]) == "ConfigMap/web/settings of placement web on cluster c1"
 
 
