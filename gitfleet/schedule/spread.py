@@ -111,8 +111,8 @@ class SpreadTally:
         levels = self.levels or {}
         ordered = sorted(levels)
         smallest = ordered[0]
-        first = self.column.values[(levels[smallest] & -levels[smallest]).bit_length() - 1] or ""
-        shared = self.column.members(first) != levels[smallest]
+        one = self.column.values[levels[smallest].bit_length() - 1] or ""
+        shared = self.column.members(one) != levels[smallest]
         second = smallest if shared or len(ordered) == 1 else ordered[1]
         return SpecialCounts(smallest, second, ordered[-1])
 

@@ -65,7 +65,6 @@ class Stages:
             self.calling = entry
             wanted = entry.plugin.post_batch(cycle, size)
             limit = wanted if 0 <= wanted < limit else limit
-        self.calling = None
         return limit
 
     def filter(self, cycle: Cycle) -> Filtered:

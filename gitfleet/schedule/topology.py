@@ -95,12 +95,11 @@ class TopologySpread(SchedulerPlugin):
         return None
 
     def _tallies(self, cycle: Cycle) -> list[SpreadTally]:
-        """The counts as of this cycle: DoNotSchedule constraints first, as KubeFleet evaluates them."""
+        """The counts as of this cycle."""
         tallies: list[SpreadTally] | None = cycle.notes.get(self.name)
         if tallies is None:
-            ordered = sorted(cycle.policy.topology_spread_constraints, key=lambda c: not is_hard(c))
-            columns = (cycle.fleet.column(Fact("label", constraint.topology_key)) for constraint in ordered)
-            tallies = [SpreadTally(constraint, column) for constraint, column in zip(ordered, columns, strict=True)]
+            constraints = cycle.policy.topology_spread_constraints
+            tallies = [SpreadTally(c, cycle.fleet.column(Fact("label", c.topology_key))) for c in constraints]
             cycle.notes[self.name] = tallies
         for tally in tallies:
             tally.follow(cycle.present.bits)

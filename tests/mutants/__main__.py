@@ -34,12 +34,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "snapshots": ("tests/snapshots",),
     "schedule": ("tests/schedule",),
     "status": ("tests/status", "tests/views/test_views.py"),
-    "removals": (
-        "tests/removals",
-        "tests/scenarios/test_holds.py",
-        "tests/scenarios/test_holds_envelopes.py",
-        "tests/scenarios/test_reverts.py",
-    ),
+    "removals": ("tests/removals",),
     "reconcile": (
         "tests/loop/test_contained.py",
         "tests/loop/test_memo.py",

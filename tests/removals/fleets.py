@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
+from gitfleet.api.bindings import BindingState
 from gitfleet.api.holds import Cause, Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
@@ -14,6 +16,8 @@ from tests.state import builders
 from tests.works.builders import obj, snapshot
 
 WEB, SHOP = PlacementKey("", "web"), PlacementKey("", "shop")
+CLUSTERS = ("c1", "c2")
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def config_map(name: str, namespace: str = "web", **labels: str) -> Manifest:
@@ -63,3 +67,34 @@ def hold(name: str, removals: Sequence[Removal], *messages: str, **more: object)
     reasons = tuple(HoldReason(rule=HoldRule.MASS_DELETION, message=message) for message in messages)
     base = Hold(name=name, commit="c", since=builders.T0, digest="d", reasons=reasons, removals=tuple(removals))
     return replace(base, **more)  # type: ignore[arg-type]
+
+
+def with_web(state: FleetState, **changes: object) -> FleetState:
+    """The placement web changed."""
+    web = replace(state.placements[WEB], **changes)  # type: ignore[arg-type]
+    return replace(state, placements={**state.placements, WEB: web})
+
+
+def with_objects(state: FleetState, *manifests: Manifest) -> FleetState:
+    """The placement web with other objects."""
+    return with_web(state, resource_snapshots=placed(WEB, CLUSTERS, *manifests).resource_snapshots)
+
+
+def deleting(state: FleetState) -> FleetState:
+    """The placement web on its way out."""
+    return with_web(state, placement=replace(state.placements[WEB].placement, deleting=NOW))
+
+
+def without(state: FleetState, cluster: str, *, leaving: bool = False) -> FleetState:
+    """A cluster that is gone, or that is on its way out."""
+    clusters = {name: one for name, one in state.clusters.items() if name != cluster}
+    if leaving:
+        clusters[cluster] = replace(state.clusters[cluster], deleting=NOW)
+    return replace(state, clusters=clusters)
+
+
+def unpicked(state: FleetState, cluster: str) -> FleetState:
+    """The placement web without one of its clusters."""
+    states = {cluster: BindingState.UNSCHEDULED}
+    bindings = state.placements[WEB].bindings
+    return with_web(state, bindings=tuple(replace(b, state=states.get(b.cluster, b.state)) for b in bindings))

@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
-from gitfleet.api.bindings import BindingState
 from gitfleet.api.objects import Manifest
 from gitfleet.model.state import FleetState
 from gitfleet.removals import going
-from tests.removals.fleets import SHOP, WEB, config_map, fleet, placed
+from tests.removals.fleets import (
+    CLUSTERS,
+    SHOP,
+    WEB,
+    config_map,
+    deleting,
+    fleet,
+    placed,
+    unpicked,
+    with_objects,
+    with_web,
+    without,
+)
 from tests.works.builders import obj
 
-NOW = datetime(2026, 1, 2, tzinfo=UTC)
 A, B = config_map("a"), config_map("b")
-CLUSTERS = ("c1", "c2")
 BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, config_map("s", "shop")))
 
 
 def ids(before: FleetState, after: FleetState) -> list[str]:
     """What goes."""
     return [removal.id for removal in going(before, after)]
-
-
-def with_web(state: FleetState, **changes: object) -> FleetState:
-    """The placement web changed."""
-    web = replace(state.placements[WEB], **changes)  # type: ignore[arg-type]
-    return replace(state, placements={**state.placements, WEB: web})
-
-
-def with_objects(state: FleetState, *manifests: Manifest) -> FleetState:
-    """The placement web with other objects."""
-    return with_web(state, resource_snapshots=placed(WEB, CLUSTERS, *manifests).resource_snapshots)
-
-
-def deleting(state: FleetState) -> FleetState:
-    """The placement web on its way out."""
-    return with_web(state, placement=replace(state.placements[WEB].placement, deleting=NOW))
-
-
-def without(state: FleetState, cluster: str, *, leaving: bool = False) -> FleetState:
-    """A cluster that is gone, or that is on its way out."""
-    clusters = {name: one for name, one in state.clusters.items() if name != cluster}
-    if leaving:
-        clusters[cluster] = replace(state.clusters[cluster], deleting=NOW)
-    return replace(state, clusters=clusters)
-
-
-def unpicked(state: FleetState, cluster: str) -> FleetState:
-    """The placement web without one of its clusters."""
-    states = {cluster: BindingState.UNSCHEDULED}
-    bindings = state.placements[WEB].bindings
-    return with_web(state, bindings=tuple(replace(b, state=states.get(b.cluster, b.state)) for b in bindings))
 
 
 def test_what_goes_is_named_once() -> None:

@@ -200,6 +200,13 @@ def selecting(operator: str, *values: str) -> PlacementPolicy:
     return PlacementPolicy(affinity=required(expressions=(LabelRequirement("zone", operator, values),)))
 
 
+def selecting_both(*needs: tuple[str, ...], **labels: str) -> PlacementPolicy:
+    """A policy that requires several things of the label `zone`, and labels."""
+    every = tuple(LabelRequirement("zone", operator, tuple(values)) for operator, *values in needs)
+    term = ClusterSelectorTerm(label_selector=LabelSelector(labels, every))
+    return PlacementPolicy(affinity=ClusterAffinity(required=(term,)))
+
+
 @pytest.mark.parametrize(
     ("policy", "costs"),
     [
@@ -213,13 +220,19 @@ def selecting(operator: str, *values: str) -> PlacementPolicy:
         (selecting("NotIn", "z1"), "23 "),
         (selecting("Exists"), "123"),
         (selecting("DoesNotExist"), " "),
+        (selecting_both(("In", "z1"), ("Exists",)), "1"),
+        (selecting_both(("In", "z1"), ("NotIn", "z2")), "1"),
+        (selecting_both(("NotIn", "z1"), ("In", "z1", "z2")), "2"),
+        (selecting_both(("NotIn", "z1"), ("Exists",), has="yes"), "23"),
+        (selecting_both(("In", "z1"), ("DoesNotExist",)), ""),
+        (selecting_both(zone="z1", has="yes"), "1"),
     ],
 )
 @pytest.mark.parametrize("profile", [DEFAULT_PROFILE, PLAIN_PROFILE], ids=["the whole fleet", "one by one"])
 def test_which_clusters_a_term_admits(policy: PlacementPolicy, costs: str, profile: Profile) -> None:
     """Ten clusters of each cost, in a zone of their own; the last ten have neither."""
     names = [f"{cost}-{n}" for cost in "123" for n in range(10)]
-    members = [cluster(name, {"zone": f"z{name[0]}"}, properties={"cost": name[0]}) for name in names]
+    members = [cluster(name, {"zone": f"z{name[0]}", "has": "yes"}, properties={"cost": name[0]}) for name in names]
     members += [cluster(f" -{n}") for n in range(10)]
     answer = schedule(request(policy), index_fleet(members, NOW), profile)
     assert [each.cluster for each in answer.bindings] == sorted(m.name for m in members if m.name[0] in costs)

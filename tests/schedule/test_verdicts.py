@@ -4,6 +4,7 @@ down."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -20,8 +21,13 @@ from gitfleet.api.placements import PlacementKey, PlacementPolicy
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.schedule import explain, index_fleet, profile_for, profile_from, schedule
 from gitfleet.schedule.builtin import BUILT_IN
+from gitfleet.schedule.classified_bindings import classify_bindings
 from gitfleet.schedule.cluster_set import ClusterSet
+from gitfleet.schedule.partitions import add_scores
+from gitfleet.schedule.pick import Run
 from gitfleet.schedule.plugins import Cycle, FleetRefusal, PluginFactory, Refusal, SchedulerPlugin, Score, Unschedulable
+from gitfleet.schedule.profile import Entry, make_profile
+from gitfleet.schedule.stages import Filtered, Stages
 from tests.schedule.fleets import (
     HOUR,
     NOW,
@@ -317,16 +323,82 @@ def test_sums_of_different_parts_that_are_equal_are_one_group(moving: bool) -> N
     assert (left.cluster, left.score) == ("b11", ClusterScore(0, 0))
 
 
-def test_a_score_that_raises_names_its_plugin() -> None:
-    class Scoreless(SchedulerPlugin):
-        name = "Scoreless"
+STAGES = ("post_batch", "pre_filter", "filter", "filter_fleet", "pre_score", "score", "score_fleet")
 
-        def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
-            raise KeyError("x")
 
-    profile, _ = profile_from([ListedPlugin(name="Scoreless")], {"Scoreless": factory_of(Scoreless())})
+def raising(stage: str) -> SchedulerPlugin:
+    """A plug-in that fails at a stage."""
+
+    def fail(self: SchedulerPlugin, *given: object) -> object:
+        raise KeyError("x")
+
+    stages: dict[str, Any] = {"filter": lambda *_: None, "score": lambda *_: Score(), stage: fail}
+    made: type[SchedulerPlugin] = type("Faulty", (SchedulerPlugin,), {"name": "Faulty", **stages})
+    return made()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_that_raises_names_its_plugin(stage: str) -> None:
+    profile, faults = profile_from([ListedPlugin(name="Faulty")], {"Faulty": factory_of(raising(stage))})
     answer = schedule(request(pick_n(1)), FLEET, profile)
-    assert answer.error == "the plug-in Scoreless failed with KeyError: 'x'"
+    assert (faults, answer.error) == ((), "the plug-in Faulty failed with KeyError: 'x'")
+
+
+@pytest.mark.parametrize("failing", ["_take", "left_behind_in"])
+def test_a_defect_behind_the_stages_names_no_plugin(failing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: object) -> None:
+        raise LookupError("of ours")
+
+    monkeypatch.setattr(f"gitfleet.schedule.pick.{failing}", broken)
+    with pytest.raises(LookupError, match="of ours"):
+        schedule(request(pick_n(1, affinity=LIKED)), FLEET)
+
+
+PARTS = tuple(Score(*parts) for parts in product((0, 1), (0, 2), (0, 1)))
+
+
+@pytest.mark.parametrize("weight", [0, 1, 3])
+@pytest.mark.parametrize("totals", [{Score(): 0xFF}, {one: 1 << n for n, one in enumerate(PARTS)}])
+def test_scores_are_added_cluster_by_cluster(totals: dict[Score, int], weight: int) -> None:
+    """Eight clusters, one for each sum of parts; what is added goes round by some."""
+    for more in ({}, {Score(): 0xFF}, *({one: 1 << (n + by) % 8 for n, one in enumerate(PARTS)} for by in range(8))):
+        expected: dict[Score, int] = {}
+        for bit in (1 << n for n in range(8)):
+            old, given = (next((s for s, members in sets.items() if members & bit), Score()) for sets in (totals, more))
+            key = Score(*(a + b * weight for a, b in zip(old, given, strict=True)))
+            expected[key] = expected.get(key, 0) | bit
+        added = add_scores(totals, more or {Score(): 0xFF}, weight)
+        assert {score: members for score, members in added.items() if members} == expected
+
+
+@dataclass(frozen=True)
+class Asked(SchedulerPlugin):
+    """Scores every cluster with a point of its own, and counts."""
+
+    asked: list[str]
+    name = "Asked"
+    depends_on_bindings = False
+
+    def score(self, cycle: Cycle, cluster: MemberCluster) -> Score:
+        self.asked.append(cluster.name)
+        return Score(affinity=1 if cluster.name in "ac" else 2)
+
+
+def test_a_steady_score_is_asked_of_each_cluster_once_whichever_candidates_there_are() -> None:
+    plugin = Asked([])
+    stages = Stages(make_profile([Entry(plugin)]))
+    cycle = Run(request(pick_n(1)), FLEET, stages, {}).cycle(classify_bindings(request(pick_n(1)), FLEET), 1)
+    for candidates, groups in (
+        (0b000, []),
+        (0b001, [(Score(affinity=1), 0b001)]),
+        (0b011, [(Score(affinity=2), 0b010), (Score(affinity=1), 0b001)]),
+        (0b111, [(Score(affinity=2), 0b010), (Score(affinity=1), 0b101)]),
+        (0b100, [(Score(affinity=1), 0b100)]),
+        (0b011, [(Score(affinity=2), 0b010), (Score(affinity=1), 0b001)]),
+    ):
+        ranked = stages.rank(cycle, Filtered(candidates, ()))
+        assert [(score, members) for score, members in ranked if members] == groups
+    assert plugin.asked == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(("table", "best"), TABLES)
@@ -495,3 +567,14 @@ def test_a_profile_is_known_by_its_plugins_their_weights_and_args() -> None:
     keys = [key(), key(weight=2), key(args={"y": 1}), key(args={"y": 2}), key(args={"x": 1})]
     assert len(set(keys)) == len(keys)
     assert key() == keys[0]
+    moving, steady = (make_profile([Entry(Points({}, depends_on_bindings=moves))]) for moves in (True, False))
+    assert moving.key != steady.key
+
+
+def test_one_index_serves_policies_that_score_differently() -> None:
+    for policy, points in (
+        (pick_n(3, affinity=LIKED), {"a": 50, "b": 0, "c": 0}),
+        (pick_n(3), dict.fromkeys("abc", 0)),
+    ):
+        decisions = schedule(request(policy), FLEET).decisions
+        assert {one.cluster: one.score and one.score.affinity for one in decisions} == points

@@ -1,0 +1,420 @@
+"""Which removals wait for a person whatever their number, and why: what was emptied, hidden or misspelt (D31)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.clusters import CLUSTER_GROUP, Connection
+from gitfleet.api.holds import ALLOW_EMPTY, Cause, Removal, RemovalKind
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import Identity, Manifest, Origin
+from gitfleet.api.placements import PLACEMENT_GROUP, PlacementPolicy, PlacementType, ResourceSelector
+from gitfleet.api.strategies import DeletePropagation
+from gitfleet.model.desired import Desired, Vanished
+from gitfleet.model.state import Damage, FleetState
+from gitfleet.removals import JudgeRequest, going, judge
+from gitfleet.removals.judging import MOST_REASONS
+from tests.removals.fleets import (
+    CLUSTERS,
+    SHOP,
+    WEB,
+    config_map,
+    deleting,
+    fleet,
+    hold,
+    of_binding,
+    of_cluster,
+    of_object,
+    placed,
+    unpicked,
+    with_objects,
+    with_web,
+    without,
+)
+
+A, B, S = config_map("a"), config_map("b"), config_map("s", "shop")
+BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, S))
+WEB_FILE = Origin("placements/web.yaml", 4)
+Said = list[tuple[list[str], dict[str, tuple[str, tuple[int, ...]]]]]
+
+
+def judged(before: FleetState, after: FleetState, new: Iterable[Removal] | None = None, **wanted: Any) -> Said:
+    """What waits together: the reasons, and of each removal the text of its cause and the reasons it waits for."""
+    begun = going(before, after) if new is None else tuple(new)
+    groups = judge(JudgeRequest(desired=Desired(commit="d", **wanted), before=before, after=after, new=begun))
+    return [
+        (
+            [f"{reason.rule}: {reason.message}" for reason in group.reasons],
+            {removal.id: (removal.cause.text, removal.reasons) for removal in group.removals},
+        )
+        for group in groups
+    ]
+
+
+def waits(*removals: Removal, cause: str = "", reasons: tuple[int, ...] = ()) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Removals that wait for the same, by the same cause."""
+    return {removal.id: (cause, reasons) for removal in removals}
+
+
+def selector(kind: str = "ConfigMap", name: str | None = None, **labels: str) -> ResourceSelector:
+    """Objects of a kind, by name or by labels."""
+    by = LabelSelector(labels) if labels else None
+    return ResourceSelector(group="", version="v1", kind=kind, name=name, label_selector=by)
+
+
+def selecting(state: FleetState, *selectors: ResourceSelector, empty: str = "", **policy: Any) -> FleetState:
+    """The placement web with other selectors, that may be empty or may not, or with another policy."""
+    placement = state.placements[WEB].placement
+    changed = replace(placement, selectors=selectors or placement.selectors, origin=WEB_FILE)
+    if policy:
+        changed = replace(changed, policy=PlacementPolicy(**policy))
+    return with_web(state, placement=replace(changed, annotations={ALLOW_EMPTY: empty}))
+
+
+def has_web(state: FleetState) -> dict[str, Any]:
+    """The placement web as the commit has it."""
+    return {"objects": {"placements": {WEB: state.placements[WEB].placement}}}
+
+
+OF_C1, OF_C2 = waits(of_binding("c1")), waits(of_binding("c2"))
+LAST = "LastCluster: ClusterResourcePlacement web picks no cluster any more"
+NAMED = selecting(BEFORE, selector(name="a"), selector(name="b"))
+LABELLED = selecting(BEFORE, selector(name="a"), selector(name="b"), selector(team="web"))
+NOTHING, ONLY_A = with_objects(NAMED), with_objects(NAMED, A)
+NEW = selecting(ONLY_A, selector(name="a"), selector(team="new"))
+MANY = selecting(ONLY_A, *(selector(name=f"x{n}") for n in range(5)))
+WEB_NAME = "ClusterResourcePlacement web"
+EMPTY = f"EmptySelection: {WEB_NAME} selects nothing any more"
+NO_MATCH = f"EmptySelection: {WEB_NAME}: nothing matches the selector"
+STILL_THERE = "no more, though the manifests are still there"
+OF_A, OF_B = waits(of_object(A)), waits(of_object(B))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "payload", "said"),
+    [
+        (NAMED, NOTHING, (), [([EMPTY], OF_A | OF_B)]),
+        (NAMED, ONLY_A, (A,), [([f'{NO_MATCH} ConfigMap "b"'], OF_B)]),
+        (NAMED, ONLY_A, (A, B), [([f"LabelsChanged: {WEB_NAME} selects {B.key} {STILL_THERE}"], OF_B)]),
+        (
+            NAMED,
+            NOTHING,
+            (A, B),
+            [([EMPTY, f"LabelsChanged: {WEB_NAME} selects {A.key} and {B.key} {STILL_THERE}"], OF_A | OF_B)],
+        ),
+        (NAMED, selecting(ONLY_A, selector(name="a")), (A, B), []),
+        (BEFORE, with_objects(BEFORE, A), (A,), []),
+        (LABELLED, with_objects(LABELLED, A), (A,), [([f'{NO_MATCH} ConfigMap "b"'], OF_B)]),
+        (NAMED, NEW, (A,), [([f"{NO_MATCH} ConfigMap by labels"], OF_B)]),
+        (NAMED, MANY, (), [([f'{NO_MATCH} ConfigMap "x0", ConfigMap "x1", ConfigMap "x2" and 2 more'], OF_B)]),
+        (selecting(NAMED, empty="true"), selecting(NOTHING, empty="true"), (), []),
+        (selecting(NAMED, empty="yes"), selecting(NOTHING, empty="yes"), (), [([EMPTY], OF_A | OF_B)]),
+        (NAMED, deleting(NOTHING), (), []),
+        (NAMED, with_web(NOTHING, bindings=()), (), [([LAST], OF_C1 | OF_C2), ([EMPTY], OF_A | OF_B)]),
+    ],
+    ids=[
+        "nothing",
+        "a selector",
+        "labels",
+        "labels of all",
+        "other selectors",
+        "no selector was met",
+        "one of two was never met",
+        "a new selector",
+        "many selectors",
+        "may be empty",
+        "may not be empty",
+        "the whole placement",
+        "the clusters too",
+    ],
+)
+def test_a_selection_that_is_emptied(
+    before: FleetState, after: FleetState, payload: tuple[Manifest, ...], said: Said
+) -> None:
+    assert judged(before, after, payload=payload) == said
+
+
+FIXED: dict[str, Any] = {"placement_type": PlacementType.PICK_FIXED, "cluster_names": CLUSTERS}
+TYPO: dict[str, Any] = {"placement_type": PlacementType.PICK_FIXED, "cluster_names": ("c1", "c3", "c4")}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (BEFORE, unpicked(BEFORE, "c2"), []),
+        (unpicked(BEFORE, "c1"), unpicked(unpicked(BEFORE, "c1"), "c2"), [([LAST], OF_C2)]),
+        (
+            selecting(BEFORE, **FIXED),
+            selecting(unpicked(BEFORE, "c2"), **TYPO),
+            [([f'LikelyTypo: {WEB_NAME} names "c3" and "c4", which is no cluster of the fleet'], OF_C2)],
+        ),
+        (selecting(BEFORE, **TYPO), selecting(unpicked(BEFORE, "c2"), **TYPO), []),
+        (selecting(BEFORE, **FIXED), selecting(unpicked(BEFORE, "c2"), **FIXED), []),
+        (
+            selecting(BEFORE, empty="true"),
+            selecting(unpicked(unpicked(BEFORE, "c1"), "c2"), empty="true"),
+            [],
+        ),
+    ],
+    ids=["one of two", "the last", "unknown names", "names that were unknown before", "known names", "may be empty"],
+)
+def test_clusters_that_are_picked_no_more(before: FleetState, after: FleetState, said: Said) -> None:
+    assert judged(before, after) == said
+
+
+def overridden(manifest: Manifest, cluster: str) -> Removal:
+    """An object that an override deletes on a cluster."""
+    return Removal(
+        kind=RemovalKind.OVERRIDDEN, placement=WEB, cluster=cluster, object=manifest.key, override="off", reasons=()
+    )
+
+
+def test_overrides_that_delete_every_object_of_a_placement() -> None:
+    every = [overridden(one, cluster) for one in (A, B) for cluster in CLUSTERS]
+    message = f"EmptySelection: {WEB_NAME} has no objects any more, as overrides delete all of them"
+    assert judged(BEFORE, BEFORE, every) == [([message], waits(*every))]
+    assert judged(BEFORE, BEFORE, every[:3]) == []
+    allowed = selecting(BEFORE, empty="true")
+    assert judged(allowed, allowed, every) == []
+
+
+def identity(what: str) -> Identity:
+    """Of a cluster, of a placement, or of an object."""
+    kind, _, name = what.partition(" ")
+    if kind == "cluster":
+        return (CLUSTER_GROUP, "MemberCluster", "", name)
+    return (
+        (PLACEMENT_GROUP, "ClusterResourcePlacement", "", name)
+        if kind == "placement"
+        else ("", "ConfigMap", "web", name)
+    )
+
+
+NO_WEB = replace(BEFORE, placements={SHOP: BEFORE.placements[SHOP]})
+NO_C2 = without(BEFORE, "c2", leaving=True)
+OF_WEB = Removal(kind=RemovalKind.PLACEMENT, placement=WEB)
+RENAMES = "LikelyTypo: the commit renames {}, by what may be a typing error"
+
+
+def gone(path: str = "x.yaml", **how: Any) -> Vanished:
+    """What became of an object."""
+    return Vanished(path=path, **how)
+
+
+@pytest.mark.parametrize(
+    ("after", "vanished", "said"),
+    [
+        (NO_WEB, {"placement web": gone(removed=True)}, []),
+        (
+            NO_WEB,
+            {"placement web": gone(ignored=3)},
+            [
+                (
+                    ["IgnoredFile: an ignore rule takes placement web away"],
+                    waits(OF_WEB, cause="line 3 hides x.yaml"),
+                )
+            ],
+        ),
+        (
+            NO_WEB,
+            {"placement web": gone(moved="y.txt")},
+            [
+                (
+                    ["IgnoredFile: a rename takes placement web away"],
+                    waits(OF_WEB, cause="x.yaml is now y.txt, which gitfleet does not read"),
+                )
+            ],
+        ),
+        (
+            NO_WEB,
+            {"placement web": gone(moved="y.yaml", as_payload=True)},
+            [
+                (
+                    ["IgnoredFile: a rename takes placement web away"],
+                    waits(OF_WEB, cause="x.yaml is now y.yaml, which gitfleet reads as a resource to be placed"),
+                )
+            ],
+        ),
+        (
+            NO_WEB,
+            {"placement web": gone(successor=identity("placement wbe"))},
+            [
+                (
+                    [RENAMES.format("placement web")],
+                    waits(OF_WEB, cause="x.yaml has ClusterResourcePlacement/wbe in its place"),
+                )
+            ],
+        ),
+        (
+            with_objects(BEFORE, A),
+            {"object b": gone(successor=identity("object bb"))},
+            [
+                (
+                    [RENAMES.format(f"{B.key} of placement web")],
+                    waits(of_object(B), cause="x.yaml has ConfigMap/web/bb in its place"),
+                )
+            ],
+        ),
+        (with_objects(BEFORE, A), {"object b": gone(successor=identity("object a"))}, []),
+        (
+            NO_C2,
+            {"cluster c2": gone(successor=identity("cluster other"))},
+            [
+                (
+                    ["LikelyTypo: the commit takes cluster c2 out of the fleet and has another one in its file"],
+                    waits(of_cluster("c2"), cause="x.yaml has MemberCluster/other in its place"),
+                )
+            ],
+        ),
+        (
+            with_objects(BEFORE),
+            {"object a": gone("a.yaml", ignored=3), "object b": gone("b.yaml", ignored=4)},
+            [
+                (
+                    [
+                        f"IgnoredFile: an ignore rule takes {B.key} of placement web away",
+                        f"IgnoredFile: an ignore rule takes {A.key} of placement web away",
+                        EMPTY,
+                    ],
+                    {
+                        of_object(A).id: ("line 3 hides a.yaml", (1, 2)),
+                        of_object(B).id: ("line 4 hides b.yaml", (0, 2)),
+                    },
+                )
+            ],
+        ),
+        (
+            with_objects(BEFORE),
+            {"object a": gone("a.yaml", moved="a.txt"), "object b": gone("b.yaml", moved="b.txt")},
+            [
+                (
+                    [f"IgnoredFile: a rename takes {A.key} of placement web and {B.key} of placement web away", EMPTY],
+                    {
+                        of_object(A).id: ("a.yaml is now a.txt, which gitfleet does not read", ()),
+                        of_object(B).id: ("b.yaml is now b.txt, which gitfleet does not read", ()),
+                    },
+                )
+            ],
+        ),
+    ],
+    ids=[
+        "removed",
+        "ignored",
+        "renamed",
+        "as payload",
+        "a typing error",
+        "an object's typing error",
+        "back to a name that is placed",
+        "another cluster",
+        "two ignore lines",
+        "two renames",
+    ],
+)
+def test_what_is_hidden_or_misspelt(after: FleetState, vanished: dict[str, Vanished], said: Said) -> None:
+    assert judged(BEFORE, after, vanished={identity(what): how for what, how in vanished.items()}) == said
+
+
+def test_a_cluster_whose_other_name_is_held_is_renamed_back() -> None:
+    vanished = {identity("cluster c2"): gone(successor=identity("cluster other"))}
+    for removal, waiting in ((of_cluster("other"), False), (of_cluster("c1"), True), (of_binding("other"), True)):
+        before = replace(BEFORE, holds={"h": hold("h", [removal], "why")})
+        assert bool(judged(before, replace(NO_C2, holds=before.holds), vanished=vanished)) is waiting
+
+
+SAME, PULL = Connection(context="c2"), Connection(pull=True)
+
+
+@pytest.mark.parametrize(
+    ("mine", "deletes", "others", "said"),
+    [
+        (SAME, True, {"c1": Connection(context="c1"), "new": SAME}, "clusters/new.yaml names"),
+        (SAME, True, {"c2": SAME, "new": SAME, "newer": SAME}, "clusters/new.yaml names"),
+        (SAME, False, {"new": SAME}, ""),
+        (SAME, True, {"new": Connection(context="c3")}, ""),
+        (SAME, True, {"c2": SAME}, ""),
+        (PULL, True, {"new": PULL}, ""),
+        (None, True, {"new": None}, ""),
+    ],
+)
+def test_a_cluster_that_stays_under_another_name(
+    mine: Connection | None, deletes: bool, others: dict[str, Connection | None], said: str
+) -> None:
+    how = DeletePropagation.DELETE if deletes else DeletePropagation.ABANDON
+    leaver = replace(BEFORE.clusters["c2"], connection=mine, delete_propagation_policy=how)
+    before = replace(BEFORE, clusters={**BEFORE.clusters, "c2": leaver})
+    for place in (True, False):
+        clusters = {
+            name: replace(
+                leaver, name=name, connection=one, origin=Origin(f"clusters/{name}.yaml", 1) if place else None
+            )
+            for name, one in others.items()
+        }
+        message = (
+            f"LikelyTypo: the commit takes cluster c2 out of the fleet, and {said if place else 'there is'} the same "
+            "connection for cluster new, so what c2 has would be deleted under it"
+        )
+        found = judged(before, without(before, "c2", leaving=True), objects={"clusters": clusters})
+        assert found == ([([message], waits(of_cluster("c2")))] if said else [])
+
+
+def test_an_earlier_hold_that_cannot_be_read_holds_everything() -> None:
+    after = with_objects(BEFORE, A)
+    message = "UnreadableHold: the state branch's holds/h1.yaml could not be read, and may have held this"
+    for files, said in (
+        ({"holds/h2.yaml": "broken", "holds/h1.yaml": "broken"}, [([message], OF_B)]),
+        ({"placements/web.yaml": "broken"}, []),
+    ):
+        before = replace(BEFORE, damage=Damage(files=files))
+        assert judged(before, after) == said
+        assert judged(before, before) == []
+
+
+def test_findings_that_share_a_removal_wait_together_and_others_apart() -> None:
+    """Of the placement web all objects go, of shop all clusters, and c1 is hidden."""
+    after = with_objects(BEFORE)
+    shop = replace(BEFORE.placements[SHOP], bindings=())
+    after = replace(after, placements={**after.placements, SHOP: shop})
+    shops = waits(of_binding("c1", SHOP), of_binding("c2", SHOP))
+    last = f"LastCluster: {WEB_NAME.replace('web', 'shop')} picks no cluster any more"
+    assert judged(BEFORE, after) == [([last], shops), ([EMPTY], OF_A | OF_B)]
+    hidden = {identity("object a"): gone(ignored=1)}
+    assert judged(BEFORE, after, vanished=hidden) == [
+        ([last], shops),
+        (
+            [f"IgnoredFile: an ignore rule takes {A.key} of placement web away", EMPTY],
+            {of_object(A).id: ("line 1 hides x.yaml", ()), of_object(B).id: ("", (1,))},
+        ),
+    ]
+
+
+def test_so_many_reasons_are_kept() -> None:
+    many = [config_map(f"m{n:02}") for n in range(MOST_REASONS + 2)]
+    before = fleet(placed(WEB, CLUSTERS, *many, A))
+    vanished = {one.key.identity: gone(f"{n}.yaml", ignored=n) for n, one in enumerate(many, 1)}
+    every = judged(before, with_objects(before), vanished=vanished)
+    ((reasons, removals),) = every
+    assert len(reasons) == MOST_REASONS and len(removals) == len(many) + 1
+    last = removals[of_object(many[-1]).id]
+    assert last == (f"line {len(many)} hides {len(many)}.yaml", (0,))
+
+
+@pytest.mark.parametrize(
+    ("how", "cause"),
+    [
+        ({}, Cause(WEB_FILE.path, WEB_FILE.line, f"{WEB_FILE.path} selects other objects")),
+        (
+            {"ignored": {B.origin.path: 7}},
+            Cause(".gitfleetignore", 7, f"line 7 hides {B.origin.path}", hidden=B.origin.path),
+        ),
+        ({"objects": {}}, Cause()),
+    ],
+)
+def test_the_cause_of_an_object_that_leaves_a_selection(how: dict[str, Any], cause: Cause) -> None:
+    after = with_objects(NAMED, A)
+    wanted = Desired(commit="d", **{**has_web(NAMED), "payload": (A, B), **how})
+    (group,) = judge(JudgeRequest(desired=wanted, before=NAMED, after=after, new=going(NAMED, after)))
+    assert [removal.cause for removal in group.removals] == [cause]
