@@ -6,6 +6,7 @@ The spec of a record is the one that the run was started with. Reasons are a clo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
@@ -39,6 +40,7 @@ class RunConditionType(StrEnum):
     SUCCEEDED = "Succeeded"
     STARTED = "Started"
     SOAKING = "Soaking"
+    ROLLED_BACK = "RolledBack"
     WAIT_TIME_ELAPSED = "WaitTimeElapsed"
     APPROVAL_REQUEST_CREATED = "ApprovalRequestCreated"
     APPROVAL_REQUEST_APPROVED = "ApprovalRequestApproved"
@@ -46,8 +48,8 @@ class RunConditionType(StrEnum):
 
 class RunReason(StrEnum):
     """Every reason in the status of a run: the seeds', KubeFleet's where the seeds show none (`STOPPING` and so on, and
-    all of a before-stage task), and `CLUSTER_SKIPPED`, `CLUSTER_HEALTHY`, `CLUSTER_NOT_HEALTHY` and
-    `STAGE_TASK_REJECTED`, which KubeFleet does not have."""
+    all of a before-stage task), and those of rolling back and soaking, `CLUSTER_SKIPPED` and `STAGE_TASK_REJECTED`,
+    which KubeFleet does not have."""
 
     RUN_INITIALIZED = "UpdateRunInitializedSuccessfully"
     RUN_NOT_INITIALIZED = "UpdateRunInitializedFailed"
@@ -57,6 +59,8 @@ class RunReason(StrEnum):
     RUN_STOPPING = "UpdateRunStopping"
     RUN_STOPPED = "UpdateRunStopped"
     RUN_FAILED = "UpdateRunFailed"
+    RUN_ROLLING_BACK = "UpdateRunRollingBack"
+    RUN_ROLLED_BACK = "UpdateRunRolledBack"
     RUN_SUCCEEDED = "UpdateRunSucceeded"
     STAGE_STARTED = "StageUpdatingStarted"
     STAGE_WAITING = "StageUpdatingWaiting"
@@ -69,6 +73,8 @@ class RunReason(StrEnum):
     CLUSTER_FAILED = "ClusterUpdatingFailed"
     CLUSTER_SUCCEEDED = "ClusterUpdatingSucceeded"
     CLUSTER_SKIPPED = "ClusterUpdatingSkipped"
+    CLUSTER_ROLLING_BACK = "ClusterRollingBack"
+    CLUSTER_ROLLED_BACK = "ClusterRolledBack"
     CLUSTER_HEALTHY = "ClusterHealthy"
     CLUSTER_NOT_HEALTHY = "ClusterNotHealthy"
     WAIT_TIME_ELAPSED = "AfterStageTaskWaitTimeElapsed"
@@ -89,12 +95,23 @@ class StrategySnapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Former:
+    """What a cluster had when the run began to update it: where a run rolls back, it gets that again."""
+
+    resource_snapshot: str
+    resource_overrides: Annotated[References, At("resourceOverrideSnapshots")] = ()
+    cluster_resource_overrides: Annotated[tuple[str, ...], At("clusterResourceOverrideSnapshots")] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterUpdate:
-    """One cluster of a stage, and the override snapshots that it gets: pinned when the run began."""
+    """One cluster of a stage, and the override snapshots that it gets: pinned when the run begins. `former` is None
+    where the run has changed nothing, or the cluster had nothing before."""
 
     cluster: Annotated[str, At("clusterName")]
     resource_overrides: Annotated[References, At("resourceOverrideSnapshots")] = ()
     cluster_resource_overrides: Annotated[tuple[str, ...], At("clusterResourceOverrideSnapshots")] = ()
+    former: Former | None = None
     conditions: Conditions = ()
 
 
@@ -157,6 +174,19 @@ class RunRecord(StagedRun):
         initialized = find_condition(self.status.conditions, RunConditionType.INITIALIZED)
         refused = initialized is not None and initialized.status is Status.FALSE
         return refused or find_condition(self.status.conditions, RunConditionType.SUCCEEDED) is not None
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether it rolls back by itself, or has done so."""
+        progressing = find_condition(self.status.conditions, RunConditionType.PROGRESSING)
+        rolls_back = progressing is not None and progressing.reason == RunReason.RUN_ROLLING_BACK
+        return rolls_back or find_condition(self.status.conditions, RunConditionType.ROLLED_BACK) is not None
+
+    @property
+    def formers(self) -> Iterator[tuple[str, Former]]:
+        """What each cluster that it updated had before."""
+        clusters = (cluster for stage in self.status.stages for cluster in stage.clusters)
+        return ((cluster.cluster, cluster.former) for cluster in clusters if cluster.former is not None)
 
     @property
     def snapshot(self) -> str:

@@ -126,13 +126,6 @@ class StagedStrategy:
             if name in names[:index]:
                 yield ("spec", "stages", index, "name"), "is taken by an earlier stage; rename it"
 
-    def warnings(self) -> Iterator[Break]:
-        """Settings that this version does not act on."""
-        for index, stage in enumerate(self.stages):
-            if stage.on_failure == "Rollback":
-                sentence = "Rollback is not acted on in this version of gitfleet: the run waits, as with Wait"
-                yield ("spec", "stages", index, "onFailure"), f"{sentence}; write Wait or Stop"
-
 
 @document("spec", identify=by_scope("StagedUpdateRun"))
 @dataclass(frozen=True, slots=True, kw_only=True)

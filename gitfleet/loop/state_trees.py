@@ -163,16 +163,25 @@ class StateTrees:
         for run in runs:
             known = state.runs.get(run.key)
             record = records.get(placement_of(run))
-            snapshot = staged.snapshot_for(known or run, record) if record is not None else None
-            if record is None or snapshot is None or snapshot.manifests is not None or (known and known.finished):
+            if record is None or (known and known.finished):
                 continue
-            documents = self._trees.documents(sorted({(d.path, d.blob) for d in snapshot.documents}))
-            loaded = attempt(Subject.of_run(run.key), snapshots.restore_snapshot, snapshot, documents)
-            if not isinstance(loaded, Failure):
-                kept = (loaded if one is snapshot else one for one in record.resource_snapshots)
-                records[record.placement.key] = replace(record, resource_snapshots=tuple(kept))
+            names = {former.resource_snapshot for _, former in known.formers} if known and known.fell_back else set()
+            wanted = staged.snapshot_for(known or run, record)
+            for snapshot in (wanted, *map(record.snapshot_named, sorted(names))):
+                record = self._loaded(Subject.of_run(run.key), record, snapshot)
+            records[record.placement.key] = record
         same = all(records[key] is record for key, record in state.placements.items())
         return state if same else replace(state, placements=records)
+
+    def _loaded(self, subject: Subject, record: PlacementRecord, snapshot: ResourceSnapshot | None) -> PlacementRecord:
+        if snapshot is None or snapshot.manifests is not None:
+            return record
+        documents = self._trees.documents(sorted({(d.path, d.blob) for d in snapshot.documents}))
+        loaded = attempt(subject, snapshots.restore_snapshot, snapshot, documents)
+        if isinstance(loaded, Failure):
+            return record
+        kept = (loaded if one is snapshot else one for one in record.resource_snapshots)
+        return replace(record, resource_snapshots=tuple(kept))
 
     def _with_documents(self, state: FleetState, entries: Mapping[str, TreeEntry]) -> FleetState:
         """The state with the manifests of the snapshots in use; a snapshot whose documents are not all there any more

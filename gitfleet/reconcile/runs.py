@@ -51,9 +51,11 @@ class Runs:
         }
 
     def snapshots_of(self, record: PlacementRecord) -> frozenset[str]:
-        """The names of the snapshots that a placement's unfinished runs need (decision D17)."""
-        found = (staged.snapshot_for(run, record) for run in self.unfinished(record.placement.key))
-        return frozenset(snapshot.name for snapshot in found if snapshot is not None)
+        """The names of the snapshots that a placement's unfinished runs need, also to go back (decision D17)."""
+        runs = self.unfinished(record.placement.key)
+        found = (staged.snapshot_for(run, record) for run in runs)
+        former = (former.resource_snapshot for run in runs for _, former in run.formers)
+        return frozenset((*(snapshot.name for snapshot in found if snapshot is not None), *former))
 
 
 def runs_of(inputs: Inputs) -> Runs:
@@ -160,6 +162,7 @@ def _step(
 ) -> staged.RunStep:
     wanted = beside.inputs.desired
     references = _overrides(run, record, beside)
+    former = {name: (f.cluster_resource_overrides, f.resource_overrides) for name, f in run.formers if run.fell_back}
     request = staged.RunRequest(
         run=run,
         state=beside.runs.states[run.key],
@@ -171,6 +174,7 @@ def _step(
         clusters=beside.clusters,
         overrides=references,
         labels=works.pinned_labels(references, beside.every_override, beside.clusters),
+        former_labels=works.pinned_labels(former, beside.every_override, beside.clusters),
         requests=beside.runs.requests_of(run),
         approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs),
         disturbed=beside.disturbed,

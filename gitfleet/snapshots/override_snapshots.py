@@ -53,9 +53,11 @@ def references_of(state: FleetState, failures: Failures) -> frozenset[str]:
     for key, record in state.placements.items():
         references = failures.contain(Subject.of_placement(key), None, _references, record)
         named.update(everything if references is None else references)
-    unfinished = (run for run in state.runs.values() if not run.finished)
+    unfinished = [run for run in state.runs.values() if not run.finished]
     clusters = (cluster for run in unfinished for stage in run.status.stages for cluster in stage.clusters)
+    formers = (former for run in unfinished for _, former in run.formers)
     named.update(r for c in clusters for r in (*c.cluster_resource_overrides, *c.resource_overrides))
+    named.update(r for f in formers for r in (*f.cluster_resource_overrides, *f.resource_overrides))
     return frozenset(named)
 
 

@@ -24,6 +24,8 @@ _PHASES: Final = {
     RunReason.CLUSTER_SUCCEEDED: "succeeded",
     RunReason.CLUSTER_SKIPPED: "skipped",
     RunReason.CLUSTER_FAILED: "failed",
+    RunReason.CLUSTER_ROLLING_BACK: "rollingBack",
+    RunReason.CLUSTER_ROLLED_BACK: "rolledBack",
 }
 
 

@@ -190,11 +190,3 @@ def test_an_approval_without_a_kind_that_answers_nothing() -> None:
     text = "status: {conditions: [{type: approved, status: 'True'}]}\n"
     (warning,) = read_desired(request_of({"approvals/hold-web-1.yaml": text})).faults
     assert str(warning).startswith("approvals/hold-web-1.yaml:1: ") and warning.message == MISSPELT
-
-
-@pytest.mark.parametrize(("value", "warned"), [("Wait", False), ("Stop", False), ("Rollback", True)])
-def test_a_rollback_that_is_not_acted_on_is_named(value: str, warned: bool) -> None:
-    strategy = f"{GROUP}kind: ClusterStagedUpdateStrategy\nmetadata: {{name: s}}\nspec:\n  stages:\n"
-    found = warnings(f"{strategy}  - name: one\n    labelSelector: {{}}\n    onFailure: {value}\n")
-    sentence = "Rollback is not acted on in this version of gitfleet: the run waits, as with Wait; write Wait or Stop"
-    assert found == ([f"8: spec.stages[0].onFailure: {sentence}"] if warned else [])

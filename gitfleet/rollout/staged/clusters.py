@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from gitfleet.api.bindings import Binding, BindingState, is_active
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
-from gitfleet.api.runs import ClusterUpdate, RunConditionType, StageStatus
+from gitfleet.api.runs import ClusterUpdate, Former, RunConditionType, StageStatus
 from gitfleet.api.staged import Stage
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.formats.times import moment_text
@@ -112,12 +112,12 @@ def _start(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate) 
     binding = binding_of(work, name)
     if binding is None:
         return _without_binding(work, stage, cluster)
-    if spec.unreachable == "Skip" and _is_silent(work, name):
+    if spec.unreachable == "Skip" and is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.SKIP, "the cluster does not answer; a later run updates it")
     if any(gone.cluster == name for gone in work.gone):
         work.hold(name, MoveKind.BIND, "what an earlier placement left on the cluster is still being removed")
         return cluster
-    if _is_current(work, cluster, binding):
+    if is_current(work, cluster, binding):
         started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
         if started is None or started.status is not Status.TRUE:
             work.bindings[name] = start_rollout(binding, work.now, _by(work))
@@ -126,12 +126,27 @@ def _start(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate) 
         work.bindings[name] = start_rollout(roll_out(work.moving, binding), work.now, _by(work))
         reason = f"run {work.name}, stage {stage.name}: {work.moving.latest_snapshot}{old}"
         work.move(name, kind_of(binding), reason)
+        cluster = replace(cluster, former=_former(binding))
     return work.cluster(cluster, ClusterEvent.START)
 
 
+def _former(binding: Binding) -> Former | None:
+    if binding.resource_snapshot is None:
+        return None
+    return Former(
+        resource_snapshot=binding.resource_snapshot,
+        resource_overrides=binding.resource_overrides,
+        cluster_resource_overrides=binding.cluster_resource_overrides,
+    )
+
+
 def _by(work: Pass) -> str:
+    return rolled_out_by(work, work.request.run.status.resource_snapshot_index_used)
+
+
+def rolled_out_by(work: Pass, index: str) -> str:
+    """The end of a binding's message: which snapshot goes out, by which run."""
     kind = "stagedUpdateRun" if work.request.run.key.namespace else "clusterStagedUpdateRun"
-    index = work.request.run.status.resource_snapshot_index_used
     return f", resourceSnapshotIndex: {index}, {kind}: {work.request.run.key.name}"
 
 
@@ -143,7 +158,7 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
     binding = binding_of(work, name)
     if binding is None:
         return _without_binding(work, stage, cluster)
-    if not _is_current(work, cluster, binding):
+    if not is_current(work, cluster, binding):
         sentence = (
             f"the binding of the updating cluster `{name}` in the stage `{stage.name}` is not up-to-date with the "
             f"desired status, please check the status of binding `{binding.name}` and see if there is a concurrent "
@@ -157,13 +172,13 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
     if result is ClusterResult.SUCCEEDED:
         return _soaked(work, spec, cluster, binding)
     cluster = observed_unhealthy(cluster, work.now, work.request.run.generation)
-    if spec.unreachable == "Skip" and _is_silent(work, name):
+    if spec.unreachable == "Skip" and is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.SKIP, "the cluster does not answer; a later run looks at it again")
-    until_stuck = _until_stuck(work, spec, cluster, binding)
-    if until_stuck < timedelta(0) or (spec.unreachable == "Fail" and _is_silent(work, name)):
+    left = until_stuck(work, spec, cluster, binding)
+    if left < timedelta(0) or (spec.unreachable == "Fail" and is_silent(work, name)):
         work.stuck.append(name)
     else:
-        work.clock(until_stuck + timedelta.resolution)
+        work.clock(left + timedelta.resolution)
     return cluster
 
 
@@ -178,15 +193,17 @@ def _soaked(work: Pass, spec: Stage, cluster: ClusterUpdate, binding: Binding) -
     return work.cluster(cluster, ClusterEvent.SUCCEED)
 
 
-def _until_stuck(work: Pass, spec: Stage, cluster: ClusterUpdate, binding: Binding) -> timedelta:
-    """How long an update may still take. It counts from when the cluster was given it: time in which no process lived
-    to do that makes no cluster fail."""
-    started = find_condition(cluster.conditions, RunConditionType.STARTED)
+def until_stuck(
+    work: Pass, spec: Stage, cluster: ClusterUpdate, binding: Binding, begun: str = RunConditionType.STARTED
+) -> timedelta:
+    """How long an update, which begins with the condition `begun`, may still take. It counts from when the cluster was
+    given it: time in which no process lived to do that makes no cluster fail."""
+    started = find_condition(cluster.conditions, begun)
     since = started.last_transition_time if started is not None else work.now
     applied = find_condition(binding.conditions, ConditionType.APPLIED, generation=binding.generation)
     if applied is not None and applied.status is Status.TRUE:
         since = max(since, applied.last_transition_time)
-    elif cluster.cluster in work.request.disturbed and binding.applied_snapshot != work.moving.latest_snapshot:
+    elif cluster.cluster in work.request.disturbed and binding.applied_snapshot != binding.resource_snapshot:
         tried = applied is not None and applied.reason != Reason.APPLY_IN_PROGRESS
         since = since if tried else work.now
     threshold = STUCK_AFTER if spec.stuck_after is None else timedelta(seconds=spec.stuck_after)
@@ -204,7 +221,7 @@ def _without_binding(work: Pass, stage: StageStatus, cluster: ClusterUpdate) -> 
 def _with_failures(work: Pass, spec: Stage, stage: StageStatus, clusters: list[ClusterUpdate]) -> list[ClusterUpdate]:
     """What `maxFailures` and `onFailure` make of the clusters that take too long (decision D12). Without either the run
     is stuck and goes on waiting, as in KubeFleet."""
-    if not work.stuck or (spec.max_failures is None and spec.on_failure != "Stop"):
+    if not work.stuck or (spec.max_failures is None and spec.on_failure not in ("Stop", "Rollback")):
         return clusters
     most = scaled(spec.max_failures or 0, len(clusters))
     before = sum(cluster_phase(cluster) is ClusterPhase.FAILED for cluster in clusters)
@@ -213,10 +230,9 @@ def _with_failures(work: Pass, spec: Stage, stage: StageStatus, clusters: list[C
     clusters = [work.cluster(c, ClusterEvent.FAIL, said) if c.cluster in given_up else c for c in clusters]
     work.stuck = [name for name in work.stuck if name not in given_up]
     work.starts = work.starts and not work.stuck
-    if work.stuck and spec.on_failure == "Stop":
-        work.fail(
-            f"stage {stage.name}: {stuck_text(work.stuck)} did not finish, which is more than maxFailures {most} allows"
-        )
+    if work.stuck and spec.on_failure in ("Stop", "Rollback"):
+        said = f"{stuck_text(work.stuck)} did not finish, which is more than maxFailures {most} allows"
+        work.fail(f"stage {stage.name}: {said}", falls_back=spec.on_failure == "Rollback")
     return clusters
 
 
@@ -225,7 +241,7 @@ def stuck_text(clusters: Sequence[str]) -> str:
     return ", ".join(clusters[:3]) + ("..." if len(clusters) > 3 else "")
 
 
-def _is_current(work: Pass, cluster: ClusterUpdate, binding: Binding) -> bool:
+def is_current(work: Pass, cluster: ClusterUpdate, binding: Binding) -> bool:
     """Whether a binding has what this run gives it."""
     wanted = (BindingState.BOUND, work.moving.latest_snapshot, work.moving.apply_strategy)
     wanted_overrides = (cluster.cluster_resource_overrides, cluster.resource_overrides)
@@ -233,7 +249,8 @@ def _is_current(work: Pass, cluster: ClusterUpdate, binding: Binding) -> bool:
     return found == wanted and (binding.cluster_resource_overrides, binding.resource_overrides) == wanted_overrides
 
 
-def _is_silent(work: Pass, name: str) -> bool:
+def is_silent(work: Pass, name: str) -> bool:
+    """Whether a cluster has not answered for so long that a rollout need not wait for it."""
     since = work.request.silent.get(name)
     if since is None:
         return False

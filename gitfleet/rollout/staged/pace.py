@@ -52,10 +52,12 @@ def soaks_until(spec: Stage, cluster: ClusterUpdate) -> datetime | None:
     return since + timedelta(seconds=spec.min_soak) if since is not None and spec.min_soak is not None else None
 
 
-def next_start(spec: Stage, clusters: Iterable[ClusterUpdate], now: datetime) -> datetime | None:
-    """When the next cluster may start by `startRate`; None for at once."""
+def next_start(
+    spec: Stage, clusters: Iterable[ClusterUpdate], now: datetime, begun: str = RunConditionType.STARTED
+) -> datetime | None:
+    """When the next cluster may start by `startRate`, by the condition `begun` of each; None for at once."""
     if spec.start_rate is None:
         return None
-    found = (find_condition(cluster.conditions, RunConditionType.STARTED) for cluster in clusters)
+    found = (find_condition(cluster.conditions, begun) for cluster in clusters)
     recent = sorted(c.last_transition_time for c in found if c is not None and c.last_transition_time > now - _MINUTE)
     return recent[-spec.start_rate] + _MINUTE if len(recent) >= spec.start_rate else None

@@ -17,6 +17,7 @@ from gitfleet.api.runs import RunConditionType, RunReason
 T, F, U = Status.TRUE, Status.FALSE, Status.UNKNOWN
 _INITIALIZED, _PROGRESSING = RunConditionType.INITIALIZED, RunConditionType.PROGRESSING
 _STARTED, _SUCCEEDED = RunConditionType.STARTED, RunConditionType.SUCCEEDED
+_ROLLED_BACK: Final = RunConditionType.ROLLED_BACK
 
 
 class RunPhase(StrEnum):
@@ -30,6 +31,7 @@ class RunPhase(StrEnum):
     STUCK = "stuck"
     STOPPING = "stopping"
     STOPPED = "stopped"
+    ROLLING_BACK = "rolling-back"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
 
@@ -45,6 +47,7 @@ class RunEvent(StrEnum):
     STOP = "stop"
     DRAIN = "drain"
     FINISH = "finish"
+    FALL_BACK = "fall-back"
     ABORT = "abort"
 
 
@@ -83,6 +86,8 @@ class ClusterPhase(StrEnum):
     UPDATED = "updated"
     SKIPPED = "skipped"
     FAILED = "failed"
+    ROLLING_BACK = "rolling-back"
+    ROLLED_BACK = "rolled-back"
 
 
 class ClusterEvent(StrEnum):
@@ -92,6 +97,8 @@ class ClusterEvent(StrEnum):
     SUCCEED = "succeed"
     SKIP = "skip"
     FAIL = "fail"
+    REVERT = "revert"
+    REVERTED = "reverted"
 
 
 _R, _E = RunPhase, RunEvent
@@ -105,18 +112,22 @@ RUN_MOVES: Final[Mapping[tuple[RunPhase, RunEvent], RunPhase]] = {
     (_R.RUNNING, _E.STICK): _R.STUCK,
     (_R.RUNNING, _E.STOP): _R.STOPPING,
     (_R.RUNNING, _E.FINISH): _R.SUCCEEDED,
+    (_R.RUNNING, _E.FALL_BACK): _R.ROLLING_BACK,
     (_R.RUNNING, _E.ABORT): _R.FAILED,
     (_R.WAITING, _E.RUN): _R.RUNNING,
     (_R.WAITING, _E.STOP): _R.STOPPING,
     (_R.WAITING, _E.ABORT): _R.FAILED,
     (_R.STUCK, _E.RUN): _R.RUNNING,
     (_R.STUCK, _E.STOP): _R.STOPPING,
+    (_R.STUCK, _E.FALL_BACK): _R.ROLLING_BACK,
     (_R.STUCK, _E.ABORT): _R.FAILED,
     (_R.STOPPING, _E.DRAIN): _R.STOPPED,
     (_R.STOPPING, _E.RUN): _R.RUNNING,
+    (_R.STOPPING, _E.FALL_BACK): _R.ROLLING_BACK,
     (_R.STOPPING, _E.ABORT): _R.FAILED,
     (_R.STOPPED, _E.RUN): _R.RUNNING,
     (_R.STOPPED, _E.ABORT): _R.FAILED,
+    (_R.ROLLING_BACK, _E.ABORT): _R.FAILED,
 }
 _S, _G = StagePhase, StageEvent
 STAGE_MOVES: Final[Mapping[tuple[StagePhase, StageEvent], StagePhase]] = {
@@ -145,6 +156,11 @@ CLUSTER_MOVES: Final[Mapping[tuple[ClusterPhase, ClusterEvent], ClusterPhase]] =
     (_C.UPDATING, _K.SUCCEED): _C.UPDATED,
     (_C.UPDATING, _K.SKIP): _C.SKIPPED,
     (_C.UPDATING, _K.FAIL): _C.FAILED,
+    (_C.UPDATING, _K.REVERT): _C.ROLLING_BACK,
+    (_C.UPDATED, _K.REVERT): _C.ROLLING_BACK,
+    (_C.SKIPPED, _K.REVERT): _C.ROLLING_BACK,
+    (_C.FAILED, _K.REVERT): _C.ROLLING_BACK,
+    (_C.ROLLING_BACK, _K.REVERTED): _C.ROLLED_BACK,
 }
 
 
@@ -164,6 +180,7 @@ RUN_MARKS: Final[Mapping[RunPhase, Marks]] = {
         Mark(_SUCCEEDED, F, RunReason.RUN_FAILED),
     ),
     _R.SUCCEEDED: (Mark(_SUCCEEDED, T, RunReason.RUN_SUCCEEDED),),
+    _R.ROLLING_BACK: (Mark(_PROGRESSING, T, RunReason.RUN_ROLLING_BACK),),
     _R.STOPPED: (Mark(_PROGRESSING, F, RunReason.RUN_STOPPED, "The update run has been stopped"),),
     _R.STOPPING: (
         Mark(_PROGRESSING, U, RunReason.RUN_STOPPING, "Waiting for the clusters that are being updated to finish"),
@@ -206,6 +223,8 @@ STAGE_MARKS: Final[Mapping[StagePhase, Marks]] = {
     _S.PENDING: (),
 }
 CLUSTER_MARKS: Final[Mapping[ClusterPhase, Marks]] = {
+    _C.ROLLED_BACK: (Mark(_ROLLED_BACK, T, RunReason.CLUSTER_ROLLED_BACK),),
+    _C.ROLLING_BACK: (Mark(_ROLLED_BACK, F, RunReason.CLUSTER_ROLLING_BACK),),
     _C.SKIPPED: (Mark(_SUCCEEDED, F, RunReason.CLUSTER_SKIPPED),),
     _C.FAILED: (Mark(_SUCCEEDED, F, RunReason.CLUSTER_FAILED),),
     _C.UPDATED: (Mark(_SUCCEEDED, T, RunReason.CLUSTER_SUCCEEDED),),

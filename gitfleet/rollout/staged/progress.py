@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from gitfleet.api.conditions import Conditions
-from gitfleet.api.runs import RunRecord, RunStatus, StageStatus
+from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, RunStatus, StageStatus
 from gitfleet.api.staged import Stage
 from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.rolling import RolloutRequest
@@ -18,7 +18,8 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.silence import cut_off
 from gitfleet.rollout.staged.clusters import binding_of, is_through, is_updating, kind_of, stuck_text, update_clusters
 from gitfleet.rollout.staged.deletion import delete_stage
-from gitfleet.rollout.staged.phases import RunEvent, RunPhase, StageEvent, StagePhase
+from gitfleet.rollout.staged.fallback import is_reverted, revert_clusters, reverted_text
+from gitfleet.rollout.staged.phases import Mark, RunEvent, RunPhase, StageEvent, StagePhase, with_condition
 from gitfleet.rollout.staged.requests import RunRequest, RunStep
 from gitfleet.rollout.staged.start import check_unchanged, external, initialized
 from gitfleet.rollout.staged.steps import Pass, after_events, run_phase, stage_phase
@@ -41,6 +42,8 @@ def advance_run(request: RunRequest) -> RunStep:
             name = "ClusterStagedUpdateRun" if not run.key.namespace else "StagedUpdateRun"
             said = f"{name} initialized successfully"
             run = replace(run, status=after_events(status, [RunEvent.INITIALIZE], said, request.now, run.generation))
+        elif run_phase(run.status) is RunPhase.ROLLING_BACK:
+            return _rolled_back(request, record)
         else:
             check_unchanged(request, record)
     except RetryLater as error:
@@ -104,6 +107,32 @@ def _carried_on(request: RunRequest, record: PlacementRecord) -> RunStep:
             work.event = RunEvent.FINISH
     status = replace(status, stages=tuple(stages), deletion=deletion)
     return _step(work, status)
+
+
+def _rolled_back(request: RunRequest, record: PlacementRecord) -> RunStep:
+    """A run that gives back to its clusters what they had; it has failed when all of them have it. No approval, wait or
+    change of the placement stops it, only `spec.state` Stop."""
+    work = _pass_of(request, record)
+    run, status = request.run, request.run.status
+    specs = status.strategy.stages if status.strategy else ()
+    found: list[StageStatus] = []
+    for spec, stage in reversed([*zip(specs, status.stages, strict=True)]):
+        # One stage after the other, as on the way forward.
+        found.append(revert_clusters(work, spec, stage, record) if is_reverted(work, found) else stage)
+    status = replace(status, stages=tuple(reversed(found)))
+    progressing = find_condition(status.conditions, RunConditionType.PROGRESSING)
+    work.message = progressing.message if progressing is not None else ""
+    if is_reverted(work, status.stages):
+        said = f"{work.message}; {reverted_text(status.stages)}"
+        status = after_events(status, [RunEvent.ABORT], said, work.now, run.generation)
+        mark = Mark(RunConditionType.ROLLED_BACK, Status.TRUE, RunReason.RUN_ROLLED_BACK, reverted_text(status.stages))
+        status = replace(status, conditions=with_condition(status.conditions, mark, work.now, run.generation))
+    elif request.state == "Stop":
+        work.asks.append(f"run {run.key} rolls back, and waits for spec.state Run")
+    else:
+        stuck = f"; {stuck_text(work.stuck)} did not get healthy with what they had before" if work.stuck else ""
+        work.waiting.append(f"run {run.key} rolls back: {work.message}{stuck}")
+    return _result(work, status)
 
 
 def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
@@ -198,7 +227,7 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
     run, request = work.request.run, work.request
     events, message = [work.event], work.message
     if work.failure:
-        events, message = [RunEvent.ABORT], work.failure
+        events, message = [RunEvent.FALL_BACK if work.falls_back else RunEvent.ABORT], work.failure
     elif request.state == "Stop":
         events = [RunEvent.STOP] if work.event is RunEvent.STOP else [RunEvent.STOP, RunEvent.DRAIN]
         if run_phase(status) is RunPhase.STOPPED:
@@ -210,7 +239,11 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
             work.asks.append(f"run {run.key} is stopped and waits for spec.state Run")
     elif work.event is RunEvent.FINISH:
         events = [RunEvent.RUN, RunEvent.FINISH]
-    status = after_events(status, events, message, work.now, run.generation)
+    return _result(work, after_events(status, events, message, work.now, run.generation))
+
+
+def _result(work: Pass, status: RunStatus) -> RunStep:
+    run = work.request.run
     bindings = sorted([*work.bindings.values(), *work.gone], key=lambda b: (b.cluster, b.deleting is None))
     new = run if status == run.status else replace(run, status=status)
     clocks = [clock for clock in work.clocks if clock > timedelta(0)]

@@ -25,7 +25,8 @@ class RunRequest:
     `state` is what people want now: Initialize, Run or Stop. `record` is the placement's (None: there is none),
     `scheduled` its Scheduled condition of this pass, `strategy` the strategy that the run names, `others` the further
     unfinished runs of the placement, `answers` the names of approvals that answer other runs of its namespace that were
-    there first. `overrides` are those that each cluster is to get, `labels` what they depend on.
+    there first. `overrides` are those that each cluster is to get, `labels` what they depend on,
+    `former_labels` the same of those that each cluster had before the run.
     `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
     drift is being corrected, `silent` those that do not answer, and since when.
     """
@@ -40,6 +41,7 @@ class RunRequest:
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     overrides: OverridesByCluster = field(default_factory=dict)
     labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
+    former_labels: Mapping[str, PinnedLabels] = field(default_factory=dict)
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
     approvals: Mapping[NamespacedName, Approval] = field(default_factory=dict)
     disturbed: frozenset[str] = frozenset()

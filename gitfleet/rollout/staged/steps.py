@@ -42,6 +42,7 @@ class Pass:
     requests: dict[NamespacedName, ApprovalRequest]
     event: RunEvent = RunEvent.RUN
     failure: str = ""
+    falls_back: bool = False
     message: str = ""
     stuck: list[str] = field(default_factory=list)
     starts: bool = True
@@ -61,8 +62,9 @@ class Pass:
         """The run's name."""
         return str(self.request.run.key)
 
-    def fail(self, sentence: str) -> None:
-        """The run ends here."""
+    def fail(self, sentence: str, *, falls_back: bool = False) -> None:
+        """The run ends here; or rolls back what it did, and ends then."""
+        self.falls_back = falls_back and not self.failure
         self.event, self.failure = RunEvent.ABORT, self.failure or sentence
 
     def move(self, cluster: str, kind: MoveKind, reason: str) -> None:

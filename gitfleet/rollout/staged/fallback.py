@@ -1,0 +1,128 @@
+"""A run that rolls back by itself (`onFailure: Rollback`): the clusters that it updated get what they had before.
+
+As on the way forward, at most maxConcurrency clusters of a stage are under way, at most startRate start within a
+minute, and none starts while most do not answer. The later stages go back first, and in each those that did not finish.
+A cluster that had nothing before keeps what it has: nothing is removed (invariant 3). Decision record 0015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+
+from gitfleet.api.bindings import Binding
+from gitfleet.api.runs import ClusterUpdate, Former, RunConditionType, StageStatus
+from gitfleet.api.snapshots import snapshot_index
+from gitfleet.api.staged import Stage
+from gitfleet.model.rolling import MoveKind
+from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout.moves import roll_out, start_rollout
+from gitfleet.rollout.staged.clusters import (
+    ClusterResult,
+    binding_of,
+    cluster_result,
+    is_current,
+    is_silent,
+    rolled_out_by,
+    stuck_text,
+    until_stuck,
+)
+from gitfleet.rollout.staged.pace import next_start
+from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase
+from gitfleet.rollout.staged.stages import concurrency
+from gitfleet.rollout.staged.steps import Pass, cluster_phase
+from gitfleet.rollout.waits import unavailable_period
+
+
+def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: PlacementRecord) -> StageStatus:
+    """The stage after this pass of a run that rolls back."""
+    clusters = [_followed(work, spec, cluster) for cluster in stage.clusters]
+    limit = concurrency(spec.max_concurrency, len(clusters))
+    order = sorted(range(len(clusters)), key=lambda at: cluster_phase(clusters[at]) is ClusterPhase.UPDATED)
+    for at in order:
+        former = _owed(work, clusters[at])
+        if former is None:
+            continue
+        slots = sum(cluster_phase(cluster) is ClusterPhase.ROLLING_BACK for cluster in clusters)
+        later = next_start(spec, clusters, work.now, RunConditionType.ROLLED_BACK)
+        if slots < limit and later is None and work.starts and work.request.state != "Stop":
+            clusters[at] = _reverted(work, spec, stage, clusters[at], former, record)
+            continue
+        work.clock(later - work.now if later is not None else None)
+        why = f"run {work.name} rolls back at most {limit} clusters of stage {stage.name} at the same time"
+        work.hold(clusters[at].cluster, MoveKind.UPDATE, why)
+    return replace(stage, clusters=tuple(clusters))
+
+
+def is_reverted(work: Pass, stages: Iterable[StageStatus]) -> bool:
+    """Whether nothing of a rollback is left to do."""
+    clusters = [cluster for stage in stages for cluster in stage.clusters]
+    under_way = any(cluster_phase(cluster) is ClusterPhase.ROLLING_BACK for cluster in clusters)
+    return not under_way and all(_owed(work, cluster) is None for cluster in clusters)
+
+
+def reverted_text(stages: Iterable[StageStatus]) -> str:
+    """Which clusters have what they had before, in a sentence."""
+    clusters = (cluster for stage in stages for cluster in stage.clusters)
+    names = [c.cluster for c in clusters if cluster_phase(c) is ClusterPhase.ROLLED_BACK]
+    return (
+        f"{stuck_text(names)} went back to what they had before" if names else "no cluster had anything to go back to"
+    )
+
+
+def _owed(work: Pass, cluster: ClusterUpdate) -> Former | None:
+    """What a cluster had before and is still to get: None where it has it, where it had nothing, and where another run
+    has updated it since."""
+    binding, phase = binding_of(work, cluster.cluster), cluster_phase(cluster)
+    if binding is None or phase in (ClusterPhase.PENDING, ClusterPhase.ROLLING_BACK, ClusterPhase.ROLLED_BACK):
+        return None
+    return cluster.former if is_current(work, cluster, binding) else None
+
+
+def _reverted(
+    work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate, former: Former, record: PlacementRecord
+) -> ClusterUpdate:
+    """The cluster with what it had before."""
+    name, snapshot = cluster.cluster, record.snapshot_named(former.resource_snapshot)
+    if snapshot is None:
+        said = f"{former.resource_snapshot}, which it had, is lost"
+        return work.cluster(work.cluster(cluster, ClusterEvent.REVERT), ClusterEvent.REVERTED, said)
+    overrides = {name: (former.cluster_resource_overrides, former.resource_overrides)}
+    moving = replace(work.moving, latest_snapshot=snapshot.name, overrides=overrides, labels=work.request.former_labels)
+    by = rolled_out_by(work, str(snapshot.index))
+    work.bindings[name] = start_rollout(roll_out(moving, work.bindings[name]), work.now, by)
+    failed = snapshot_index(work.request.run.snapshot)
+    work.move(name, MoveKind.UPDATE, f"run {work.name} rolls back: {snapshot.name} again instead of snapshot {failed}")
+    return _followed(work, spec, work.cluster(cluster, ClusterEvent.REVERT))
+
+
+def _followed(work: Pass, spec: Stage, cluster: ClusterUpdate) -> ClusterUpdate:
+    """A cluster that got what it had before: through, or under way; any other as it is."""
+    if cluster_phase(cluster) is not ClusterPhase.ROLLING_BACK:
+        return cluster
+    name = cluster.cluster
+    binding = binding_of(work, name)
+    if binding is None or not _has(binding, cluster.former):
+        return work.cluster(cluster, ClusterEvent.REVERTED, "something else has updated the cluster since")
+    disturbed = name in work.request.disturbed
+    period = unavailable_period(work.moving.rolling_update)
+    result, wait = cluster_result(binding, period, work.now, disturbed=disturbed)
+    work.clock(wait)
+    if result is ClusterResult.SUCCEEDED:
+        return work.cluster(cluster, ClusterEvent.REVERTED)
+    if is_silent(work, name):
+        return work.cluster(cluster, ClusterEvent.REVERTED, "it does not answer, and gets it when it answers again")
+    left = until_stuck(work, spec, cluster, binding, RunConditionType.ROLLED_BACK)
+    if left < timedelta(0):
+        work.stuck.append(name)
+    else:
+        work.clock(left + timedelta.resolution)
+    return cluster
+
+
+def _has(binding: Binding, former: Former | None) -> bool:
+    if former is None:
+        return False
+    found = (binding.resource_snapshot, binding.resource_overrides, binding.cluster_resource_overrides)
+    return found == (former.resource_snapshot, former.resource_overrides, former.cluster_resource_overrides)

@@ -1,0 +1,205 @@
+"""`onFailure: Rollback` on whole simulated fleets: the clusters that a run updated get back what they had."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from tests import builders
+from tests.scenarios.staged_world import clusters_of, members, message, rolled_out, run_named, said, staged
+from tests.scenarios.test_crashes import Killer
+from tests.scenarios.test_staged_runs import FAILED, QUICK, SUCCEEDED, run
+from tests.scenarios.world import World, end_of
+
+ENDED = [*FAILED, "RolledBack=True UpdateRunRolledBack"]
+WHY = "stage prod: p2 did not finish, which is more than maxFailures 0 allows"
+OLD = {"c1": "web:1", "c2": "web:1", "p1": "web:1", "p2": "web:1", "p3": "web:1"}
+
+
+def bad_on(*clusters: str) -> ClusterRule:
+    """web:2 never gets ready there."""
+    return ClusterRule(names=clusters, object=ObjectPattern(image="web:2"), available="never")
+
+
+def strategy(**prod: Any) -> dict[str, Any]:
+    """Stage `canary` of c1 and c2, then, after an approval, `prod` of p1, p2 and p3."""
+    canary = builders.stage("canary", match_labels={"env": "canary"}, maxConcurrency=2)
+    fields = {"stuckAfter": "1m", "onFailure": "Rollback", **prod}
+    return builders.staged_strategy("all", canary, builders.stage("prod", match_labels={"env": "prod"}, **fields))
+
+
+def world_with_old(*rules: ClusterRule, **prod: Any) -> World:
+    """Every cluster has web:1, and a run of web:2 begins."""
+    clusters = [*members("c1", "c2", env="canary"), *members("p1", "p2", "p3", env="prod")]
+    world = staged(World(rules=(*rules, QUICK)), *clusters)
+    world.commit(strategy(), run("old"))
+    world.settle()
+    assert rolled_out(world) == OLD
+    world.commit(builders.deployment("web", "web", image="web:2"), strategy(**prod), run("new"))
+    return world
+
+
+def settled_under_watch(world: World) -> dict[str, int]:
+    """Settles the world; how many clusters of each stage at most, and of both, were rolling back at the same time."""
+    most = {"canary": 0, "prod": 0, "both": 0}
+
+    def count() -> None:
+        found = {
+            stage: list(clusters_of(world, "new", stage).values()).count("ClusterRollingBack")
+            for stage in ("canary", "prod")
+        }
+        for stage, now in {**found, "both": sum(found.values())}.items():
+            most[stage] = max(most[stage], now)
+
+    world.settle(each=count)
+    return most
+
+
+def until_it_rolls_back(world: World) -> None:
+    """Time passes until the run begins to roll back."""
+    for _ in range(100):
+        world.advance(seconds=5)
+        world.reconcile()
+        if "Progressing=True UpdateRunRollingBack" in said(world, "new"):
+            return
+    raise AssertionError(said(world, "new"))
+
+
+def test_the_clusters_that_a_run_updated_get_back_what_they_had() -> None:
+    world = world_with_old(bad_on("p2"))
+    with world.nothing_deleted():
+        assert settled_under_watch(world) == {"canary": 2, "prod": 1, "both": 2}, "maxConcurrency is 2 and 1"
+    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
+    assert message(world, "new", "Succeeded") == f"{WHY}; c1, c2, p1... went back to what they had before"
+    assert {b.resource_snapshot for b in world.bindings("web").values()} == {"web-0-snapshot"}
+    assert clusters_of(world, "new", "prod") == {"p1": "ClusterRolledBack", "p2": "ClusterRolledBack", "p3": ""}
+    assert "rolls back" not in " ".join(world.reconcile().waiting)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("on_failure", ["Stop", "Wait"])
+def test_nothing_goes_back_otherwise(on_failure: str) -> None:
+    world = world_with_old(bad_on("p2"), onFailure=on_failure)
+    world.settle()
+    assert rolled_out(world) == {**dict.fromkeys(OLD, "web:2"), "p3": "web:1"}
+
+
+def test_as_many_failures_as_are_allowed_roll_nothing_back() -> None:
+    world = world_with_old(bad_on("p2"), maxFailures=1)
+    world.settle()
+    assert (said(world, "new"), set(rolled_out(world).values())) == (SUCCEEDED, {"web:2"})
+
+
+def test_a_cluster_that_had_nothing_keeps_what_it_has() -> None:
+    world = staged(World(rules=(bad_on("p2"), QUICK)), *members("p1", "p2", env="prod"))
+    world.commit(builders.deployment("web", "web", image="web:2"), strategy(), run("new"))
+    with world.nothing_deleted():
+        world.settle()
+    assert (said(world, "new"), rolled_out(world)) == (ENDED, {"p1": "web:2", "p2": "web:2"})
+    assert message(world, "new", "Succeeded").endswith("; no cluster had anything to go back to")
+
+
+def test_no_approval_holds_a_rollback_back() -> None:
+    world = world_with_old(bad_on("p2"), beforeStageTasks=[{"type": "Approval"}])
+    world.settle()
+    approval = builders.approval("new", "prod")
+    approval["metadata"]["name"] = "new-before-prod"
+    world.commit(approval)
+    world.settle(limit=timedelta(seconds=75))
+    assert "Progressing=True UpdateRunRollingBack" in said(world, "new")
+    world.settle()
+    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
+
+
+def test_stop_holds_a_rollback_and_run_goes_on() -> None:
+    world = world_with_old(bad_on("p2"))
+    until_it_rolls_back(world)
+    world.commit(run("new", state="Stop"))
+    world.settle()
+    had = rolled_out(world)
+    assert "web:2" in had.values() and not run_named(world, "new").finished
+    result = world.reconcile()
+    assert result is not None and "run new rolls back, and waits for spec.state Run" in result.asks
+    world.commit(run("new", state="Run"))
+    world.settle()
+    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
+
+
+def test_a_cluster_that_does_not_answer_gets_it_later_and_holds_nobody_back() -> None:
+    world = world_with_old(bad_on("p2"))
+    world.settle(limit=timedelta(seconds=50))
+    world.fleet.switch("c1", reachable=False)
+    world.settle()
+    assert said(world, "new") == ENDED
+    assert rolled_out(world) == {**OLD, "c1": "web:2"}
+    world.fleet.switch("c1", reachable=True)
+    world.advance(minutes=1)
+    world.settle()
+    assert rolled_out(world) == OLD
+
+
+def test_a_rollback_that_does_not_help_says_so_and_goes_no_further() -> None:
+    never = ClusterRule(names=("p2",), available="never")
+    world = world_with_old(bad_on("p2"))
+    until_it_rolls_back(world)
+    world.fleet.cluster("p2").behave([never])
+    world.settle(limit=timedelta(minutes=20))
+    result = world.reconcile()
+    assert result is not None and not run_named(world, "new").finished
+    sentence = f"run new rolls back: {WHY}; p2 did not get healthy with what they had before"
+    assert sentence in result.waiting
+    assert rolled_out(world)["p1"] == "web:2", "its slot is taken"
+
+
+def test_a_fix_goes_forward_while_a_run_goes_back() -> None:
+    world = world_with_old(bad_on("p2"))
+    world.settle(limit=timedelta(seconds=90))
+    world.commit(builders.deployment("web", "web", image="web:3"), run("fix"))
+    world.settle()
+    assert said(world, "fix") == SUCCEEDED
+    assert run_named(world, "new").finished
+    assert set(rolled_out(world).values()) == {"web:3"}
+
+
+def test_a_placement_that_is_gone_ends_the_rollback() -> None:
+    world = world_with_old(bad_on("p2"))
+    world.settle(limit=timedelta(seconds=90))
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    assert said(world, "new")[:3] == FAILED
+
+
+def about_to_roll_back() -> World:
+    """A process that knows nothing meets p2 a moment before it has taken too long."""
+    world = world_with_old(bad_on("p2"))
+    world.settle(limit=timedelta(seconds=75))
+    assert run_named(world, "new").status.conditions[-1].reason == "UpdateRunStarted"
+    assert clusters_of(world, "new", "prod") == {
+        "p1": "ClusterUpdatingSucceeded",
+        "p2": "ClusterUpdatingStarted",
+        "p3": "",
+    }
+    world.happenings.clear()
+    world.restart()
+    return world
+
+
+def test_a_rollback_ends_the_same_wherever_the_process_dies() -> None:
+    world = about_to_roll_back()
+    passed: list[str] = []
+    world.driver.checkpoint = passed.append
+    world.settle()
+    wanted, operations = end_of(world), sum(h.what in ("apply", "delete") for h in world.happenings)
+    assert (said(world, "new"), rolled_out(world), operations > 3) == (ENDED, OLD, True)
+    for at in range(1, len(passed) + 1):
+        world = about_to_roll_back()
+        world.driver.checkpoint = Killer(at)
+        world.settle()
+        assert (world.crashes, said(world, "new"), end_of(world)) == (1, ENDED, wanted), at
+    for after in range(operations + 1):
+        world = about_to_roll_back()
+        world.fleet.crash_after(after)
+        world.settle()
+        assert (said(world, "new"), end_of(world)) == (ENDED, wanted), after
