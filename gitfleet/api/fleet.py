@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from annotated_types import Interval
 
 from gitfleet.api.annotations import Accept, At, Break, Default, OneOf, Only
-from gitfleet.api.labels import LabelSelector
+from gitfleet.api.freezes import FreezeWindow
 from gitfleet.api.layout import document, layout_of
 from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.placing_policy import PlacingPolicy
@@ -50,38 +50,6 @@ class ListedPlugin:
     enabled: bool = True
     weight: int = 1
     args: JsonObject = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreezeScope:
-    """What a freeze window holds; what is empty means everything.
-
-    placements: names of placements
-    stages: names of stages
-    clusters: labels of clusters
-    """
-
-    placements: tuple[str, ...] = ()
-    stages: tuple[str, ...] = ()
-    clusters: LabelSelector | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreezeWindow:
-    """A time in which nothing moves.
-
-    name: its name
-    schedule: when it begins, as a cron schedule
-    duration: how long it lasts
-    timeZone: the time zone of the schedule
-    scope: what it holds; everything where it is absent
-    """
-
-    name: NonEmpty
-    schedule: NonEmpty
-    duration: Seconds
-    time_zone: NonEmpty = "UTC"
-    scope: FreezeScope | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +181,7 @@ class FleetConfig:
     massDelete: how much one commit may remove before a person must approve it
     rollout.unreachable: whether a rollout goes on (Skip) beside a cluster that cannot be reached
     policy: what may be placed where
-    freezeWindows: times in which nothing moves; no effect yet
+    freezeWindows: times in which nothing starts to move
     healthChecks: when objects are available; no effect yet
     ignoreDifferences: fields of live objects that are left alone; no effect yet
     notifications: whom to tell; no effect yet
@@ -248,6 +216,13 @@ class FleetConfig:
     origin: Annotated[Origin | None, Only.MEMORY] = None
     property_providers: tuple[Annotated[ListedProvider, _BY_NAME], ...] = ()
 
+    def breaks(self) -> Iterator[Break]:
+        """Freeze windows have names of their own."""
+        names = [window.name for window in self.freeze_windows]
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                yield ("spec", "freezeWindows", index, "name"), "is taken by an earlier window; rename it"
+
     def warnings(self) -> Iterator[Break]:
         """Settings that somebody may rely on and that have no effect yet: such a setting must say so."""
         usual = FleetConfig()
@@ -263,7 +238,7 @@ class FleetConfig:
 
 _NOT_ACTED_ON: Final = frozenset(
     {
-        "rendered", "freezeWindows", "healthChecks",
+        "rendered", "healthChecks",
         "ignoreDifferences", "notifications", "stateHistory",
     }
 )  # fmt: skip

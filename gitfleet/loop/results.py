@@ -62,6 +62,7 @@ def waiting_sentences(state: FleetState, decision: Decision, failures: Failures)
         plan = decision.plans.get(key)
         rolling += failures.contain(Subject.of_placement(key), (), rollout.waiting_for, record, plan)
         rolling += plan.waiting if plan is not None else ()
+    rolling += decision.waiting
     observations = decision.inputs.observations
     left = [
         name for name, seen in observations.items() if not seen.asked and silent_from(state.clusters.get(name)) is None

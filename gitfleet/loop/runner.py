@@ -136,6 +136,7 @@ class Runner:
         # gets ready, an object that the server refuses), and at the moment at which time alone may change the decision.
         self._without_change = 0 if result.changed else self._without_change + 1
         pause = 0.0 if result.changed else _BUSY_PAUSE * 1.5 ** min(self._without_change - 1, 20)
-        if result.wake_at is not None and not result.waiting:
-            pause = max(pause, (result.wake_at - self.clock.now()).total_seconds())
+        until = (result.wake_at - self.clock.now()).total_seconds() if result.wake_at is not None else 0.0
+        if until > 0:
+            pause = min(pause, until) if result.waiting else max(pause, until)
         return min(pause, self.interval())

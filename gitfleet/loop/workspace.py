@@ -28,6 +28,7 @@ from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import Person
 from gitfleet.views import (
     PlannedReconcile,
+    Recorded,
     explanation,
     held_clusters,
     held_line,
@@ -139,7 +140,8 @@ class Workspace:
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
         record = after.placements[key]
         held = held_clusters(after.holds.values())
-        plan = decision.plans.get(key) or recorded_plan(record, now, after.runs.values())
+        beside = Recorded(now=now, runs=after.runs.values(), freezes=after.freezes, clusters=after.clusters)
+        plan = decision.plans.get(key) or recorded_plan(record, beside)
         rows = explanation(record, after.clusters, profile, plan, now, held)
         return held_line(key, record.conditions), rows
 

@@ -51,6 +51,8 @@ class Decision:
     observed_again: frozenset[str] = frozenset()
     failures: tuple[Failure, ...] = ()
     deletions: tuple[Removal, ...] = ()
+    waiting: tuple[str, ...] = ()
+    """What waits beside the rollouts, in a sentence each."""
 
     def touched(self, outcomes: Iterable[Outcome]) -> dict[str, ClusterObservation]:
         """The observations of clusters on which something was done or is wanted otherwise than when they were observed,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.freezes import FreezeRules
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
@@ -68,6 +69,11 @@ class Desired:
     def config(self) -> FleetConfig:
         """The settings of the fleet, all defaults where none are written."""
         return next(iter(self.objects.get("fleetconfigs", {}).values()), _DEFAULTS)
+
+    @property
+    def freezes(self) -> FreezeRules:
+        """The times in which nothing starts to move."""
+        return FreezeRules(windows=self.config.freeze_windows)
 
     @property
     def clusters(self) -> Mapping[str, MemberCluster]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final
 
 from gitfleet.api.bindings import Binding, PinnedLabels
 from gitfleet.api.placements import PlacementType
@@ -39,13 +40,25 @@ class Held:
     reason: str
 
 
+FROZEN: Final = "frozen by "
+"""How the reason of a freeze begins, in conditions too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Why nothing starts to move somewhere, and until when."""
+
+    reason: str
+    until: datetime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutRequest:
     """One placement's bindings in listing order (by name), the snapshot they should have, and the override snapshots by
     cluster (cluster-wide references, namespaced references). `labels` are those that these overrides depend on, by
     cluster; `disturbed` are clusters where drift is being corrected, so that what is available there may not be in a
     moment; `silent` are clusters that do not answer, by the moment since when, and with `skip_silent` the rollout goes
-    on without those that have been silent for long (decision D32).
+    on without those that have been silent for long (decision D32). On `frozen` clusters nothing starts.
     """
 
     placement_type: PlacementType
@@ -61,6 +74,7 @@ class RolloutRequest:
     disturbed: frozenset[str] = frozenset()
     silent: Mapping[str, datetime] = field(default_factory=dict)
     skip_silent: bool = True
+    frozen: Mapping[str, Frozen] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, Conditions, ConditionType, find_condition, type_of
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin, MassDelete
+from gitfleet.api.freezes import FreezeRules
 from gitfleet.api.holds import Hold
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
@@ -117,11 +118,12 @@ Inventory = Mapping[ObjectKey, InventoryEntry]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetState:
     """The state branch as values. `observed_commit` is the desired commit that was read last, None before the first;
-    `scheduler_plugins` and `mass_delete` are those of its FleetConfig."""
+    `scheduler_plugins`, `mass_delete` and `freezes` are what it says of them."""
 
     observed_commit: str | None = None
     scheduler_plugins: tuple[ListedPlugin, ...] = ()
     mass_delete: MassDelete = MassDelete()
+    freezes: FreezeRules = FreezeRules()
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)
     placements: Mapping[PlacementKey, PlacementRecord] = field(default_factory=dict)
     overrides: Mapping[OverrideKey, tuple[OverrideSnapshot, ...]] = field(default_factory=dict)

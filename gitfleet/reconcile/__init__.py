@@ -31,7 +31,7 @@ from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.run_approvals import uncounted
 from gitfleet.reconcile.runs import with_runs
-from gitfleet.reconcile.shared import Shared, SharedMemo, prepare
+from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -57,7 +57,8 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
     before, times = status.with_past_times(inputs.before, inputs.now, memo.times, failures)
     past, unread = replace(inputs, before=before), failures.found
     known = replace(memo, times=times)
-    return decide_with_holds(past, lambda kept: _decide(past, known, plugins, kept, Failures(unread)))
+    decision, memo = decide_with_holds(past, lambda kept: _decide(past, known, plugins, kept, Failures(unread)))
+    return replace(decision, waiting=memo.placements.waiting()), memo
 
 
 def _decide(
@@ -77,13 +78,9 @@ def _decide(
     shared = replace(prepare(inputs, clusters, profile, disturbed, memo.shared, failures), kept=kept)
     placements = decide_placements(accepted.placements, seen, shared, memo.placements, failures)
     after = replace(
-        known,
-        observed_commit=wanted.commit,
-        scheduler_plugins=wanted.config.scheduler_plugins,
-        mass_delete=wanted.config.mass_delete,
+        with_settings(known, wanted),
         placements={key: one.record for key, one in placements.decided.items()},
         overrides=shared.override_snapshots,
-        last_good=wanted.last_good,
         evictions=_evictions(inputs, placements, shared, failures),
     )
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
@@ -126,7 +123,8 @@ def _rendered(
 def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:
     """The first moment at which time alone may change the decision."""
     clocks = (shared.inputs.now + plan.clock for plan in placements.plans().values() if plan.clock is not None)
-    wakes = (shared.index.wake_at, rollout.next_forced_leave(shared.clusters), *clocks)
+    evictions = (frozen.until for _, frozen in placements.frozen())
+    wakes = (shared.index.wake_at, rollout.next_forced_leave(shared.clusters), *clocks, *evictions)
     return min((wake for wake in wakes if wake is not None), default=None)
 
 

@@ -19,7 +19,7 @@ from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Eviction
 from gitfleet.model.failures import Failures, Subject, attempt
-from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
 from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
@@ -43,6 +43,8 @@ class Decided:
     unwritten: frozenset[snapshots.Identity] = frozenset()
     evictions: tuple[Eviction, ...] = ()
     runs: Advanced | None = None
+    frozen: tuple[tuple[Eviction, Frozen], ...] = ()
+    """The evictions that wait for the end of a freeze."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,14 @@ class PlacementsMemo:
     def plans(self) -> dict[PlacementKey, RolloutPlan]:
         """The plan of each rolling update."""
         return {key: one.plan for key, one in self.decided.items() if one.plan is not None}
+
+    def frozen(self) -> list[tuple[Eviction, Frozen]]:
+        """The evictions that wait for the end of a freeze."""
+        return [waiting for one in self.decided.values() for waiting in one.frozen]
+
+    def waiting(self) -> tuple[str, ...]:
+        """The same in a sentence each."""
+        return tuple(rollout.eviction_waits(eviction, frozen) for eviction, frozen in self.frozen())
 
     def runs(self) -> dict[PlacementKey, Advanced]:
         """What became of the unfinished runs of each placement that could be decided; None of them where it failed."""
@@ -143,22 +153,26 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
     record = rollout.take_back(record, shared.clusters)
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
     key = record.placement.key
-    if asked := shared.evictions.get(key):
-        record, evictions = rollout.evict(record, asked, shared.inputs.desired.budgets.get(key.name), now)
+    frozen = shared.freezes.of(key, [b.cluster for b in record.bindings], shared.clusters)
+    asked = shared.evictions.get(key, ())
+    if free := [eviction for eviction in asked if eviction.cluster_name not in frozen]:
+        record, evictions = rollout.evict(record, free, shared.inputs.desired.budgets.get(key.name), now)
     chosen = _Scheduled(record)
     if record.placement.deleting is None:
         # One that no commit has any more, and whose removal is held, stays as it is: no snapshot, cluster or override.
         chosen = chosen if key in shared.kept.placements else _schedule(record, shared)
         record = chosen.record
         if not record.placement.strategy.external:
-            record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now), shared)
+            record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now, frozen), shared)
     runs = None
     if shared.runs.unfinished(key) and key not in shared.kept.placements:
-        record = rollout.give_up(record, shared.clusters, now)
+        record = rollout.give_up(record, shared.clusters, now, frozen)
         scheduled = chosen.condition or record.scheduled
         runs = advance(key, record, scheduled, shared.beside(key), failures)
         record, plan = runs.record or record, plan or runs.plan
-    record = status.with_conditions(rollout.give_up(record, shared.clusters, now), chosen.condition, now)
+    record = rollout.give_up(record, shared.clusters, now, frozen)
+    plan = plan or rollout.frozen_removals(record, frozen, now)
+    record = status.with_conditions(record, chosen.condition, now)
     return Decided(
         record,
         plan,
@@ -168,6 +182,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         unwritten=shared.kept.unwritten.get(key, frozenset()),
         evictions=evictions,
         runs=runs,
+        frozen=tuple((e, frozen[e.cluster_name]) for e in asked if e.cluster_name in frozen),
     )
 
 
@@ -234,7 +249,8 @@ def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord,
     request = rollout.request_for(record, target.references, now, target.labels, disturbed)
     silent = rollout.silent_since(record, clusters)
     skips = shared.inputs.desired.config.rollout_unreachable == "Skip"
-    plan = rollout.plan_rollout(replace(request, silent=silent, skip_silent=skips))
+    frozen = shared.freezes.of(key, [b.cluster for b in record.bindings], clusters)
+    plan = rollout.plan_rollout(replace(request, silent=silent, skip_silent=skips, frozen=frozen))
     return replace(record, bindings=plan.bindings), plan, target.held
 
 

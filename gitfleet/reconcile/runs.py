@@ -98,6 +98,7 @@ class Beside:
     held: works.HeldObjects = field(default_factory=dict)
     unwritten: works.Unwritten = works.Unwritten()
     disturbed: frozenset[str] = frozenset()
+    freezes: rollout.Freezes = rollout.Freezes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +180,7 @@ def _step(
         approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs),
         disturbed=beside.disturbed,
         silent=rollout.silent_since(record, beside.clusters) if record is not None else {},
+        freezes=beside.freezes,
         now=beside.inputs.now,
         commit=wanted.commit,
     )

@@ -1,14 +1,15 @@
 """What all placements of one pass share, prepared once before any of them is decided.
 
+with_settings   the state as of a commit
 prepare     the payload and the clusters indexed, the overrides that can be read
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from gitfleet import removals, schedule, snapshots, works
+from gitfleet import removals, rollout, schedule, snapshots, works
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Removal
 from gitfleet.api.overrides import OverrideKey
@@ -16,7 +17,9 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
+from gitfleet.model.state import FleetState
 from gitfleet.reconcile.evictions import asked_for
 from gitfleet.reconcile.runs import Beside, Runs, runs_of
 
@@ -51,6 +54,7 @@ class Shared:
     evictions: Mapping[PlacementKey, tuple[Eviction, ...]]
     kept: removals.Kept = removals.Kept()
     runs: Runs = Runs()
+    freezes: rollout.Freezes = rollout.Freezes()
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""
@@ -68,6 +72,7 @@ class Shared:
             held=self.kept.overridden.get(key, {}),
             unwritten=self.unwritten(key),
             disturbed=self.disturbed.get(key, frozenset()),
+            freezes=self.freezes,
         )
 
     @property
@@ -84,6 +89,18 @@ class Shared:
         """What the next pass may use again."""
         index = None if failures.found else self.index  # a cluster that could not be judged is judged again
         return SharedMemo(payload=self.payload_memo, index=index, digests=self.digests)
+
+
+def with_settings(state: FleetState, wanted: Desired) -> FleetState:
+    """The state as of a commit: what it says of itself, and what later commits and readers need of its settings."""
+    return replace(
+        state,
+        observed_commit=wanted.commit,
+        scheduler_plugins=wanted.config.scheduler_plugins,
+        mass_delete=wanted.config.mass_delete,
+        freezes=wanted.freezes,
+        last_good=wanted.last_good,
+    )
 
 
 def prepare(
@@ -118,4 +135,5 @@ def prepare(
         digests={key: known for key, known in memo.digests.items() if key in before.placements},
         evictions=asked_for(wanted, before.evictions),
         runs=runs_of(inputs),
+        freezes=rollout.freezes_at(wanted.freezes, inputs.now),
     )

@@ -10,12 +10,14 @@
     evict_nothing, evict_no_more
                         evictions of a placement that does not exist, and one whose end was lost
     evicted_since       what was evicted between two states
+    eviction_waits      what an eviction says while its cluster is frozen
     disruptions         what a disruption budget allows
     run_awaited         what an External placement has and waits for, in a sentence
     waiting_for         what a placement is still waiting for, in a sentence
+    freezes_at          the freezes in force at a moment, and what they hold
     silent_since        the clusters that do not answer, and since when
-    give_up, take_back, removals, release_left, next_forced_leave, owners_of, retire_bindings, without_left
-                        placements and clusters that go as a whole
+    frozen_removals, give_up, take_back, removals, release_left, next_forced_leave, owners_of, retire_bindings,
+    without_left        placements and clusters that go as a whole
 
 Staged runs will use `moves` (what a move makes of a binding), `budgets` (how many may move) and `waits` (when to plan
 again); none of these knows the order of the rolling update.
@@ -26,9 +28,19 @@ Source: kubefleet.md §3 and §8; decisions D1, D6, D13, D18.
 """
 
 from gitfleet.rollout.budgets import Budget, Counts, budget
-from gitfleet.rollout.evictions import Disruptions, disruptions, evict, evict_no_more, evict_nothing, evicted_since
+from gitfleet.rollout.evictions import (
+    Disruptions,
+    disruptions,
+    evict,
+    evict_no_more,
+    evict_nothing,
+    evicted_since,
+    eviction_waits,
+)
+from gitfleet.rollout.freezes import Freezes, freezes_at
 from gitfleet.rollout.leaving import (
     Owners,
+    frozen_removals,
     give_up,
     next_forced_leave,
     owners_of,
@@ -51,6 +63,7 @@ __all__ = [
     "Budget",
     "Counts",
     "Disruptions",
+    "Freezes",
     "Owners",
     "Readiness",
     "budget",
@@ -59,6 +72,9 @@ __all__ = [
     "evict_no_more",
     "evict_nothing",
     "evicted_since",
+    "eviction_waits",
+    "freezes_at",
+    "frozen_removals",
     "give_up",
     "has_failed",
     "is_diff_reported",

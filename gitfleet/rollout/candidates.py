@@ -36,6 +36,7 @@ class Classes:
     binds: list[int] = field(default_factory=list)
     blocked_binds: list[int] = field(default_factory=list)
     removes: list[int] = field(default_factory=list)
+    frozen: list[int] = field(default_factory=list)
     up_to_date: list[int] = field(default_factory=list)
     waits: list[timedelta] = field(default_factory=list)
     clocks: list[timedelta] = field(default_factory=list)
@@ -50,7 +51,7 @@ class Classes:
     def need_roll(self) -> bool:
         """Whether anything would move, were it allowed to."""
         takes_down = self.failed_updates or self.updates or self.removes
-        return bool(takes_down or self.binds or self.blocked_binds or self.waiting_for_answer)
+        return bool(takes_down or self.binds or self.blocked_binds or self.waiting_for_answer or self.frozen)
 
     @property
     def is_waiting(self) -> bool:
@@ -90,7 +91,18 @@ def classify(request: RolloutRequest) -> Classes:
                 out.unfinished_updates.append(position)
                 out.waits.append(remaining)
     out.clocks += until_left_out(request)
+    _set_frozen_aside(out, request)
     return out
+
+
+def _set_frozen_aside(out: Classes, request: RolloutRequest) -> None:
+    """What would move on clusters that are frozen. It counts for every budget as what waits for its turn does."""
+    frozen = {i for i, binding in enumerate(request.bindings) if binding.cluster in request.frozen}
+    for found in (out.removes, out.failed_updates, out.updates, out.binds):
+        out.frozen += [i for i in found if i in frozen]
+        found[:] = [i for i in found if i not in frozen]
+    out.unfinished_updates = [i for i in out.unfinished_updates if i not in frozen]
+    out.clocks += [request.frozen[request.bindings[i].cluster].until - request.now for i in out.frozen]
 
 
 def _leave_out(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:

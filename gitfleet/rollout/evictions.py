@@ -16,6 +16,7 @@ from gitfleet.api.conditions import Condition, EvictionConditionType, Reason, St
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.formats.int_or_percent import scaled
+from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.readiness import has_failed, is_diff_reported
 
@@ -95,6 +96,11 @@ def evict(
 def evict_nothing(asked: Iterable[Eviction], now: datetime) -> tuple[Eviction, ...]:
     """Evictions of a placement that does not exist."""
     return tuple(_refused(eviction, _NO_PLACEMENT, now) for eviction in asked)
+
+
+def eviction_waits(eviction: Eviction, frozen: Frozen) -> str:
+    """That an eviction is not decided while its cluster is frozen, in a sentence."""
+    return f"eviction {eviction.name} of {eviction.placement_name} from {eviction.cluster_name} waits: {frozen.reason}"
 
 
 def evict_no_more(eviction: Eviction, now: datetime) -> Eviction:

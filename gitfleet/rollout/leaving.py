@@ -17,25 +17,29 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.failures import Failures, Subject
+from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.state import Inventory, PlacementRecord
 from gitfleet.rollout.silence import silent_since
 
 FORCED_LEAVE: Final = timedelta(minutes=15)
 """KubeFleet's force-delete-wait-time."""
 _CLOCK_STEP: Final = timedelta.resolution
+_NONE: Final[Mapping[str, Frozen]] = {}
 
 Records = Mapping[PlacementKey, PlacementRecord]
 Owners = Mapping[str, frozenset[PlacementKey]]
 """By cluster: the placements that own something there."""
 
 
-def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now: datetime) -> PlacementRecord:
+def give_up(
+    record: PlacementRecord, clusters: Mapping[str, MemberCluster], now: datetime, frozen: Mapping[str, Frozen] = _NONE
+) -> PlacementRecord:
     """The record with its bindings by cluster name, those marked deleting that are given up now.
 
     Those on a cluster that is leaving or gone; and of a placement that was deleted as many as may be unavailable at
     once (KubeFleet deletes all of them), at least one, clusters that do not answer besides: a deletion that is
-    noticed late has not reached every cluster yet. A cluster that still gives resources up gets no second binding of
-    the same placement: it is picked again when the first one is gone.
+    noticed late has not reached every cluster yet. A deleted placement stays on `frozen` clusters. A cluster that still
+    gives resources up gets no second binding of the same placement: it is picked again when the first one is gone.
     """
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
     gone = {b.cluster for b in record.bindings if is_leaving(clusters.get(b.cluster))}
@@ -46,14 +50,26 @@ def give_up(record: PlacementRecord, clusters: Mapping[str, MemberCluster], now:
         if binding.deleting is not None or binding.cluster not in giving_up:
             leaves = binding.cluster in gone
             if record.placement.deleting is not None and not leaves and binding.deleting is None:
-                leaves = binding.cluster in out or left > 0
-                left -= binding.cluster not in out
+                leaves = binding.cluster not in frozen and (binding.cluster in out or left > 0)
+                left -= leaves and binding.cluster not in out
             kept.append(replace(binding, deleting=now) if leaves and binding.deleting is None else binding)
     ordered = tuple(sorted(kept, key=lambda binding: binding.cluster))
     if ordered == record.bindings:
         return record
     dropped = len(ordered) < len(record.bindings)
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
+
+
+def frozen_removals(record: PlacementRecord, frozen: Mapping[str, Frozen], now: datetime) -> RolloutPlan | None:
+    """That a deleted placement stays on its `frozen` clusters for now; None where it stays on none."""
+    stay = [b.cluster for b in record.bindings if b.deleting is None and b.cluster in frozen]
+    if record.placement.deleting is None or not stay:
+        return None
+    held = tuple(Held(cluster=name, kind=MoveKind.REMOVE, reason=frozen[name].reason) for name in stay)
+    clock = min(frozen[name].until for name in stay) - now
+    return RolloutPlan(
+        moves=(), held=held, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings, clock=clock
+    )
 
 
 def _most_at_once(record: PlacementRecord) -> int:

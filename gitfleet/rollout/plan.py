@@ -111,8 +111,13 @@ def _held(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Pi
         *hold(classes.updates, [*picked.unfinished, *picked.updates], MoveKind.UPDATE, update),
         *hold(classes.binds, picked.binds, MoveKind.BIND, bind),
         *hold(classes.blocked_binds, (), MoveKind.BIND, reasons.blocked_bind(request)),
+        *((i, _held_by_freeze(request, request.bindings[i])) for i in classes.frozen),
         *((i, _waiting_for_answer(request.bindings[i])) for i in classes.waiting_for_answer),
     )
+
+
+def _held_by_freeze(request: RolloutRequest, binding: Binding) -> Held:
+    return Held(cluster=binding.cluster, kind=_kind_of(binding), reason=request.frozen[binding.cluster].reason)
 
 
 def _waiting_for_answer(binding: Binding) -> Held:
@@ -141,6 +146,7 @@ def _kind_of(binding: Binding) -> MoveKind:
 def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: set[int]) -> tuple[Binding, ...]:
     up_to_date, left_out = set(classes.up_to_date), set(classes.waiting_for_answer)
     silent = reasons.MOST_ARE_SILENT if cut_off(request) else ""
+    frozen = {i: request.frozen[request.bindings[i].cluster].reason for i in classes.frozen}
     out: list[Binding] = []
     for i, binding in enumerate(request.bindings):
         if i in moving and binding.state is BindingState.UNSCHEDULED:
@@ -150,7 +156,7 @@ def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: se
         elif i in up_to_date:
             out.append(set_rollout_started(binding, Status.TRUE, request.now))
         elif i in held and binding.state is not BindingState.UNSCHEDULED:
-            why = silent or (reasons.left_out(binding) if i in left_out else "")
+            why = silent or (reasons.left_out(binding) if i in left_out else frozen.get(i, ""))
             out.append(set_rollout_started(binding, Status.FALSE, request.now, why))
         else:
             out.append(binding)

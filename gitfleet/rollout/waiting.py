@@ -47,6 +47,9 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
 
 def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
     there = _not_deleted(binding)
+    if record.placement.deleting is not None and binding.deleting is None and held:
+        yield f"{binding.cluster} waits: {held}"
+        return
     if binding.deleting is not None:
         yield f"{binding.cluster} is giving up its resources" + (f" and {there}" if there else "")
         return

@@ -56,6 +56,7 @@ def assemble_state(
         observed_commit=head.observed_commit,
         scheduler_plugins=head.scheduler_plugins,
         mass_delete=head.mass_delete,
+        freezes=head.freezes,
         faults=faults.faults,
         last_good=faults.last_good,
         misplaced=frozenset(parts.misplaced),

@@ -77,6 +77,7 @@ def compose_state(
         last_changed=now,
         scheduler_plugins=after.scheduler_plugins,
         mass_delete=after.mass_delete,
+        freezes=after.freezes,
         faults=len(written.faults) + len(written.last_good),
     )
     files.put_bytes(paths.FLEET, write_documents([write(head)]))
@@ -89,7 +90,7 @@ def compose_state(
 
 
 def _head_facts(state: FleetState) -> tuple[object, ...]:
-    return state.observed_commit, state.scheduler_plugins, state.mass_delete
+    return state.observed_commit, state.scheduler_plugins, state.mass_delete, state.freezes
 
 
 @dataclass(slots=True)

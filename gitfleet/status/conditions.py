@@ -11,6 +11,7 @@ from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.conditions import Condition, Conditions, ConditionType, Reason, Status, find_condition, type_of
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.strategies import ApplyStrategyType
+from gitfleet.model.rolling import FROZEN
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status.vocabulary import (
     BLOCKED,
@@ -106,6 +107,7 @@ def _progress_of(
         if started is None or started.status is not Status.FALSE:
             return ClusterProgress(cluster, binding, (_unknown(ROLLOUT_STARTED),))
         reason, message = BLOCKED
+        message = started.message if started.message.startswith(FROZEN) else message
         held = ClusterStep(ROLLOUT_STARTED, Status.FALSE, reason.value, message, started.last_transition_time)
         return ClusterProgress(cluster, binding, (held,))
     same = (binding.generation, *map(id, binding.conditions))
@@ -147,7 +149,10 @@ def _aggregate(
         unknown, false = statuses.count(Status.UNKNOWN), statuses.count(Status.FALSE)
         if unknown or false:
             status, (reason, message) = (Status.UNKNOWN, step.unknown) if unknown else (Status.FALSE, step.false)
-            return [*reported, (step.type, status, reason, message.format(unknown or false))]
+            message = message.format(unknown or false)
+            frozen = [p.steps[place].message for p in chosen if len(p.steps) > place] if step is ROLLOUT_STARTED else []
+            why = next((f": {text}" for text in frozen if text.startswith(FROZEN)), "")
+            return [*reported, (step.type, status, reason, message + why)]
         reason, message = step.true
         if step is OVERRIDDEN and not any(has_overrides(progress) for progress in chosen):
             reason, message = NO_OVERRIDE

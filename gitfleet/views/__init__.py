@@ -10,12 +10,12 @@ eviction_text(...), eviction_sentence, ...      the file that asks for an evicti
 hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
 approval_requests(state)                        what waits for a person's approval, as requests
 forge_view(state), pull_calls, status_calls     what a forge is to show, and the calls that bring it there
-explanation(...), no_placement, recorded_plan   what `explain` prints
+explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
 """
 
 from gitfleet.views.description import describe_lines
 from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name
-from gitfleet.views.explanation import explanation, held_clusters, no_placement, recorded_plan
+from gitfleet.views.explanation import Recorded, explanation, held_clusters, no_placement, recorded_plan
 from gitfleet.views.forge import forge_view, pull_calls, status_calls
 from gitfleet.views.holds import (
     answering_file,
@@ -42,6 +42,7 @@ from gitfleet.views.tables import Table, age
 
 __all__ = [
     "PlannedReconcile",
+    "Recorded",
     "Table",
     "age",
     "answering_file",

@@ -7,17 +7,18 @@ follow from the recorded bindings and clusters by the deciding functions.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfleet import removals, rollout, schedule
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.freezes import FreezeRules
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.runs import RunRecord
 from gitfleet.errors import BadInput
-from gitfleet.model.rolling import Held, MoveKind, RolloutPlan
+from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import staged
@@ -26,18 +27,36 @@ from gitfleet.status import ClusterState, cluster_state, health_condition
 Clusters = Mapping[str, MemberCluster]
 
 
-def recorded_plan(record: PlacementRecord, now: datetime, runs: Iterable[RunRecord] = ()) -> RolloutPlan | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What beside a placement's record says what it waits for, at a moment: its runs, the freezes, the clusters."""
+
+    now: datetime
+    runs: Iterable[RunRecord] = ()
+    freezes: FreezeRules = FreezeRules()
+    clusters: Clusters = field(default_factory=dict)
+
+    def frozen(self, record: PlacementRecord, stage: str = "") -> Mapping[str, Frozen]:
+        """The clusters of a placement that are frozen for its rolling update, or for a stage of its runs."""
+        names = [binding.cluster for binding in record.bindings]
+        return rollout.freezes_at(self.freezes, self.now).of(record.placement.key, names, self.clusters, stage)
+
+
+def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | None:
     """What the rolling update would do with the bindings as they stand, with the overrides that they have; for an
     External placement, what each cluster waits for of its runs."""
     if record.placement.strategy.external:
-        return _of_runs(record, runs)
+        return _of_runs(record, beside)
     pinned = {
         binding.cluster: (binding.cluster_resource_overrides, binding.resource_overrides) for binding in record.bindings
     }
-    return rollout.plan_rollout(rollout.request_for(record, pinned, now))
+    frozen = beside.frozen(record)
+    if (removals_wait := rollout.frozen_removals(record, frozen, beside.now)) is not None:
+        return removals_wait
+    return rollout.plan_rollout(replace(rollout.request_for(record, pinned, beside.now), frozen=frozen))
 
 
-def _of_runs(record: PlacementRecord, runs: Iterable[RunRecord]) -> RolloutPlan:
+def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
     """No move, as no run was asked; and which run reaches each cluster that lacks the newest snapshot."""
     latest = record.latest_resources.name if record.latest_resources is not None else None
     waits = {
@@ -45,13 +64,17 @@ def _of_runs(record: PlacementRecord, runs: Iterable[RunRecord]) -> RolloutPlan:
         for b in record.bindings
         if is_active(b) and b.resource_snapshot != latest
     }
-    for run in runs:
+    for run in beside.runs:
         if run.placement == record.placement.key and not run.finished:
             for stage in run.status.stages:
+                frozen = beside.frozen(record, stage.name)
                 for cluster in stage.clusters:
                     if staged.cluster_phase(cluster) is staged.ClusterPhase.PENDING:
                         phase = staged.run_phase(run.status)
-                        waits[cluster.cluster] = f"run {run.key}, which is {phase}, reaches it in stage {stage.name}"
+                        why = f"; {frozen[cluster.cluster].reason}" if cluster.cluster in frozen else ""
+                        waits[cluster.cluster] = (
+                            f"run {run.key}, which is {phase}, reaches it in stage {stage.name}{why}"
+                        )
                     else:
                         waits.pop(cluster.cluster, None)
     held = tuple(Held(cluster=name, kind=MoveKind.UPDATE, reason=reason) for name, reason in waits.items())

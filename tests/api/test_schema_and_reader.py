@@ -26,6 +26,7 @@ TEXTS: Final = (
     "2026-01-31T12:00:00", "2026-99-31T12:00:00Z", "/spec/replicas", "spec", "/kind", "/metadata/name",
     "/metadata/labels/a", "/spec/x/1234567", "/spec//x", "never", "true", "ns/name", "*", "é",
     "resources.kubernetes-fleet.io/total-cpu", "resources.kubernetes-fleet.io/cpu",
+    "0 18 * * 5", "0 18 * *", "60 18 * * 5", "Europe/Berlin", "Europe/Berln", "747h",
 )  # fmt: skip
 OTHERS: Final[tuple[Any, ...]] = (
     0, 1, 7, -1, -101, 1001, 1.5, True, False, [], ["x"], ["x", "y"], [{}], [1], {}, {"x": "y"}, {"x": 1},
@@ -44,7 +45,8 @@ BEYOND: Final = (
     # What stands twice, or contradicts another item of its list.
     "stands twice", "is already in the list", "is taken by an earlier", "contradicts an earlier",
     # Numbers that stand in a text.
-    "must be at most ten years", "has more than 300 digits",
+    "must be at most ten years", "must be at most 31 days", "is so long that the window", "that cron does not know",
+    "names a day that does not come", "is no time zone of the IANA database", "has more than 300 digits",
 )  # fmt: skip
 """By which words the reader refuses what the schema cannot say or leaves to `gitfleet validate`."""
 PARTLY: Final = (

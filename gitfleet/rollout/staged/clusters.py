@@ -3,7 +3,7 @@ pkg/controllers/updaterun, executeUpdatingStage; decisions D12, D14, D24)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -14,12 +14,12 @@ from gitfleet.api.runs import ClusterUpdate, Former, RunConditionType, StageStat
 from gitfleet.api.staged import Stage
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.formats.times import moment_text
-from gitfleet.model.rolling import MoveKind
+from gitfleet.model.rolling import Frozen, MoveKind
 from gitfleet.rollout.moves import roll_out, start_rollout
 from gitfleet.rollout.readiness import has_failed, is_ready
 from gitfleet.rollout.silence import LEFT_OUT_AFTER
 from gitfleet.rollout.staged.pace import next_start, observed_healthy, observed_unhealthy, soaks_until
-from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase
+from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent
 from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.start import frozen
 from gitfleet.rollout.staged.steps import Pass, cluster_phase
@@ -57,9 +57,9 @@ def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: b
     that takes too long keeps its slot."""
     followed = [_follow(work, spec, stage, cluster) for cluster in stage.clusters]
     followed = _with_failures(work, spec, stage, followed)
-    why = ""
+    why, waiting = "", work.frozen(stage) if may_start else {}
     for at, cluster in enumerate(followed):
-        if cluster_phase(cluster) is not ClusterPhase.PENDING:
+        if cluster_phase(cluster) is not ClusterPhase.PENDING or cluster.cluster in waiting:
             continue
         why = why or _held_back(work, spec, stage, followed, may_start=may_start)
         if not why:
@@ -67,6 +67,8 @@ def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: b
         else:
             work.hold(cluster.cluster, _kind(work, cluster.cluster), f"run {work.name}: {why}")
     _say_soaks(work, spec, stage, followed)
+    idle = all(cluster_phase(cluster) is not ClusterPhase.UPDATING for cluster in followed)
+    hold_frozen(work, f"in stage {stage.name}", waiting, idle=idle)
     return replace(stage, clusters=tuple(followed))
 
 
@@ -95,6 +97,29 @@ def _say_soaks(work: Pass, spec: Stage, stage: StageStatus, clusters: Sequence[C
     if soaks:
         first = f"{stuck_text(list(soaks))} in stage {stage.name} must stay healthy"
         work.waiting.append(f"run {work.name} waits: {first} until {moment_text(max(soaks.values()))}")
+
+
+def frozen_start(work: Pass, stage: StageStatus) -> str:
+    """Why a stage does not start yet: all of its clusters are frozen; "" where it may start."""
+    frozen = work.frozen(stage)
+    if len(frozen) < len(stage.clusters):
+        return ""
+    return hold_frozen(work, f"before stage {stage.name}", frozen, idle=True)
+
+
+def hold_frozen(work: Pass, where: str, frozen: Mapping[str, Frozen], *, idle: bool) -> str:
+    """Hold the frozen clusters of a stage; what the run waits for, "" for nothing. It waits as a whole where it is
+    `idle` otherwise."""
+    if not frozen:
+        return ""
+    for name, why in frozen.items():
+        work.hold(name, _kind(work, name), f"run {work.name}: {why.reason}")
+    first = min(frozen.values(), key=lambda why: why.until).reason
+    work.waiting.append(f"run {work.name} waits {where}, {first}")
+    said = f"The updateRun waits {where}, {first}"
+    if idle:
+        work.event, work.message = RunEvent.WAIT, said
+    return said
 
 
 def is_through(stage: StageStatus) -> bool:
@@ -266,6 +291,8 @@ def binding_of(work: Pass, name: str) -> Binding | None:
 
 def _kind(work: Pass, name: str) -> MoveKind:
     binding = work.bindings.get(name)
+    if binding is not None and not is_active(binding):
+        return MoveKind.REMOVE
     return kind_of(binding) if binding is not None else MoveKind.UPDATE
 
 

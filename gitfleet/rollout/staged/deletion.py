@@ -8,7 +8,7 @@ from dataclasses import replace
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.runs import ClusterUpdate, StageStatus
 from gitfleet.model.rolling import MoveKind
-from gitfleet.rollout.staged.clusters import is_through, is_updating
+from gitfleet.rollout.staged.clusters import frozen_start, hold_frozen, is_through, is_updating
 from gitfleet.rollout.staged.phases import ClusterEvent, RunEvent, StageEvent, StagePhase
 from gitfleet.rollout.staged.steps import Pass, stage_phase
 
@@ -16,10 +16,14 @@ from gitfleet.rollout.staged.steps import Pass, stage_phase
 def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStatus:
     """The deletion stage after this pass: over when no binding of its clusters is left. A run that is to stop gives up
     nothing more."""
-    if stopping and stage_phase(stage) is StagePhase.PENDING:
+    if stopping and stage_phase(stage) in (StagePhase.PENDING, StagePhase.GATED):
         return stage
+    if said := frozen_start(work, stage):
+        return work.stage(stage, StageEvent.GATE, said)
     stage = work.stage(stage, StageEvent.START)
-    stage = replace(stage, clusters=tuple(_deleted(work, cluster) for cluster in stage.clusters))
+    frozen = work.frozen(stage)
+    hold_frozen(work, f"in stage {stage.name}", frozen, idle=not is_updating(stage))
+    stage = replace(stage, clusters=tuple(_deleted(work, c) if c.cluster not in frozen else c for c in stage.clusters))
     if is_through(stage):
         return work.stage(stage, StageEvent.FINISH)
     if stopping and is_updating(stage):

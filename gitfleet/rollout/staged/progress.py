@@ -16,7 +16,15 @@ from gitfleet.errors import BadInput, RetryLater
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.silence import cut_off
-from gitfleet.rollout.staged.clusters import binding_of, is_through, is_updating, kind_of, stuck_text, update_clusters
+from gitfleet.rollout.staged.clusters import (
+    binding_of,
+    frozen_start,
+    is_through,
+    is_updating,
+    kind_of,
+    stuck_text,
+    update_clusters,
+)
 from gitfleet.rollout.staged.deletion import delete_stage
 from gitfleet.rollout.staged.fallback import is_reverted, revert_clusters, reverted_text
 from gitfleet.rollout.staged.phases import Mark, RunEvent, RunPhase, StageEvent, StagePhase, with_condition
@@ -178,6 +186,8 @@ def _executed(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
             work.message = f"The updateRun is waiting for before-stage tasks in stage {stage.name} to complete"
             _hold_back(work, stage)
             return work.stage(stage, StageEvent.GATE)
+        if said := frozen_start(work, stage):
+            return work.stage(stage, StageEvent.GATE, said)
     stage = work.stage(stage, StageEvent.START)
     if stage_phase(stage) is StagePhase.UPDATING:
         stage = update_clusters(work, spec, stage, may_start=True)

@@ -15,6 +15,7 @@ from gitfleet.api.staged import Approval, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.rolling import Held, Move
 from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout.freezes import Freezes
 from gitfleet.rollout.requests import OverridesByCluster
 
 
@@ -46,6 +47,7 @@ class RunRequest:
     approvals: Mapping[NamespacedName, Approval] = field(default_factory=dict)
     disturbed: frozenset[str] = frozenset()
     silent: Mapping[str, datetime] = field(default_factory=dict)
+    freezes: Freezes = Freezes()
     now: datetime
     commit: str = ""
     """The watched branch's."""

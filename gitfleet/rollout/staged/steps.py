@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from gitfleet.api.bindings import Binding
 from gitfleet.api.runs import ApprovalRequest, ClusterUpdate, RunStatus, StageStatus
 from gitfleet.api.values import NamespacedName
-from gitfleet.model.rolling import Held, Move, MoveKind, RolloutRequest
+from gitfleet.model.rolling import Frozen, Held, Move, MoveKind, RolloutRequest
 from gitfleet.rollout.staged.phases import (
     CLUSTER_MARKS,
     CLUSTER_MOVES,
@@ -61,6 +61,13 @@ class Pass:
     def name(self) -> str:
         """The run's name."""
         return str(self.request.run.key)
+
+    def frozen(self, stage: StageStatus) -> dict[str, Frozen]:
+        """The clusters of a stage that would start and are frozen; the pass comes to something else when that ends."""
+        waiting = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
+        found = self.request.freezes.of(self.request.run.placement, waiting, self.request.clusters, stage.name)
+        self.clock(*(frozen.until - self.now for frozen in found.values()))
+        return found
 
     def fail(self, sentence: str, *, falls_back: bool = False) -> None:
         """The run ends here; or rolls back what it did, and ends then."""

@@ -10,6 +10,7 @@ from gitfleet.api import InvalidContent, read_state, write
 from gitfleet.api.annotations import At, Inline
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin, MassDelete
+from gitfleet.api.freezes import FreezeRules
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject
@@ -23,8 +24,8 @@ API_VERSION: Final = "gitfleet.dev/v1alpha1"
 @document("status", identify=lambda _: (API_VERSION, "FleetState"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetHead:
-    """fleet.yaml: what the branch belongs to, when it was last written, the scheduler's plug-ins that decided, and
-    the limits of mass deletion for the next commit.
+    """fleet.yaml: what the branch belongs to, when it was last written, the scheduler's plug-ins that decided, the
+    limits of mass deletion for the next commit, and the freezes.
     `faults` is how many entries faults.yaml has: so its loss is noticed."""
 
     observed_commit: str | None = None
@@ -32,6 +33,7 @@ class FleetHead:
     last_changed: Time | None = None
     scheduler_plugins: tuple[ListedPlugin, ...] = ()
     mass_delete: MassDelete = MassDelete()
+    freezes: FreezeRules = FreezeRules()
     faults: int = 0
 
 

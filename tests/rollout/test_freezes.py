@@ -1,0 +1,99 @@
+"""Where a freeze holds, and what a rolling update makes of it: nothing starts, all counts stay, and time wakes it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.freezes import FreezeRules, FreezeScope, FreezeWindow
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.rolling import Frozen
+from gitfleet.rollout import freezes_at, plan_rollout
+from tests import builders
+from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
+
+WEB, CART = PlacementKey("", "web"), PlacementKey("shop", "cart")
+CLUSTERS = {
+    name: builders.member_of(builders.member_cluster(name, labels={"region": name[:2]})) for name in ("eu-1", "us-1")
+}
+
+
+def window(name: str = "night", hours: float = 1, schedule: str = "0 0 * * *", **scope: Any) -> FreezeWindow:
+    return FreezeWindow(name=name, schedule=schedule, duration=hours * 3600, scope=FreezeScope(**scope))
+
+
+@pytest.mark.parametrize(
+    ("scope", "key", "stage", "frozen"),
+    [
+        ({}, WEB, "", ["eu-1", "us-1", "gone"]),
+        ({}, WEB, "production", ["eu-1", "us-1", "gone"]),
+        ({"placements": ("web",)}, WEB, "", ["eu-1", "us-1", "gone"]),
+        ({"placements": ("w*", "other")}, WEB, "", ["eu-1", "us-1", "gone"]),
+        ({"placements": ("cart",)}, CART, "", []),
+        ({"placements": ("shop/cart",)}, CART, "", ["eu-1", "us-1", "gone"]),
+        ({"placements": ("shop/*",)}, WEB, "", []),
+        ({"stages": ("production",)}, WEB, "", []),
+        ({"stages": ("prod*",)}, WEB, "production", ["eu-1", "us-1", "gone"]),
+        ({"stages": ("canary",)}, WEB, "production", []),
+        ({"clusters": LabelSelector({"region": "eu"})}, WEB, "", ["eu-1"]),
+        ({"clusters": LabelSelector({"region": "eu"}), "placements": ("other",)}, WEB, "", []),
+        ({"clusters": LabelSelector({"region": "eu"}), "stages": ("a",)}, WEB, "a", ["eu-1"]),
+    ],
+)
+def test_where_a_freeze_holds(scope: dict[str, Any], key: PlacementKey, stage: str, frozen: list[str]) -> None:
+    freezes = freezes_at(FreezeRules(windows=(window(**scope),)), NOW)
+    assert list(freezes.of(key, ["eu-1", "us-1", "gone"], CLUSTERS, stage)) == frozen
+
+
+def test_of_several_freezes_the_one_that_ends_last_is_named() -> None:
+    windows = (window("a", 1), window("b", 3), window("c", 2), window("later", 9, "0 5 * * *"))
+    assert freezes_at(FreezeRules(windows=windows), NOW).of(WEB, ["eu-1"], CLUSTERS) == {
+        "eu-1": Frozen("frozen by window b until 2026-01-01 03:00 UTC", NOW + timedelta(hours=3))
+    }
+
+
+def on(*clusters: str, hours: float = 1) -> dict[str, Frozen]:
+    return dict.fromkeys(clusters, Frozen("frozen by window w", NOW + timedelta(hours=hours)))
+
+
+def test_nothing_of_any_kind_starts_on_a_frozen_cluster_and_time_wakes_it() -> None:
+    failed = condition("Applied", status=available().status.FALSE, reason="WorkNotApplied")
+    bindings = [
+        bound("a", available()),
+        bound("b", failed),
+        bound("c", unavailable(age=10)),
+        scheduled("d"),
+        bound("e", available(), state=BindingState.UNSCHEDULED),
+        bound("f", available(), snapshot="s-1"),
+    ]
+    plan = plan_rollout(request(bindings, frozen=on(*"abcdef"), max_unavailable=9, max_surge=9))
+    assert plan.moves == ()
+    assert {(h.cluster, str(h.kind), h.reason) for h in plan.held} == {
+        (name, kind, "frozen by window w")
+        for name, kind in {"a": "update", "b": "update", "c": "update", "d": "bind", "e": "remove"}.items()
+    }
+    assert plan.up_to_date == ("f",)
+    assert plan.need_roll
+    messages = {b.cluster: c.message for b in plan.bindings for c in b.conditions if c.type == "RolloutStarted"}
+    assert {name: messages[name] for name in "abcd"} == dict.fromkeys("abcd", "frozen by window w")
+    assert plan_rollout(request([bound("a", available())], frozen=on("a"))).clock == timedelta(hours=1)
+
+
+def test_frozen_clusters_count_as_ever_and_the_others_go_on_within_the_budget() -> None:
+    bindings = [bound(name, available()) for name in "abcd"]
+    plan = plan_rollout(request(bindings, frozen=on("a", "b"), max_unavailable=1))
+    assert [m.cluster for m in plan.moves] == ["c"]
+    assert {h.cluster: h.reason for h in plan.held} == {
+        "a": "frozen by window w",
+        "b": "frozen by window w",
+        "d": "4 of 4 clusters are available and at least 3 must stay so: maxUnavailable 1 lets c go first",
+    }
+
+
+def test_a_fleet_at_rest_waits_for_no_freeze() -> None:
+    plan = plan_rollout(request([bound("a", available(), snapshot="s-1")], frozen=on("a")))
+    assert (plan.need_roll, plan.held, plan.clock) == (False, (), None)

@@ -1,0 +1,241 @@
+"""Freezes on whole simulated fleets: what starts, what goes on, what is said, and when it wakes up."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.conditions import Status, find_condition
+from gitfleet.api.scenarios import ClusterRule
+from gitfleet.simulation.clock import ManualClock
+from tests import builders
+from tests.scenarios.explaining import explain
+from tests.scenarios.staged_world import EXTERNAL, clusters_of, members, message, rolled_out, said, stage_of
+from tests.scenarios.world import World
+
+QUICK = ClusterRule(available=timedelta(seconds=10))
+MINUTE = ClusterRule(available=timedelta(minutes=1))
+WAITS = "frozen by window night until 2026-11-20 20:00 Europe/Berlin"
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def config(**scope: Any) -> dict[str, Any]:
+    """Two hours of every evening are frozen: 17:00 to 19:00 UTC in winter."""
+    night = {"name": "night", "schedule": "0 18 * * *", "duration": "2h", "timeZone": "Europe/Berlin", "scope": scope}
+    return builders.fleet_config(massDelete={"maxPercent": 100}, freezeWindows=[night])
+
+
+def world_at(time: str, *names: str, rule: ClusterRule = QUICK, **scope: Any) -> World:
+    """A fleet at rest with placement `web`, at a time of 20 November 2026, UTC."""
+    world = World(rules=(rule,), clock=ManualClock(utc("2026-11-20 10:00")))
+    world.commit(config(**scope), *members(*(names or ("c1", "c2", "c3"))), *web("web:1"))
+    world.settle()
+    world.clock.move_to(utc(f"2026-11-20 {time}"))
+    return world
+
+
+def web(image: str, **parts: Any) -> list[dict[str, Any]]:
+    parts = {"strategy": builders.rolling_update(maxUnavailable=1), **parts}
+    return [builders.namespace("web"), builders.deployment("web", "web", image), builders.placement("web", **parts)]
+
+
+def waits(world: World, placement: str = "web") -> dict[str, str]:
+    """What the bindings that have not started say."""
+    found = {n: find_condition(b.conditions, "RolloutStarted") for n, b in world.bindings(placement).items()}
+    return {name: c.message for name, c in found.items() if c is not None and c.status is Status.FALSE}
+
+
+def test_nothing_starts_in_a_window_and_all_goes_out_at_its_end() -> None:
+    world = world_at("17:30")
+    world.commit(*web("web:2"))
+    woken = world.rest()
+    assert woken == utc("2026-11-20 19:00")
+    assert rolled_out(world) == dict.fromkeys(("c1", "c2", "c3"), "web:1")
+    assert waits(world) == dict.fromkeys(("c1", "c2", "c3"), WAITS)
+    result = world.reconcile()
+    assert result is not None
+    assert result.waiting == tuple(f"web: {name} waits: {WAITS}" for name in ("c1", "c2", "c3"))
+    assert not result.settled
+    assert WAITS in world.state_text("README.md")
+    assert {row["why"] for row in explain(world.repo, world.fleet, world.clock, "web")} == {WAITS}
+    assert world.state().freezes.windows[0].name == "night"
+    assert any(WAITS in str(event.fields.get("message")) for event in world.events)
+    world.settle()
+    assert set(rolled_out(world).values()) == {"web:2"}
+    assert waits(world) == {}
+
+
+def test_a_window_that_opens_in_a_rollout_lets_what_is_under_way_finish() -> None:
+    world = world_at("16:59", rule=MINUTE)
+    world.commit(*web("web:2"))
+    world.rest()
+    assert rolled_out(world) == {"c1": "web:2", "c2": "web:1", "c3": "web:1"}
+    assert world.bindings("web")["c1"].applied_snapshot != world.bindings("web")["c2"].applied_snapshot
+    world.clock.move_to(utc("2026-11-20 17:05"))
+    assert world.rest() == utc("2026-11-20 19:00")
+    assert rolled_out(world) == {"c1": "web:2", "c2": "web:1", "c3": "web:1"}
+    found = find_condition(world.bindings("web")["c1"].conditions, "Available")
+    assert found is not None
+    assert found.status is Status.TRUE
+    assert waits(world) == dict.fromkeys(("c2", "c3"), WAITS)
+    world.settle(timedelta(hours=3))
+    assert set(rolled_out(world).values()) == {"web:2"}
+
+
+def test_drift_is_corrected_in_a_window() -> None:
+    world = world_at("17:30")
+    cluster = world.fleet.cluster("c2")
+    cluster.delete_by_hand(next(found.key for found in cluster.objects() if found.key.kind == "Deployment"))
+    assert world.image("c2") is None
+    world.settle()
+    assert world.image("c2") == "web:1"
+
+
+def test_a_joining_cluster_a_new_placement_and_a_removal_wait_and_a_leaving_cluster_does_not() -> None:
+    world = world_at("17:30")
+    other = [builders.namespace("b"), builders.deployment("b", "web"), builders.placement("b", "b")]
+    world.commit(*members("c4"), *other, remove=(builders.placement("web"), builders.member_cluster("c3")))
+    world.rest()
+    assert {name: world.image_in(name, "web") for name in ("c1", "c2", "c4")} == {
+        "c1": "web:1",
+        "c2": "web:1",
+        "c4": None,
+    }
+    assert {name: world.image_in(name, "b") for name in ("c1", "c4")} == {"c1": None, "c4": None}
+    assert "c3" not in world.state().clusters
+    result = world.reconcile()
+    assert result is not None
+    assert result.wake_at == utc("2026-11-20 19:00")
+    assert {s for s in result.waiting if s.startswith("web")} == {
+        f"web: {name} waits: {WAITS}" for name in ("c1", "c2")
+    }
+    world.settle(timedelta(hours=3))
+    assert {name: world.image_in(name, "web") for name in ("c1", "c2", "c4")} == dict.fromkeys(("c1", "c2", "c4"))
+    assert {name: world.image_in(name, "b") for name in ("c1", "c4")} == dict.fromkeys(("c1", "c4"), "web:1")
+
+
+def test_an_eviction_waits_for_the_end_of_a_window() -> None:
+    world = world_at("17:30")
+    world.commit(builders.eviction("ill", "web", "c2"))
+    assert world.rest() == utc("2026-11-20 19:00")
+    assert world.state().evictions == {}
+    result = world.reconcile()
+    assert result is not None
+    assert result.waiting == (f"eviction ill of web from c2 waits: {WAITS}",)
+    assert world.image("c2") == "web:1"
+    world.clock.move_to(utc("2026-11-20 19:00"))
+    world.rest()
+    assert world.state().evictions["ill"].was_executed
+
+
+def test_only_what_is_in_scope_waits() -> None:
+    eu = {"clusters": {"matchLabels": {"region": "eu"}}, "placements": ["w*"]}
+    world = World(rules=(QUICK,), clock=ManualClock(utc("2026-11-20 17:30")))
+    world.commit(config(**eu), *members("eu-1", region="eu"), *members("us-1", region="us"), *web("web:1"))
+    world.settle(timedelta(hours=1))
+    assert rolled_out(world) == {"eu-1": None, "us-1": "web:1"}
+    assert waits(world) == {"eu-1": WAITS}
+
+
+def test_a_faulty_window_keeps_the_last_good_one() -> None:
+    world = world_at("17:30")
+    faulty = config()
+    faulty["spec"]["freezeWindows"][0]["timeZone"] = "Europe/Berln"
+    world.commit(faulty, *web("web:2"))
+    world.rest()
+    assert waits(world) == dict.fromkeys(("c1", "c2", "c3"), WAITS)
+    assert [(f.path, f.field) for f in world.state().faults] == [("gitfleet.yaml", "spec.freezeWindows[0].timeZone")]
+
+
+def external(time: str, *stages: dict[str, Any], **scope: Any) -> World:
+    world = World(rules=(QUICK,), clock=ManualClock(utc("2026-11-20 10:00")))
+    clusters = [*members("a1", "a2", stage="canary", region="eu"), *members("b1", "b2", stage="prod", region="us")]
+    world.commit(config(**scope), *clusters, *web("web:1", strategy=EXTERNAL), builders.staged_strategy("all", *stages))
+    world.settle()
+    world.clock.move_to(utc(f"2026-11-20 {time}"))
+    world.commit(builders.staged_run("go", placement="web", strategy="all"))
+    return world
+
+
+def stages(**fields: Any) -> list[dict[str, Any]]:
+    return [
+        builders.stage("canary", match_labels={"stage": "canary"}, **fields),
+        builders.stage("prod", match_labels={"stage": "prod"}),
+    ]
+
+
+def test_a_runs_stage_waits_for_the_window() -> None:
+    world = external("17:30", *stages(), stages=["prod"])
+    assert [world.rest() for _ in range(2)][1] is not None
+    world.settle(timedelta(hours=1))
+    assert rolled_out(world) == {"a1": "web:1", "a2": "web:1", "b1": None, "b2": None}
+    assert said(world, "go") == [
+        "Initialized=True UpdateRunInitializedSuccessfully",
+        "Progressing=False UpdateRunWaiting",
+    ]
+    assert message(world, "go", "Progressing") == f"The updateRun waits before stage prod, {WAITS}"
+    assert stage_of(world, "go", "prod").start_time is None
+    result = world.reconcile()
+    assert result is not None
+    assert f"run go waits before stage prod, {WAITS}" in result.waiting
+    assert result.wake_at == utc("2026-11-20 19:00")
+    world.settle(timedelta(hours=3))
+    assert set(rolled_out(world).values()) == {"web:1"}
+    assert stage_of(world, "go", "prod").start_time == utc("2026-11-20 19:00")
+
+
+def test_a_run_updates_the_clusters_that_are_not_frozen_first() -> None:
+    world = external("17:30", builders.stage("all"), clusters={"matchLabels": {"region": "eu"}})
+    world.settle(timedelta(hours=1))
+    assert rolled_out(world) == {"a1": None, "a2": None, "b1": "web:1", "b2": "web:1"}
+    assert message(world, "go", "Progressing") == f"The updateRun waits in stage all, {WAITS}"
+    world.settle(timedelta(hours=3))
+    assert clusters_of(world, "go", "all") == dict.fromkeys(("a1", "a2", "b1", "b2"), "ClusterUpdatingSucceeded")
+
+
+def test_a_window_that_opens_in_a_stage_holds_its_next_clusters() -> None:
+    world = external("16:59", builders.stage("all"))
+    world.rest()
+    assert rolled_out(world)["a1"] == "web:1"
+    world.clock.move_to(utc("2026-11-20 17:00"))
+    world.settle(timedelta(hours=1))
+    assert clusters_of(world, "go", "all") == {"a1": "ClusterUpdatingSucceeded", "a2": "", "b1": "", "b2": ""}
+    world.settle(timedelta(hours=3))
+    assert set(rolled_out(world).values()) == {"web:1"}
+
+
+def test_an_approval_counts_in_a_window_and_the_stage_says_what_it_waits_for_then() -> None:
+    world = external("17:30", *stages(beforeStageTasks=[{"type": "Approval"}]))
+    world.rest()
+    assert "waiting for approval" in stage_of(world, "go", "canary").conditions[0].message
+    world.commit({**builders.approval("go", "canary"), "metadata": {"name": "go-before-canary"}})
+    world.rest()
+    assert stage_of(world, "go", "canary").conditions[0].message == f"The updateRun waits before stage canary, {WAITS}"
+    world.settle(timedelta(hours=3))
+    assert set(rolled_out(world).values()) == {"web:1"}
+
+
+def test_what_a_run_takes_away_waits_too() -> None:
+    world = external("12:00", builders.stage("all"))
+    world.settle(timedelta(hours=1))
+    world.clock.move_to(utc("2026-11-20 17:30"))
+    gone = builders.pick_fixed("a1", "a2", "b1")
+    world.commit(
+        builders.placement("web", strategy=EXTERNAL, policy=gone),
+        builders.staged_run("next", placement="web", strategy="all"),
+    )
+    world.settle(timedelta(hours=1))
+    assert world.image("b2") == "web:1"
+
+
+@pytest.mark.parametrize("at", ["16:59:59", "17:00", "18:59:59", "19:00"])
+def test_the_first_and_the_last_moment(at: str) -> None:
+    world = world_at(at)
+    world.commit(*web("web:2"))
+    world.rest()
+    assert (world.image("c1") == "web:2") == (at in ("16:59:59", "19:00"))
