@@ -37,7 +37,7 @@ def with_holds(state: FleetState, before: FleetState, now: datetime) -> FleetSta
 
 def _with_held_clusters(state: FleetState, now: datetime) -> FleetState:
     pending = [hold for hold in state.holds.values() if hold.answer is not Status.TRUE]
-    held = {r.cluster: hold.name for hold in pending for r in hold.removals if r.kind is RemovalKind.CLUSTER}
+    held = {r.cluster: _named(hold) for hold in pending for r in hold.removals if r.kind is RemovalKind.CLUSTER}
     marked = {
         name: _marked_cluster(cluster, held.get(name), now)
         for name, cluster in state.clusters.items()
@@ -66,13 +66,17 @@ def _marked_cluster(cluster: MemberCluster, hold: str | None, now: datetime) -> 
 def _sentences(holds: Mapping[str, Hold]) -> dict[PlacementKey, str]:
     found: dict[PlacementKey, list[str]] = {}
     removed: set[PlacementKey] = set()
-    for name, hold in holds.items():
+    for hold in holds.values():
         if hold.answer is Status.TRUE:
             continue
         removed |= {r.placement for r in hold.removals if r.kind is RemovalKind.PLACEMENT and r.placement is not None}
         for key in sorted({removal.placement for removal in hold.removals if removal.placement is not None}):
-            found.setdefault(key, []).append(name)
+            found.setdefault(key, []).append(_named(hold))
     return {key: _sentence(names, key in removed) for key, names in found.items()}
+
+
+def _named(hold: Hold) -> str:
+    return f"{hold.name} (rejected)" if hold.answer is Status.FALSE else hold.name
 
 
 def _sentence(names: Sequence[str], whole: bool) -> str:

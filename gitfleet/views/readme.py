@@ -53,18 +53,19 @@ def _head(fleet: FleetView, last_changed: str | None) -> list[str]:
 
 def _holds(fleet: FleetView) -> list[str]:
     """Removals that wait for a person, each with the file to add."""
-    waiting = [view.hold for view in fleet.holds]
+    waiting = sorted((view.hold for view in fleet.holds), key=lambda hold: hold.answer is Status.FALSE)
     if not waiting:
         return []
+    rejected = sum(hold.answer is Status.FALSE for hold in waiting)
     lines = [
-        f"## Pending approvals: {len(waiting)}",
+        f"## Pending approvals: {len(waiting) - rejected}{f', rejected: {rejected}' if rejected else ''}",
         "",
         "What is held is not removed. Taking the removal back ends it.",
     ]
     for hold in waiting[:MOST_ROWS]:
         document = hold_document(hold)
-        rejected = " (rejected)" if hold.answer is Status.FALSE else ""
-        lines += ["", f"### {link(hold.name, paths.hold_path(hold.name))}{rejected}", ""]
+        answer = " (rejected)" if hold.answer is Status.FALSE else ""
+        lines += ["", f"### {link(hold.name, paths.hold_path(hold.name))}{answer}", ""]
         lines += [f"{code_span(hold_sentence(document), 300)}, since commit {code_span(hold.commit)}.", ""]
         lines += [f"- {code_span(reason_sentence(reason), 300)}" for reason in document["reasons"]]
         if waits := not_counted(hold.conditions):

@@ -373,6 +373,10 @@ def test_a_rejected_hold_says_how_to_approve_it_after_all() -> None:
     page = world.state_text("README.md")
     expected = f'`{path}` rejects it. To remove it after all, set the status there to "True":'
     assert expected in page and "add `approvals" not in page
+    assert "## Pending approvals: 0, rejected: 1" in page
+    (condition,) = (c for c in world.state().placements[PlacementKey("", "web")].conditions if "RemovalsHeld" in c.type)
+    until = "its removal waits for an approval of {name} (rejected); until then it gets nothing new"
+    assert condition.message == until.format(name=hold.name)
     world.write(answer(hold))
     world.settle()
     assert not world.state().holds and len(objects(world)) == 36

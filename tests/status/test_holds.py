@@ -64,7 +64,7 @@ def held(kind: str, names: str, since: Any = NOW, *, whole: bool = True) -> Cond
     [
         ((hold("h-1", GOES),), "h-1", None),
         ((hold("h-1", GOES, CLUSTER_GOES, OTHER_GOES),), "h-1", "h-1"),
-        ((hold("h-1", GOES, GOES), hold("h-2", GOES, answer=REJECTED)), "h-1 and h-2", None),
+        ((hold("h-1", GOES, GOES), hold("h-2", GOES, answer=REJECTED)), "h-1 and h-2 (rejected)", None),
         ((hold("h-1", GOES, answer=APPROVED), hold("h-2", OTHER_GOES)), None, "h-2"),
         ((hold("h-1", CLUSTER_GOES),), None, None),
         ((hold("h-1", Removal(kind=RemovalKind.PLACEMENT, placement=PlacementKey("", "gone"))),), None, None),
