@@ -45,8 +45,8 @@ def by(
     )
 
 
-def facts(policy: ApprovalPolicy, *commits: ApprovalCommit, **more: object) -> ApprovalFacts:
-    return replace(ApprovalFacts(policy=policy, commits=commits), **more)  # type: ignore[arg-type]
+def facts(policy: ApprovalPolicy, *commits: ApprovalCommit, authors: frozenset[str] = frozenset()) -> ApprovalFacts:
+    return ApprovalFacts(policy=policy, commits=commits, authors=authors)
 
 
 STRANGER = "is signed with a key that allowedSigners does not have"
@@ -59,13 +59,16 @@ ANN, BOB = "ann@example.org", "bob@example.org"
     [
         (facts(ApprovalPolicy(), by(ANN)), ""),
         (facts(ApprovalPolicy(), by(US)), ""),
-        (facts(ApprovalPolicy(), by(ANN), failure="the line broke"), "counts for nothing, since the line broke"),
         (
-            facts(ApprovalPolicy(), by(ANN), documents=2),
+            replace(facts(ApprovalPolicy(), by(ANN)), failure="the line broke"),
+            "counts for nothing, since the line broke",
+        ),
+        (
+            replace(facts(ApprovalPolicy(), by(ANN)), documents=2),
             "counts for nothing in a file with other documents; give it a file of its own",
         ),
         (
-            facts(ApprovalPolicy(), by(ANN), older=True),
+            replace(facts(ApprovalPolicy(), by(ANN)), older=True),
             "was there before it was asked for, and an approval is for one request; approve again",
         ),
         (facts(SIGNED, by(ANN, signer=ANN)), ""),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from gitfleet.api.bindings import BindingState
+from gitfleet.api.conditions import Conditions
 from gitfleet.api.holds import Cause, Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Manifest, ObjectKey
@@ -62,27 +63,36 @@ def of_binding(name: str, key: PlacementKey = WEB) -> Removal:
     return Removal(kind=RemovalKind.BINDING, placement=key, cluster=name)
 
 
-def hold(name: str, removals: Sequence[Removal], *messages: str, **more: object) -> Hold:
+def hold(name: str, removals: Sequence[Removal], *messages: str, conditions: Conditions = (), objects: int = 0) -> Hold:
     """A hold of some removals for these reasons."""
     reasons = tuple(HoldReason(rule=HoldRule.MASS_DELETION, message=message) for message in messages)
-    base = Hold(name=name, commit="c", since=builders.T0, digest="d", reasons=reasons, removals=tuple(removals))
-    return replace(base, **more)  # type: ignore[arg-type]
+    return Hold(
+        name=name,
+        commit="c",
+        since=builders.T0,
+        digest="d",
+        reasons=reasons,
+        removals=tuple(removals),
+        objects=objects,
+        conditions=conditions,
+    )
 
 
-def with_web(state: FleetState, **changes: object) -> FleetState:
-    """The placement web changed."""
-    web = replace(state.placements[WEB], **changes)  # type: ignore[arg-type]
+def with_web(state: FleetState, web: PlacementRecord) -> FleetState:
+    """Another placement web."""
     return replace(state, placements={**state.placements, WEB: web})
 
 
 def with_objects(state: FleetState, *manifests: Manifest) -> FleetState:
     """The placement web with other objects."""
-    return with_web(state, resource_snapshots=placed(WEB, CLUSTERS, *manifests).resource_snapshots)
+    snapshots = placed(WEB, CLUSTERS, *manifests).resource_snapshots
+    return with_web(state, replace(state.placements[WEB], resource_snapshots=snapshots))
 
 
 def deleting(state: FleetState) -> FleetState:
     """The placement web on its way out."""
-    return with_web(state, placement=replace(state.placements[WEB].placement, deleting=NOW))
+    web = state.placements[WEB]
+    return with_web(state, replace(web, placement=replace(web.placement, deleting=NOW)))
 
 
 def without(state: FleetState, cluster: str, *, leaving: bool = False) -> FleetState:
@@ -96,5 +106,6 @@ def without(state: FleetState, cluster: str, *, leaving: bool = False) -> FleetS
 def unpicked(state: FleetState, cluster: str) -> FleetState:
     """The placement web without one of its clusters."""
     states = {cluster: BindingState.UNSCHEDULED}
-    bindings = state.placements[WEB].bindings
-    return with_web(state, bindings=tuple(replace(b, state=states.get(b.cluster, b.state)) for b in bindings))
+    web = state.placements[WEB]
+    bindings = tuple(replace(b, state=states.get(b.cluster, b.state)) for b in web.bindings)
+    return with_web(state, replace(web, bindings=bindings))

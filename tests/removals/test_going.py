@@ -24,6 +24,7 @@ from tests.works.builders import obj
 
 A, B = config_map("a"), config_map("b")
 BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, config_map("s", "shop")))
+HAD = BEFORE.placements[WEB]
 
 
 def ids(before: FleetState, after: FleetState) -> list[str]:
@@ -32,7 +33,7 @@ def ids(before: FleetState, after: FleetState) -> list[str]:
 
 
 def test_what_goes_is_named_once() -> None:
-    gone = with_web(BEFORE)
+    gone = with_web(BEFORE, replace(HAD))
     assert ids(BEFORE, gone) == ids(BEFORE, BEFORE) == []
     no_web = replace(BEFORE, placements={SHOP: BEFORE.placements[SHOP]})
     assert ids(BEFORE, deleting(BEFORE)) == ids(BEFORE, no_web) == ["Placement web"]
@@ -46,7 +47,7 @@ def test_what_was_on_its_way_out_is_not_named_again() -> None:
     assert ids(leaving, without(BEFORE, "c1")) == []
     assert ids(deleting(BEFORE), replace(BEFORE, placements={})) == ["Placement shop"]
     assert ids(deleting(BEFORE), unpicked(with_objects(deleting(BEFORE), A), "c1")) == []
-    assert ids(unpicked(BEFORE, "c1"), with_web(BEFORE, bindings=BEFORE.placements[WEB].bindings[1:])) == []
+    assert ids(unpicked(BEFORE, "c1"), with_web(BEFORE, replace(HAD, bindings=HAD.bindings[1:]))) == []
 
 
 def test_what_goes_with_its_placement_or_cluster_is_not_named_by_itself() -> None:
@@ -57,7 +58,7 @@ def test_what_goes_with_its_placement_or_cluster_is_not_named_by_itself() -> Non
 def test_what_comes_is_no_removal() -> None:
     assert ids(with_objects(BEFORE, A), BEFORE) == ids(unpicked(BEFORE, "c2"), BEFORE) == []
     assert ids(without(BEFORE, "c1"), BEFORE) == ids(FleetState(), BEFORE) == []
-    assert ids(with_web(BEFORE, resource_snapshots=()), with_objects(BEFORE, A)) == []
+    assert ids(with_web(BEFORE, replace(HAD, resource_snapshots=())), with_objects(BEFORE, A)) == []
 
 
 def envelope(*inside: Manifest, broken: bool = False) -> Manifest:
@@ -88,4 +89,10 @@ def test_of_an_envelope_that_cannot_be_read_nothing_goes() -> None:
 def test_of_a_snapshot_without_manifests_no_envelope_is_judged() -> None:
     before, after = with_objects(BEFORE, A, envelope(B)), with_objects(BEFORE, A, envelope())
     (unread,) = after.placements[WEB].resource_snapshots
-    assert ids(before, with_web(after, resource_snapshots=(replace(unread, manifests=None),))) == []
+    assert (
+        ids(
+            before,
+            with_web(after, replace(after.placements[WEB], resource_snapshots=(replace(unread, manifests=None),))),
+        )
+        == []
+    )

@@ -72,7 +72,7 @@ def selecting(state: FleetState, *selectors: ResourceSelector, empty: str = "", 
     changed = replace(placement, selectors=selectors or placement.selectors, origin=WEB_FILE)
     if policy:
         changed = replace(changed, policy=PlacementPolicy(**policy))
-    return with_web(state, placement=replace(changed, annotations={ALLOW_EMPTY: empty}))
+    return with_web(state, replace(state.placements[WEB], placement=replace(changed, annotations={ALLOW_EMPTY: empty})))
 
 
 def has_web(state: FleetState) -> dict[str, Any]:
@@ -114,7 +114,12 @@ OF_A, OF_B = waits(of_object(A)), waits(of_object(B))
         (selecting(NAMED, empty="true"), selecting(NOTHING, empty="true"), (), []),
         (selecting(NAMED, empty="yes"), selecting(NOTHING, empty="yes"), (), [([EMPTY], OF_A | OF_B)]),
         (NAMED, deleting(NOTHING), (), []),
-        (NAMED, with_web(NOTHING, bindings=()), (), [([LAST], OF_C1 | OF_C2), ([EMPTY], OF_A | OF_B)]),
+        (
+            NAMED,
+            with_web(NOTHING, replace(NOTHING.placements[WEB], bindings=())),
+            (),
+            [([LAST], OF_C1 | OF_C2), ([EMPTY], OF_A | OF_B)],
+        ),
     ],
     ids=[
         "nothing",

@@ -12,12 +12,11 @@ import pytest
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.errors import BadInput, Forbidden
-from gitfleet.ports.repos import BranchChange
 from tests import builders
 from tests.adapters.git.hubs import STATE, bare, change, git, unsound
 from tests.realparts.git_http import GitHttpServer
 from tests.scenarios.test_unsound_commits import HARMS, SMALL, Hub, hub_of, restarted, settled
-from tests.scenarios.world import World
+from tests.scenarios.world import World, nothing
 
 REF = f"refs/heads/{STATE}"
 Foreign = Callable[[Hub], str]
@@ -227,14 +226,13 @@ def test_who_was_faster_wins(tmp_path: Path) -> None:
     world, hub, good = start(tmp_path)
     harmed(hub, "unsound")
     world.commit(builders.deployment("web", "web", image="web:2"))
-    first = hub.commit
 
-    def late(change: BranchChange) -> str:
-        moved(hub, good)
-        hub.commit = first  # type: ignore[method-assign]  # from then on as it was
-        return first(change)
+    def late(moment: str) -> None:
+        if moment == "decided":  # between reading and publishing, and from then on never again
+            moved(hub, good)
+            world.driver.checkpoint = nothing
 
-    hub.commit = late  # type: ignore[method-assign]  # the moment between reading and publishing
+    world.driver.checkpoint = late
     result = world.driver.reconcile()
     assert result.lost_race and git(hub.path, "rev-parse", REF) == good
     assert world.image("c1") == "web:1"
