@@ -14,9 +14,10 @@ from gitfleet.api.conditions import Status
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import Disruptions, disruptions, evict, evict_nothing
+from gitfleet.rollout import Disruptions, disruptions, evict, evict_nothing, evicted_since
 from tests.rollout.builders import NOW, available, bound, scheduled, unavailable
 
+WEB = PlacementKey("", "web")
 PICK_ALL, PICK_FIXED = PlacementPolicy(), PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("a",))
 
 
@@ -80,6 +81,17 @@ def test_a_cluster_that_is_in_progress_is_no_failed_one() -> None:
 def test_a_placement_that_does_not_exist() -> None:
     (decided,) = evict_nothing([of("a")], NOW)
     assert told(decided) == (Status.FALSE, None, "Failed to find ClusterResourcePlacement targeted by eviction")
+
+
+def test_who_was_evicted_since() -> None:
+    """Those that were executed and were not known before."""
+    record_of = record(*(bound(name, available()) for name in "ab"))
+    _, (a, b) = evict(record_of, [of("a", "e1"), of("b", "e2")], None, NOW)
+    _, (refused,) = evict(record_of, [of("c", "e3")], None, NOW)
+    every = {"e1": a, "e2": b, "e3": refused}
+    assert evicted_since({}, every) == {(WEB, "a"), (WEB, "b")}
+    assert evicted_since({"e1": a}, every) == {(WEB, "b")}
+    assert evicted_since(every, every) == evicted_since(every, {}) == frozenset()
 
 
 def test_an_evicted_binding_is_given_up_and_on_its_way_out() -> None:

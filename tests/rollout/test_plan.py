@@ -195,6 +195,15 @@ def test_clusters_to_be_cleared_of_which_none_is_available(idle: str, picked: st
     assert len(plan_rollout(request(bindings, max_unavailable=enough - 1, **limits)).moves) == len(idle) - 1
 
 
+def test_an_update_waits_for_those_that_are_in_progress_and_those_that_can_still_be_picked() -> None:
+    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 3, "max_unavailable": 1}
+    plan = plan_rollout(request([bound("a", available()), bound("b", unavailable())], **limits))
+    state = "1 of 3 clusters is available and at least 2 must stay so: maxUnavailable 1 allows no further update"
+    assert {h.cluster: h.reason for h in plan.held} == dict.fromkeys(
+        "ab", f"{state} until b is available or 1 more cluster can be picked"
+    )
+
+
 def test_surge_is_told_with_its_numbers() -> None:
     old = [bound("old", available(), state=BindingState.UNSCHEDULED)]
     more: dict[str, Any] = {

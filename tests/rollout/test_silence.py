@@ -53,6 +53,18 @@ def test_a_silent_cluster_uses_budget_for_five_minutes(
     assert moved(fleet("d"), **since(seconds, "d"), **more) == expected
 
 
+def test_two_leave_the_target() -> None:
+    """Of five with PickN 5 two are left out: all but one of the three that are left may go at once."""
+    limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 5}
+    for more in (limits, {}):
+        plan = plan_rollout(request(fleet("d", "e", names="abcde"), max_unavailable="50%", **more, **since(300, *"de")))
+        assert [m.cluster for m in plan.moves] == ["a", "b"]
+        state = (
+            "3 of 3 clusters are available and at least 1 must stay so: maxUnavailable 50% (2) lets a and b go first"
+        )
+        assert [h.reason for h in plan.held if h.cluster == "c"] == [state]
+
+
 def test_it_leaves_the_target_and_every_count() -> None:
     """Of five with PickN 5 one is left out: the target is 4, so half of it is 2 (of 5 it would be 3)."""
     limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 5}

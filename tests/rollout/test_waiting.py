@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from gitfleet.api.bindings import Binding, BindingState
-from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.bindings import DELETED, Binding, BindingState, FailedObject
+from gitfleet.api.clusters import AgentStatus, ClusterStatus, MemberCluster
 from gitfleet.api.conditions import Condition, Status
-from gitfleet.api.placements import Placement, PlacementKey
-from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
+from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy, PlacementType
+from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
 from gitfleet.model.rolling import Held, MoveKind
 from gitfleet.model.state import PlacementRecord
-from gitfleet.rollout import give_up, plan_rollout, waiting_for
+from gitfleet.rollout import give_up, plan_rollout, run_awaited, silent_since, waiting_for
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
 
 WEB = PlacementKey("", "web")
@@ -93,6 +96,141 @@ def test_the_plan_says_why_a_binding_is_held_and_each_binding_has_its_own_senten
 
 def test_what_others_roll_out_is_not_waited_for() -> None:
     assert waiting_for(record(scheduled("a"), external=True)) == ()
+
+
+def failed(name: str, condition_: str = DELETED) -> FailedObject:
+    """An object that could not be deleted, or applied."""
+    key = ObjectKey("", "v1", "ConfigMap", "web", name)
+    return FailedObject(key=key, condition=condition_, reason="", message=f"{name} has a finalizer")
+
+
+GONE = bound("a", deleting=NOW)
+ARRIVED = bound("a", *true_up_to("Available"), available())
+X = "has not deleted ConfigMap/web/x: x has a finalizer"
+
+
+@pytest.mark.parametrize(
+    ("binding", "objects", "said"),
+    [
+        (GONE, [failed("x")], f"a is giving up its resources and {X}"),
+        (GONE, [failed("x"), failed("y"), failed("z")], f"a is giving up its resources and {X} (and 2 more)"),
+        (GONE, [failed("x", "Applied")], "a is giving up its resources"),
+        (ARRIVED, [failed("w", "Applied"), failed("x")], f"a {X}"),
+        (ARRIVED, [failed("x", "Available")], ""),
+    ],
+)
+def test_what_a_cluster_has_not_deleted_yet_is_waited_for(
+    binding: Binding, objects: list[FailedObject], said: str
+) -> None:
+    found = waiting_for(record(replace(binding, failed=tuple(objects))))
+    assert found == ((f"web: {said}",) if said else ())
+
+
+def test_a_removal_that_is_held_says_why() -> None:
+    plan = replace(plan_rollout(request([])), held=(Held(cluster="a", kind=MoveKind.REMOVE, reason="one must stay"),))
+    for external in (False, True):
+        left = record(bound("a", state=BindingState.UNSCHEDULED), external=external)
+        assert waiting_for(left, plan) == ("web: a waits: one must stay",)
+    assert waiting_for(left) == (), "a run takes it off, and nothing else"
+
+
+def snapshot(index: int) -> ResourceSnapshot:
+    """A snapshot without objects."""
+    return ResourceSnapshot(placement=WEB, index=index, hash="h", commit="c", created=NOW, documents=())
+
+
+def having(cluster: str, index: int | None, **more: Any) -> Binding:
+    """A binding with a snapshot."""
+    return bound(cluster, snapshot="" if index is None else snapshot(index).name, **more)
+
+
+LATEST = "the latest is 2: waits for a run that names it"
+UNPICKED = "no longer picked: waits for a run that takes the placement off"
+LEFT: dict[str, Any] = {"state": BindingState.UNSCHEDULED}
+
+
+@pytest.mark.parametrize(
+    ("bindings", "said"),
+    [
+        ([having("a", 2), having("b", 2)], ""),
+        ([having("a", 1), having("b", 2)], f"clusters have snapshot 1, {LATEST}"),
+        (
+            [having("a", 1), having("b", 0), having("c", 1), having("d", None)],
+            f"clusters have snapshot 0, 1, none, {LATEST}",
+        ),
+        ([having("a", 1, **LEFT)], f"a is {UNPICKED}"),
+        ([having("a", 1, deleting=NOW, **LEFT), having("b", 0, deleting=NOW)], ""),
+        ([having("a", 2, **LEFT), having("b", 2, **LEFT)], f"a and b are {UNPICKED}"),
+        ([having(name, 2, **LEFT) for name in "abcde"], f"a, b, c and 2 more are {UNPICKED}"),
+        ([having("a", 1), having("b", 2, **LEFT)], f"clusters have snapshot 1, {LATEST}; b is {UNPICKED}"),
+    ],
+)
+def test_what_an_external_placement_awaits_of_a_run(bindings: list[Binding], said: str) -> None:
+    snapshots = tuple(snapshot(index) for index in range(3))
+    outside = replace(record(*bindings, external=True), resource_snapshots=snapshots)
+    assert run_awaited(outside) == said
+    assert run_awaited(outside, []) == ""
+    assert run_awaited(replace(outside, bindings=()), iter(bindings)) == said, "of some of its bindings"
+    assert run_awaited(replace(outside, resource_snapshots=())) == ""
+    assert run_awaited(replace(record(*bindings), resource_snapshots=snapshots)) == ""
+
+
+def silent(name: str, *, leaving: bool = False) -> MemberCluster:
+    """A cluster that has not answered for an hour."""
+    agent = AgentStatus(conditions=(condition("Healthy", Status.UNKNOWN, "NoAnswer"),))
+    return MemberCluster(name=name, status=ClusterStatus(agent=agent), deleting=NOW if leaving else None)
+
+
+def test_which_clusters_do_not_answer() -> None:
+    """Those that it is bound to and those that it names, of which anything is known."""
+    policy = PlacementPolicy(placement_type=PlacementType.PICK_FIXED, cluster_names=("b", "c", "d", "nowhere"))
+    named = record(bound("a"), bound("b"), bound("gone"))
+    named = replace(named, placement=replace(named.placement, policy=policy))
+    healthy = replace(silent("b"), status=ClusterStatus(agent=AgentStatus(conditions=(available(),))))
+    clusters = {"a": silent("a"), "b": healthy, "c": silent("c"), "d": MemberCluster(name="d"), "e": silent("e")}
+    assert silent_since(named, clusters) == dict.fromkeys("ac", NOW - timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    ("most", "silents", "already", "leaving", "given_up"),
+    [
+        (2, "", "", "", "ab"),
+        (0, "", "", "", "a"),
+        ("50%", "", "", "", "abc"),
+        (2, "", "f", "", "af"),
+        (1, "", "f", "", "f"),
+        (2, "f", "f", "", "abf"),
+        (2, "c", "", "", "abc"),
+        (1, "af", "", "", "abf"),
+        (1, "", "", "d", "ad"),
+        (1, "", "d", "d", "ad"),
+    ],
+    ids=[
+        "two at once",
+        "at least one",
+        "half of them",
+        "one is under way",
+        "no further one",
+        "a silent one is under way",
+        "a silent one besides",
+        "silent ones besides",
+        "a leaving one besides",
+        "a leaving one is under way",
+    ],
+)
+def test_a_deleted_placement_leaves_its_clusters_a_few_at_a_time(
+    most: int | str, silents: str, already: str, leaving: str, given_up: str
+) -> None:
+    bindings = [bound(name, deleting=EARLIER if name in already else None) for name in "abcdef"]
+    before = record(*bindings, deleting=True)
+    strategy = RolloutStrategy(rolling_update=RollingUpdate(max_unavailable=most))
+    before = replace(before, placement=replace(before.placement, strategy=strategy))
+    clusters = {name: silent(name) if name in silents else MemberCluster(name=name) for name in "abcdef"}
+    clusters |= {name: replace(clusters[name], deleting=EARLIER) for name in leaving}
+    after = give_up(before, clusters, NOW)
+    assert {b.cluster: b.deleting for b in after.bindings if b.deleting is not None} == {
+        name: EARLIER if name in already else NOW for name in given_up
+    }
 
 
 HERE = MemberCluster(name="a")
