@@ -65,13 +65,14 @@ class ConnectionRules:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgeSettings:
     """Which forge shows what was decided: `name` is that of its entry point, `url` where it is ("": its public server),
-    `repository` OWNER/NAME. The token is in `token_file`, or was in the environment."""
+    `repository` OWNER/NAME. The token is in `token_file`, or was in the environment; `ca_file` is as for git."""
 
     name: str
     url: str = ""
     repository: str
     token_file: Path | None = None
     token: str = field(default="", repr=False)
+    ca_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,9 @@ DEFAULT_SCENARIO = b"apiVersion: gitfleet.dev/v1alpha1\nkind: Scenario\nspec: {}
 __all__ = [
     "WhatIf",
     "commit_id_of",
+    "forge_token",
     "make_repository",
+    "open_forge",
     "open_workspace",
     "person_of",
     "property_providers",
@@ -148,7 +150,7 @@ def shown_on_forge(workspace: Workspace, settings: Settings) -> Iterator[None]:
     if chosen is None:
         yield
         return
-    connect = partial(open_forge, settings, chosen)
+    connect = partial(open_forge, chosen)
     publisher = ForgePublisher(token=partial(forge_token, chosen), connect=connect, clock=workspace.clock)
     publisher.prepare()
     thread = ForgeThread(publisher)
@@ -157,14 +159,13 @@ def shown_on_forge(workspace: Workspace, settings: Settings) -> Iterator[None]:
     thread.finish(_FORGE_SECONDS)
 
 
-def open_forge(settings: Settings, chosen: ForgeSettings, token: str) -> Forge:
+def open_forge(chosen: ForgeSettings, token: str) -> Forge:
     """The forge that was chosen, for a token; its client library is loaded now."""
     known: dict[str, ForgeFactory] = {**forges.BUILT_IN, **_loaded_from("gitfleet.forges")}
     make = known.get(chosen.name)
     if make is None:
         raise BadInput(f"there is no forge {chosen.name}; known are {', '.join(sorted(known))}")
-    ca_file = settings.git_credentials.ca_file
-    access = ForgeAccess(url=chosen.url, repository=chosen.repository, token=token, ca_file=ca_file)
+    access = ForgeAccess(url=chosen.url, repository=chosen.repository, token=token, ca_file=chosen.ca_file)
     made = attempt(Subject("forge", chosen.name), make, access)
     if isinstance(made, Failure):
         raise made.cause if isinstance(made.cause, GitfleetError) else MissingPart(f"{made.subject}: {made.error}")

@@ -26,6 +26,7 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "init": Listed("init", "Lay out a config repo that already works."),
     "validate": Listed("validate", "Show every error of a commit with path:line."),
     "plan": Listed("plan", "Show what a reconcile would do, and why."),
+    "comment": Listed("comment", "Put a plan on a pull request of a forge."),
     "simulate": Listed("simulate", "Run a whole rollout in virtual time."),
     "run": Listed("run", "Reconcile: once, until settled, or continuously."),
     "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),

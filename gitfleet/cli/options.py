@@ -234,7 +234,8 @@ def forge_settings(repo: str, given: ForgeOptions) -> ForgeSettings | None:
     if not repository:
         raise click.UsageError("REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo")
     url = given.get("forge_url") or ""
-    return ForgeSettings(name=name, url=url, repository=repository, token_file=file, token=token)
+    ca_file = git_credentials().ca_file
+    return ForgeSettings(name=name, url=url, repository=repository, token_file=file, token=token, ca_file=ca_file)
 
 
 def repository_of(address: str) -> str:

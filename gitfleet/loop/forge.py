@@ -52,7 +52,8 @@ class ForgePublisher:
     `token` reads what the operator gave, before each pass; `connect` makes a forge for it. What the forge shows is
     remembered; a new process asks for it, and so does every process for a new commit and after a failure. A call that
     the forge refuses is not made again until it would be another one. Where the forge refuses the token, nothing of
-    that kind is called until the token changes or the process starts again.
+    that kind is called until the token changes or the process starts again. What failed is tried last in the next pass,
+    so that it keeps nothing else from being shown.
     """
 
     token: Callable[[], str]
@@ -62,6 +63,8 @@ class ForgePublisher:
     _pulls: dict[str, PullRequest] | None = None
     _statuses: tuple[str, dict[str, CommitStatus]] | None = None
     _refused: set[Hashable] = field(default_factory=set)
+    _trying: tuple[Hashable, ...] = ()
+    _failing: set[Hashable] = field(default_factory=set)
     _said: set[str] = field(default_factory=set)
     _not_before: float = 0.0
     _failures: int = 0
@@ -82,11 +85,16 @@ class ForgePublisher:
         if isinstance(more, Failure):
             self._wait_after(more)
         elif self._calls:
-            self._failures, self._not_before = 0, self.clock.monotonic() + PAUSE
+            self._not_before = self.clock.monotonic() + PAUSE
+            if self._failures:
+                self._failures = 0
+                self._failing.clear()
+                self._said.clear()
         return self._not_before - self.clock.monotonic() if more else None
 
     def _wait_after(self, failure: Failure) -> None:
         self._failures += 1
+        self._failing |= set(self._trying)
         self._pulls = self._statuses = None  # whether the last call was carried out is not known
         known = failure.cause if isinstance(failure.cause, GitfleetError) else failure.report
         self._say(f"{known}; trying again later, the fleet is reconciled all the same")
@@ -97,24 +105,29 @@ class ForgePublisher:
 
     def _pass(self, wanted: ForgeView) -> bool:
         """Whether calls are left for another pass."""
+        self._trying = ()
         token = self.token()
         if self._forge is None or self._forge[0] != token:
             self._forge = (token, self.connect(token))
             self._pulls = self._statuses = None
             self._refused.clear()
-        forge = self._forge[1]
+        forge, more = self._forge[1], False
+        parts = {_PULLS: self._pull_calls, _STATUSES: self._status_calls}
+        for kind in sorted(parts, key=lambda kind: (kind in self._failing, kind == _STATUSES)):
+            more = self._make(forge, wanted.target, parts[kind](forge, wanted), kind) or more
+        return more
+
+    def _pull_calls(self, forge: Forge, wanted: ForgeView) -> Iterable[ForgeCall]:
         if self._pulls is None:
             found = self._listed((_PULLS,), lambda: forge.pulls(wanted.target))
             self._pulls = None if found is None else {pull.branch: pull for pull in found}
+        return () if self._pulls is None else tuple(pull_calls(wanted, self._pulls))
+
+    def _status_calls(self, forge: Forge, wanted: ForgeView) -> Iterable[ForgeCall]:
         if wanted.commit and (self._statuses is None or self._statuses[0] != wanted.commit):
-            there = self._listed((_STATUSES, wanted.commit), lambda: forge.statuses(wanted.commit))
-            self._statuses = None if there is None else (wanted.commit, {one.context: one for one in there})
-        calls: list[ForgeCall] = []
-        if self._pulls is not None:
-            calls += pull_calls(wanted, self._pulls)
-        if self._statuses is not None and self._statuses[0] == wanted.commit:
-            calls += status_calls(wanted, self._statuses[1])
-        return self._make(forge, wanted.target, calls)
+            found = self._listed((_STATUSES, wanted.commit), lambda: forge.statuses(wanted.commit))
+            self._statuses = None if found is None else (wanted.commit, {one.context: one for one in found})
+        return () if self._statuses is None else tuple(status_calls(wanted, self._statuses[1]))
 
     def _listed(self, what: tuple[str, ...], call: Callable[[], Iterable[T]]) -> tuple[T, ...] | None:
         """What the forge lists; None where it refuses that."""
@@ -123,10 +136,9 @@ class ForgePublisher:
         self._calls += 1
         return self._tried(what, what[0], lambda: tuple(call()))
 
-    def _make(self, forge: Forge, target: str, calls: Iterable[ForgeCall]) -> bool:
+    def _make(self, forge: Forge, target: str, calls: Iterable[ForgeCall], kind: str) -> bool:
         """Make so many calls as a pass may; whether some are left."""
-        for call in calls:
-            kind = _STATUSES if isinstance(call, SetStatus) else _PULLS
+        for call in sorted(calls, key=lambda call: call in self._failing):
             if call in self._refused or kind in self._refused:
                 continue
             if self._calls >= MOST_CALLS:
@@ -136,6 +148,7 @@ class ForgePublisher:
         return False
 
     def _tried(self, what: Hashable, kind: str, call: Callable[[], T]) -> T | None:
+        self._trying = (what, kind)
         try:
             return call()
         except GiveUp as error:

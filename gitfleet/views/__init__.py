@@ -30,7 +30,7 @@ from gitfleet.views.holds import (
 )
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
-from gitfleet.views.markdown import code_span, fenced, markdown_table, table_lines
+from gitfleet.views.markdown import code_span, fenced, markdown_table, shortened, table_lines
 from gitfleet.views.plan_document import PlannedReconcile, fault_document, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.plan_runs import run_sentences
@@ -81,6 +81,7 @@ __all__ = [
     "reason_sentence",
     "recorded_plan",
     "run_sentences",
+    "shortened",
     "shown_object",
     "status_calls",
     "table_lines",

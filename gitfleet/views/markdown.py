@@ -36,6 +36,28 @@ def fenced(lines: Sequence[str], language: str = "diff") -> Iterator[str]:
     yield fence
 
 
+def shortened(text: str, limit: int) -> str:
+    """Markdown of at most `limit` characters: whole lines from its beginning, with what is open there closed."""
+    if len(text) <= limit:
+        return text
+    kept, left, fence, details = list[str](), limit - 200, "", 0
+    for line in text.splitlines():
+        left -= len(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+        ticks = re.match("(`{3,})(.*)", line)
+        if fence:
+            closes = ticks is not None and len(ticks[1]) >= len(fence) and not ticks[2].strip()
+            fence = "" if closes else fence
+        elif ticks is not None:
+            fence = ticks[1]
+        else:
+            details += line.startswith("<details>") - line.startswith("</details>")
+    closing = [*([fence] if fence else []), *["", "</details>"] * details]
+    return "\n".join([*kept, *closing, "", "The end is left out: this is too long for a comment."])
+
+
 def markdown_table(shown: Table) -> str:
     """A table whose cells are texts of unknown origin."""
     return "".join(

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 OWNER, NAME = "acme", "fleet"
 REPOSITORY = f"{OWNER}/{NAME}"
@@ -49,9 +49,12 @@ class Pull:
 @dataclass
 class ForgeServer:
     """What the forge has: branches with heads, pull requests, statuses in the order in which they came, comments.
-    `faults` answer the next requests instead; `always` answers all while it is set; `next_page` is where a first page
-    says that the second one is. With `loses` the response to the next POST is lost after it was carried out, and with
-    `hangs` nothing is answered before that event; `asked` is set by the first request."""
+
+    `faults` answer the next requests instead; `always` answers all while it is set. `next_page` is where a first page
+    says that the second one is. Requests with `broken` in their method, path and body are a defect of the forge. With
+    `loses` the response to the next POST is lost after it was carried out, and with `hangs` nothing is answered before
+    that event; `asked` is set by the first request.
+    """
 
     dialect: str
     url: str = ""
@@ -67,6 +70,7 @@ class ForgeServer:
     token: str = TOKEN
     next_page: str = ""
     loses: bool = False
+    broken: str = ""
     hangs: threading.Event | None = None
     asked: threading.Event = field(default_factory=threading.Event)
 
@@ -95,6 +99,8 @@ class ForgeServer:
         self.asked.set()
         if self.hangs is not None:
             self.hangs.wait(60)
+        if self.broken and self.broken in f"{method} {target} {content.decode()}":
+            return Reply(500, {"message": "oops"})
         reply = self.answer(method, target, headers, content)
         if self.loses and method == "POST":
             self.loses = False
@@ -126,8 +132,8 @@ class ForgeServer:
         rows = reply.body[(page - 1) * size : page * size]
         headers = {"Link": f'<{self.next_page}>; rel="next"'} if self.next_page and page == 1 else {}
         if len(reply.body) > page * size:
-            bare = re.sub(r"[?&]page=\d+", "", target)
-            headers["Link"] = f'<{self.url}{bare}{"&" if "?" in bare else "?"}page={page + 1}>; rel="next"'
+            following = urlencode({**query, "page": page + 1})
+            headers["Link"] = f'<{self.url}{urlsplit(target).path}?{following}>; rel="next"'
         return Reply(reply.status, rows, headers)
 
     def _routes(self) -> list[tuple[str, str, Callable[[re.Match[str], Body, Mapping[str, str]], Reply]]]:

@@ -220,13 +220,39 @@ def test_a_forge_that_is_down_delays_nothing_and_is_shown_all_once_it_is_back(
     with caplog.at_level(logging.WARNING):
         shown = two_stages(server)
     assert shown.world.state().approvals and BRANCH in shown.world.repo.fetch()
-    (said,) = [record.message for record in caplog.records if "forge" in record.message]
-    assert said.endswith("trying again later, the fleet is reconciled all the same")
+    said = [record.message for record in caplog.records if "forge" in record.message]
+    assert len(said) <= 2, "one for pull requests, one for statuses"
+    assert all(one.endswith("trying again later, the fleet is reconciled all the same") for one in said)
     assert len(server.seen) <= 4, "it waits longer each time"
     server.always = None
     shown.go_on(seconds=1000)
     assert server.open_pulls().keys() == {BRANCH} and shown.states().keys() == {WEB, CANARY, PROD}
     assert server.refused == []
+
+
+@pytest.mark.parametrize("broken", ["/pulls", "gitfleet/approve", f'"{WEB}"', f'"{PROD}"'])
+def test_what_the_forge_cannot_carry_out_keeps_nothing_else_from_being_shown(server: ForgeServer, broken: str) -> None:
+    server.broken = "/merge_requests" if (server.dialect, broken) == ("gitlab", "/pulls") else broken
+    shown = two_stages(server)
+    shown.go_on(seconds=1000)
+    assert shown.states().keys() == {WEB, CANARY, PROD} - {broken.strip('"')}
+    assert bool(server.pulls) is (broken not in ("/pulls", "gitfleet/approve"))
+
+
+def test_the_same_failure_is_said_again_when_it_comes_again(
+    server: ForgeServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown = two_stages(server)
+    for name in ("one", "two"):
+        server.always = Reply(503, {"message": "down"})
+        shown.world.commit(builders.namespace(name))
+        shown.go_on(seconds=1000)
+        server.always = None
+        shown.go_on(seconds=1000)
+    said = [record.message.split(" (")[0] for record in caplog.records]
+    paths = {record.message for record in caplog.records}
+    assert set(said) == {f"the forge {server.url.removeprefix('http://')} answers 503, down"}
+    assert len(paths) < len(said)
 
 
 def test_what_a_lost_response_did_is_found_again(server: ForgeServer) -> None:

@@ -1,0 +1,110 @@
+"""`gitfleet comment`: one comment on a pull request, whatever else stands there, no longer than a forge takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from gitfleet.loop.comments import MARKER, MOST_CHARACTERS
+from gitfleet.views import shortened
+from tests.cli.conftest import Shell, _own_home, gitfleet, settled
+from tests.forges.server import DIALECTS, REPOSITORY, TOKEN, ForgeServer, Pull, Reply, serving
+
+__all__ = ["_own_home", "gitfleet", "settled"]
+
+
+@pytest.fixture(params=DIALECTS)
+def server(request: pytest.FixtureRequest) -> Iterator[ForgeServer]:
+    with serving(request.param) as forge:
+        forge.pulls.append(Pull(1, "change", "main", "A change", None))
+        yield forge
+
+
+@pytest.fixture
+def comment(gitfleet: Shell, server: ForgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    monkeypatch.setenv("TOKEN", TOKEN)
+    where = [
+        "--forge",
+        server.dialect,
+        "--forge-url",
+        server.url,
+        "--forge-repo",
+        REPOSITORY,
+        "--forge-token-env",
+        "TOKEN",
+    ]
+    return lambda *words: gitfleet("comment", *words, *where)
+
+
+def test_a_plan_is_one_comment_that_is_replaced(
+    gitfleet: Shell, comment: Shell, server: ForgeServer, settled: Path, tmp_path: Path
+) -> None:
+    server.comments[1] = [(1, f"I saw {MARKER} in the source"), (2, "Looks good")]
+    before = list(server.comments[1])
+    plan = tmp_path / "plan.md"
+    plan.write_text(gitfleet("plan", settled, "--clusters", "none", "-o", "markdown").out)
+    assert "### gitfleet plan" in plan.read_text()
+    assert comment("1", plan).err == f"comment on pull request 1 of {REPOSITORY}: added\n"
+    assert comment("1", plan).err.endswith("unchanged\n")
+    plan.write_text("### gitfleet plan\n\nNothing changes.\n")
+    assert comment("1", plan).err.endswith("replaced\n")
+    assert server.comments[1] == [*before, (3, f"{MARKER}\n### gitfleet plan\n\nNothing changes.\n")]
+    assert server.refused == []
+
+
+def test_it_is_found_behind_many_others(comment: Shell, server: ForgeServer, tmp_path: Path) -> None:
+    server.comments[1] = [(n, f"{n}") for n in range(1, 250)] + [(250, f"{MARKER}\nold")]
+    plan = tmp_path / "plan.md"
+    plan.write_text("new")
+    assert comment("1", plan).code == 0
+    assert server.comments[1][-1] == (250, f"{MARKER}\nnew") and len(server.comments[1]) == 250
+
+
+def test_what_does_not_work_is_one_sentence(comment: Shell, server: ForgeServer, tmp_path: Path) -> None:
+    plan, empty = tmp_path / "plan.md", tmp_path / "empty.md"
+    plan.write_text("x")
+    empty.write_text("\n")
+    host = server.url.removeprefix("http://")
+    assert f"the forge {host} refuses a request: 404" in comment("7", plan).err
+    assert "there is no text to put on the pull request" in comment("1", empty).err
+    server.always = Reply(403, {"message": "Resource not accessible by integration"})
+    ended = comment("1", plan)
+    assert ended.code == 1 and "refuses the token: 403, Resource not accessible by integration" in ended.err
+    assert TOKEN not in ended.err and "Traceback" not in ended.err
+
+
+def test_without_a_forge_it_is_wrong_usage(gitfleet: Shell, tmp_path: Path) -> None:
+    (tmp_path / "plan.md").write_text("x")
+    assert gitfleet("comment", "1", tmp_path / "plan.md").code == 64
+
+
+def test_a_long_plan_is_cut_between_lines_with_everything_closed(
+    comment: Shell, server: ForgeServer, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.md"
+    diff = "\n".join(f"+ line {n} of a long diff" for n in range(10_000))
+    plan.write_text(f"### gitfleet plan\n\n<details><summary>web</summary>\n\n````diff\n{diff}\n````\n\n</details>\n")
+    assert comment("1", plan).code == 0
+    ((_, text),) = server.comments[1]
+    assert MOST_CHARACTERS * 0.9 < len(text) <= MOST_CHARACTERS + len(MARKER) + 1
+    assert text.endswith("\n````\n\n</details>\n\nThe end is left out: this is too long for a comment.")
+
+
+LINES = ["text", "```diff", "```", "````", "", "+ " + "x" * 50, "\n<details><summary>x</summary>\n", "\n</details>\n"]
+
+
+@given(st.lists(st.sampled_from(LINES)), st.integers(min_value=220, max_value=600))
+def test_a_shortened_text_is_no_longer_than_it_may_be_and_ends_outside_of_code(lines: list[str], limit: int) -> None:
+    text = "\n".join(lines * 5)
+    short = shortened(text, limit)
+    if len(text) <= limit:
+        assert short == text
+        return
+    assert len(short) <= limit + 200
+    tokens = MarkdownIt("commonmark", {"html": True}).parse(short)
+    assert tokens[-2].content == "The end is left out: this is too long for a comment."
