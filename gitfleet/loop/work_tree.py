@@ -34,6 +34,7 @@ class WithWorkTree:
         """The files of the work tree for their own commit, else the repository's tree."""
         if not self._is_ours(commit):
             return self.repo.list_tree(commit, under)
+        self.repo.list_tree(self.tree.head)  # brings the blobs of the commit that is checked out, whatever its branch
         prefix = f"{under.rstrip('/')}/" if under else ""
         return {path: entry for path, entry in self.tree.files.items() if path.startswith(prefix)}
 

@@ -108,3 +108,14 @@ def test_a_bare_repository_has_none(gitfleet: Shell, tmp_path: Path) -> None:
     assert plan(gitfleet, bare)["workTree"] is None
     ended = gitfleet("plan", bare, "--work-tree")
     assert (ended.code, ended.err.splitlines()[0]) == (1, f"error: {bare} has no work tree that can be read here")
+
+
+def test_a_work_tree_on_another_branch_is_planned_against_the_watched_one(gitfleet: Shell, moving: Path) -> None:
+    git(moving, "switch", "--quiet", "--create", "change")
+    web = moving / WEB
+    commit(moving, {WEB: web.read_text().replace("replicas: 2", "replicas: 5")})
+    committed = counts(plan(gitfleet, moving, "--rev", "change", "--base", "main"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(moving.parent / "nothing-fetched-yet"))
+        planned = counts(plan(gitfleet, moving, "--work-tree", "--base", "main"))
+    assert planned == committed
