@@ -6,6 +6,7 @@ branch, and from what the clusters say of themselves. Nothing is deleted on acco
     policies       the latest one follows from the placement, under the index that bindings name
     inventory      of a lost part: what the placements have on the cluster, to be confirmed by the API server
     evictions      one whose end is lost is not decided again
+    runs           one that began, and of which it is lost how far it was, is refused
     bindings       a placement that owns something on a cluster is bound there, to the snapshot that the cluster has
 
 A lost resource snapshot or override snapshot is taken again under an index that no binding names, and goes out within
@@ -27,17 +28,21 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.runs import RunRecord
 from gitfleet.api.staged import Eviction
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import Damage, FleetState, Inventory, PlacementRecord
 from gitfleet.reconcile.rebinding import KnownOverrides, rebound
+from gitfleet.rollout import staged
 from gitfleet.state import owner_of
 
 _INVENTORY: Final = re.compile(r"inventory/([^/]+)/.*")
 _POLICY: Final = re.compile(r"snapshots/policies/[^/]+/([0-9]{1,9})\.yaml")
 _EVICTION: Final = re.compile(r"evictions/([^/]+)\.yaml")
+_RUN: Final = re.compile(r"runs/(?:([^/]+)/)?([^/]+)\.yaml")
 _NO_WORKS: Final = works.WorksMemo()
 
 
@@ -50,6 +55,7 @@ def rebuild(read: FleetState, wanted: Desired, now: datetime) -> FleetState:
     clusters = _clusters(read, wanted, now)
     placements = _placements(read, wanted)
     known = replace(read, clusters=clusters, placements=placements, evictions=_evictions(read, wanted, now))
+    known = replace(known, runs=_runs(read, wanted, now))
     inventory, released = _owned(known, wanted)
     known = replace(known, inventory=inventory)
     lost = frozenset(match[1] for path in read.damage.lost if (match := _INVENTORY.fullmatch(path)))
@@ -95,6 +101,16 @@ def _evictions(read: FleetState, wanted: Desired, now: datetime) -> Mapping[str,
     names = {match[1] for path in read.damage.lost if (match := _EVICTION.fullmatch(path))}
     lost = {name: rollout.evict_no_more(wanted.evictions[name], now) for name in names if name in wanted.evictions}
     return dict(sorted({**read.evictions, **lost}.items())) if lost else read.evictions
+
+
+def _runs(read: FleetState, wanted: Desired, now: datetime) -> Mapping[NamespacedName, RunRecord]:
+    """The runs, and those that began: their file is damaged, or it is gone and what they asked people is there."""
+    found = (match for path in read.damage.lost if (match := _RUN.fullmatch(path)))
+    began = {NamespacedName(match[1] or "", match[2]) for match in found}
+    began |= {request.run for request in read.approvals.values()}
+    names = (began & wanted.runs.keys()) - read.runs.keys()
+    lost = {key: staged.lost_run(wanted.runs[key], now) for key in names}
+    return dict(sorted({**read.runs, **lost}.items())) if lost else read.runs
 
 
 def _seen_now(cluster: MemberCluster, now: datetime) -> MemberCluster:

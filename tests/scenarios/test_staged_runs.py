@@ -745,3 +745,54 @@ def test_the_page_of_the_state_branch_draws_the_run() -> None:
     assert "## Stages that wait for approval: 1" in page
     assert '  s0["first<br/>waiting, 1/1 clusters"]\n  s1["second<br/>pending, 0/1 clusters"]' in page
     assert "  s0 -->|Approval| s1" in page
+
+
+BLOCKED = "Eviction is blocked, placement has not propagated resources to target cluster yet"
+ABORTED = "the cluster count initialized in the updateRun is outdated, latest: 1, recorded: 2"
+EVICTED = [
+    (None, "updating", "c1", {"c1": None, "c2": None}, ABORTED),
+    (None, "waiting", "c1", {"c1": None, "c2": None}, ABORTED),
+    (None, "waiting", "c2", {"c1": "web:1", "c2": "web:1"}, ""),
+    (None, "second", "c2", {"c1": "web:1", "c2": None}, ABORTED),
+    ("Freeze", "updating", "c1", {"c1": None, "c2": "web:1"}, ""),
+    ("Freeze", "waiting", "c1", {"c1": None, "c2": "web:1"}, ""),
+    ("Freeze", "second", "c2", {"c1": "web:1", "c2": None}, ""),
+]
+
+
+@pytest.mark.parametrize(("membership", "phase", "victim", "images", "failure"), EVICTED)
+def test_an_eviction_of_the_placement_of_a_run(
+    membership: str | None, phase: str, victim: str, images: dict[str, str | None], failure: str
+) -> None:
+    """An executed eviction is a change of the placement's clusters: the run fails, or goes on without the cluster,
+    which gets nothing before a later run."""
+    clusters = [*members("c1", env="a"), *members("c2", env="b")]
+    world = staged(World(rules=(QUICK,)), *clusters, policy={"placementType": "PickAll"})
+    first = builders.stage("first", match_labels={"env": "a"}, approval=True)
+    body = builders.staged_strategy("all", first, builders.stage("second", match_labels={"env": "b"}))
+    world.commit({**body, "spec": {**body["spec"], **({"membership": membership} if membership else {})}}, run())
+    if phase == "updating":
+        world.rest()
+    else:
+        world.settle()
+    if phase == "second":
+        world.commit(builders.approval("go", "first"))
+        world.rest()
+    world.commit(builders.eviction("out", "web", victim))
+    world.settle()
+    executed = world.state().evictions["out"].conditions[-1]
+    blocked = (phase, victim) == ("waiting", "c2")
+    assert (executed.status, executed.message.startswith(BLOCKED)) == ("False" if blocked else "True", blocked)
+    if phase != "second" and not failure:
+        world.commit(builders.approval("go", "first"))
+        world.settle()
+    assert rolled_out(world) == images
+    assert said(world, "go") == (FAILED if failure else SUCCEEDED)
+    assert message(world, "go", "Succeeded") == failure
+    result = world.reconcile()
+    assert result is not None and result.settled
+    world.commit(run("later"))
+    world.settle()
+    world.commit(builders.approval("later", "first"))
+    world.settle()
+    assert rolled_out(world) == {"c1": "web:1", "c2": "web:1"}

@@ -4,19 +4,23 @@ updaterun, initialization.go and validation.go)."""
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from gitfleet.api.bindings import is_active
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementType
-from gitfleet.api.runs import DELETE_STAGE, ClusterUpdate, RunStatus, StageStatus, StrategySnapshot
-from gitfleet.api.staged import StagedStrategy
+from gitfleet.api.runs import DELETE_STAGE, ClusterUpdate, RunRecord, RunStatus, StageStatus, StrategySnapshot
+from gitfleet.api.staged import StagedRun, StagedStrategy
 from gitfleet.errors import BadInput, RetryLater
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout.staged.phases import RunEvent
 from gitfleet.rollout.staged.requests import RunRequest, snapshot_for
 from gitfleet.rollout.staged.stages import answer_names, stages_of
+from gitfleet.rollout.staged.steps import after_events
 
 _FROZEN = "Freeze"
+_LOST = "the state branch lost how far this run was, and it is not started again; remove it, and add a new run to go on"
 
 
 def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
@@ -55,6 +59,21 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     )
 
 
+def lost_run(run: StagedRun, now: datetime) -> RunRecord:
+    """A run of which the state branch lost how far it was: to begin again might repeat a stage, or bring an old
+    snapshot back, so that it is refused."""
+    record = RunRecord(
+        key=run.key,
+        placement_name=run.placement_name,
+        strategy_name=run.strategy_name,
+        resource_snapshot_index=run.resource_snapshot_index,
+        state=run.state,
+        created=now,
+    )
+    status = after_events(record.status, [RunEvent.REFUSE], _LOST, now, record.generation)
+    return replace(record, status=status)
+
+
 def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
     """BadInput, which ends the run, when the placement is not what the run was initialized with (decision D11): its
     apply strategy, its policy, how many clusters there are, and which cluster is in which stage. A strategy with
@@ -62,6 +81,9 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
     status = request.run.status
     if record.placement.strategy.apply_strategy != status.apply_strategy:
         raise BadInput("the applyStrategy in the updateRun is outdated: the placement's has changed since")
+    if snapshot_for(request.run, record) is None:
+        index = status.resource_snapshot_index_used
+        raise BadInput(f"the state branch lost resource snapshot {index} of the updateRun", hint="add a new run")
     if frozen(status):
         return
     policy = _scheduled_policy(request, record)

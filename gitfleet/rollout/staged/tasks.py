@@ -122,12 +122,16 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
     if _is_approved(task):
         return task
     key = NamespacedName(work.request.run.key.namespace, task.approval_request_name)
-    request = work.requests.get(key) or _request(work, stage, key, when)
+    fresh, request = _request(work, stage, key, when), work.requests.get(key)
+    if request is None or request.digest != fresh.digest:  # one of an earlier run of the name answers nothing
+        request = fresh
     if (request.parent_run, request.target_stage) != (work.request.run.key.name, stage.name):
         work.fail(f"approval request {key} belongs to stage {request.target_stage} of run {request.parent_run}")
         return task
     task = _marked(work, task, Mark(RunConditionType.APPROVAL_REQUEST_CREATED, Status.TRUE, _CREATED[when]))
-    verdict = approval_for(request, work.request.approvals)
+    counted = request.accepted is not None  # then for good, though the run's own file is older than that
+    answer = find_condition(request.conditions, APPROVED) if counted else None
+    verdict = Verdict(Status.TRUE, "", answer) if counted else approval_for(request, work.request.approvals)
     work.requests[key] = _answered(work, request, verdict)
     match verdict.answer:
         case Status.TRUE:
