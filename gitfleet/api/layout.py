@@ -21,8 +21,8 @@ class Document:
     `section` is the mapping in which its fields stand unless they say otherwise. `identify` gives apiVersion and kind
     of a value that is a file of its own. `lenient` classes let unknown fields through, also where people wrote them;
     `tolerated` are fields that are checked and not taken, `derived` such that are written for people and not read.
-    Equal values of `shared` classes are one object when they are read together from the state branch, and what is
-    written of them is one mapping, which nobody changes.
+    Equal lists of values of `shared` classes, and equal parts of one, are one object when they are read together from
+    the state branch, and what is written of them is one mapping, which nobody changes.
     """
 
     section: Path = ()
@@ -96,6 +96,11 @@ def document(
         return cls
 
     return mark
+
+
+def is_shared(cls: Any) -> bool:
+    """Whether equal values of a class are one object when they are read."""
+    return _DOCUMENTS.get(cls, Document()).shared
 
 
 def parts_of(hint: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from gitfleet.api.annotations import Default
+from gitfleet.api.layout import document
 from gitfleet.formats.json_values import JsonObject as JsonObject
 from gitfleet.formats.json_values import JsonValue as JsonValue
 
@@ -14,8 +15,7 @@ Identity: TypeAlias = tuple[str, str, str, str]
 """(group, kind, namespace, name) of an object, whatever its version."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupKind:
+class GroupKind(NamedTuple):
     """An API group ("" = core) and a kind."""
 
     group: str
@@ -25,6 +25,7 @@ class GroupKind:
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
 
+@document(shared=True)
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectKey:
     """What names one object in one cluster: group ("" = core), version, kind, namespace ("" = cluster-scoped), name."""

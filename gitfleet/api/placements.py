@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Any
 
 from annotated_types import Interval, Len
@@ -39,6 +40,7 @@ PARENT_LABEL = "kubernetes-fleet.io/parent-CRP"
 """The label that names the placement to which an object belongs."""
 
 
+@document(shared=True)
 @dataclass(frozen=True, slots=True, order=True)
 class PlacementKey(NamespacedName):
     """A placement's identity: `namespace` is "" for a ClusterResourcePlacement."""
@@ -54,6 +56,11 @@ class PlacementKey(NamespacedName):
 def _read_key(text: Any) -> PlacementKey:
     if not isinstance(text, str) or not text:
         raise ValueError("must be text: a placement, as name or namespace/name")
+    return _key_of(text)
+
+
+@lru_cache(maxsize=4096)
+def _key_of(text: str) -> PlacementKey:
     namespace, _, name = text.rpartition("/")
     return PlacementKey(namespace, name)
 

@@ -11,16 +11,17 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, is_dataclass
 from enum import Enum
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import annotated_types as limits
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
 from gitfleet.api.annotations import FIRST_OF_LIST, Accept, Break, Check, Default, Form, OneOf, Only
-from gitfleet.api.layout import Field, Layout, find, layout_of, parts_of
+from gitfleet.api.layout import Field, Layout, find, is_shared, layout_of, parts_of
 from gitfleet.api.rules import broken_rules, rules_of_parts
 from gitfleet.api.sentences import InvalidContent, breaks_of, dotted, invalid_fields, without, without_nulls
+from gitfleet.formats.canonical_json import json_bytes
 
 _T = TypeVar("_T")
 
@@ -164,7 +165,10 @@ def _bare_schema(bare: Any, profile: Profile) -> CoreSchema:
         if len(inner) == 1:
             return core_schema.nullable_schema(_schema(inner[0], profile))
     elif origin is tuple and arguments[-1] is Ellipsis:
-        return core_schema.tuple_schema([_schema(arguments[0], profile)], variadic_item_index=0)
+        items = core_schema.tuple_schema([_schema(arguments[0], profile)], variadic_item_index=0)
+        if profile is Profile.WRITTEN or not is_shared(arguments[0]):
+            return items
+        return core_schema.with_info_wrap_validator_function(partial(_shared, arguments[0]), items)
     elif origin is Literal:
         return core_schema.literal_schema(list(arguments))
     elif isinstance(origin, type) and issubclass(origin, Mapping):
@@ -181,24 +185,20 @@ def _class_schema(layout: Layout, cls: Any, profile: Profile) -> CoreSchema:
     fields = list(layout.fields)
     extra: Any = "ignore" if profile is Profile.STATE or layout.document.lenient else "forbid"
     if layout.plain and not (layout.document.tolerated and extra == "forbid"):
-        schema = _plain_schema(cls, fields, extra, profile)
-        if profile is Profile.STATE and layout.document.shared:
-            return core_schema.with_info_wrap_validator_function(partial(_shared, cls), schema)
-        return schema
+        return _plain_schema(cls, fields, extra, profile)
     body = _sections(layout, fields, extra, profile)
     return core_schema.no_info_after_validator_function(_builder(cls, layout, fields, profile), body)
 
 
-def _shared(cls: Any, item: Any, read_item: Any, info: Any) -> Any:
-    """A value that was read before in the same call, by what its mapping holds."""
+def _shared(cls: Any, items: Any, read_items: Any, info: Any) -> Any:
+    """Values that were read before in the same call, by the text of their list."""
     try:
-        # The types too: 1 == True, and only one of them may be what the field takes.
-        key = (cls, *item.items(), *map(type, item.values()))
-        found = info.context.get(key)
-    except (AttributeError, TypeError):  # no mapping, or one that holds others
-        return read_item(item)
+        key = (cls, json_bytes(items))
+    except TypeError:  # what has no text is no list of mappings
+        return read_items(items)
+    found = info.context.get(key)
     if found is None:
-        found = info.context[key] = read_item(item)
+        found = info.context[key] = read_items(items)
     return found
 
 
@@ -275,7 +275,8 @@ def _builder(cls: type, layout: Layout, fields: list[Field], profile: Profile) -
     for item in taken:
         sections.setdefault(item.path[:-1], []).append((item.attribute, item.part, item.path[-1]))
     plan = list(sections.items())
-    inlined = [(name, layout.inlined[name]) for name in layout.inlined]
+    # Thousands of entries have the same placement, or objects of the same names: each is one value.
+    inlined = [(name, _part(layout.inlined[name])) for name in layout.inlined]
     nothing: dict[str, Any] = {}
 
     def build(found: dict[str, Any]) -> Any:
@@ -291,10 +292,19 @@ def _builder(cls: type, layout: Layout, fields: list[Field], profile: Profile) -
             if name not in values and _there(found, path):
                 values[name] = meaning
         for name, inner in inlined:
-            values[name] = inner(**values[name])
+            values[name] = inner(*values[name].items())
         return cls(**values)
 
     return build
+
+
+def _part(cls: Any) -> Callable[..., Any]:
+    """Makes a part of its items; one of a `shared` class is the same value for the same items."""
+
+    def make(*items: tuple[str, Any]) -> Any:
+        return cls(**dict(items))
+
+    return lru_cache(maxsize=4096)(make) if is_shared(cls) else make
 
 
 def _there(found: Any, path: tuple[str, ...]) -> bool:

@@ -17,6 +17,7 @@ from typing import Final
 from gitfleet.api.objects import JsonObject, JsonValue
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.managed_fields import (
+    MAPPING,
     OwnedFields,
     OwnedItems,
     child_fields,
@@ -27,8 +28,6 @@ from gitfleet.formats.managed_fields import (
     owned_items,
 )
 
-_MAPPING: Final = (dict, Mapping)
-"""Checked in this order: isinstance of an abstract class is slow."""
 _METADATA_PARTS: Final = ("labels", "annotations")
 _UNSHAPED: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 
@@ -64,7 +63,7 @@ def unfold(body: JsonObject) -> JsonObject:
 
 
 def _shape(field: str, want: JsonValue, have: JsonValue, owned: OwnedFields) -> JsonValue:
-    if isinstance(want, _MAPPING) and isinstance(have, _MAPPING):
+    if isinstance(want, MAPPING) and isinstance(have, MAPPING):
         return {
             # Most values are texts, and a text is its own shape.
             k: have[k] if isinstance(v, str) else _shape(k, v, have[k], child_fields(owned, k))

@@ -54,8 +54,8 @@ def _with_objects_of(before: ClusterObservation, observation: ClusterObservation
 
 def _known_objects(live: LiveObjects, before: LiveObjects) -> LiveObjects:
     """The live objects, those that are as they were before by the very objects of then; `before` when all are."""
-    if live is before:
-        return before
+    if not before or live is before:
+        return live
     known: dict[ObjectKey, LiveObject | None] = {}
     same = len(live) == len(before)
     for key, one in live.items():

@@ -68,8 +68,9 @@ class Decision:
             observation = self.inputs.observations.get(name)
             if observation is None or not observation.reachable:
                 continue
-            keys = {manifest.key for work in works for manifest in work.manifests}
-            missing = [key for key in keys if key not in observation.live and key not in observation.unreadable]
+            live, unreadable = observation.live, observation.unreadable
+            keys = (manifest.key for work in works for manifest in work.manifests)
+            missing = {key for key in keys if key not in live and key not in unreadable}
             if missing:
                 found[name] = tuple(sorted(missing))
         return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from traceback import extract_tb
 from types import TracebackType
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, NamedTuple, ParamSpec, TypeVar
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
@@ -25,8 +25,7 @@ P = ParamSpec("P")
 _MOST_FRAMES: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """The one thing that failed: a kind, its `namespace/name`, and for an object on a member the cluster."""
 
     kind: str

@@ -12,7 +12,7 @@ from typing import Final
 
 from gitfleet.api.objects import GroupKind, JsonObject
 from gitfleet.formats.kinds import BUILT_IN_KINDS, KUBERNETES_GROUPS
-from gitfleet.model.observations import Availability, Verdict
+from gitfleet.model.observations import Verdict
 from gitfleet.observe.customs import custom_availability
 from gitfleet.observe.fields import (
     AVAILABLE,
@@ -37,9 +37,9 @@ def availability_of(body: JsonObject) -> Verdict:
     if is_custom(body):
         return custom_availability(body)
     kind = GroupKind(_group(body), str(body.get("kind") or ""))
-    row = BUILT_IN_KINDS.get((kind.group, kind.kind))
+    row = BUILT_IN_KINDS.get(kind)
     if row is not None and row.data:
-        return Verdict(Availability.AVAILABLE)
+        return AVAILABLE
     rule = _RULES.get(kind)
     return rule(body) if rule is not None else untracked(f"the availability of a {kind.kind} is not trackable")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from gitfleet.api.bindings import DELETED, Binding, DiffedObject, DivergedObject, DriftedObject, FailedObject
 from gitfleet.api.conditions import Conditions, ConditionType, Reason, Status, condition_of, find_condition
@@ -47,8 +47,7 @@ class _Found:
     diffed: tuple[DiffedObject, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSeen:
+class ClusterSeen(NamedTuple):
     """What was planned and done for one binding, which `operations` and `outcomes` of the whole cluster say as well.
 
     `work` is None where nothing was rolled out yet, or is being removed; `unreachable` says why the cluster does not
@@ -81,7 +80,7 @@ def observe_binding(binding: Binding, seen: ClusterSeen, now: datetime, failures
         others = tuple(failed for failed in after.failed if failed.condition != DELETED)
         failed = (*others, *there)[:MOST_OBJECTS]
         after = after if failed == after.failed else replace(after, failed=failed)
-    return binding if after == binding else after
+    return binding if after is binding or after == binding else after
 
 
 def observe_removal(binding: Binding, seen: ClusterSeen) -> Binding:
@@ -142,7 +141,7 @@ def _planned_only(binding: Binding, results: Sequence[ObjectResult]) -> tuple[Se
     if applied.status is not Status.TRUE:
         return results, True
     if all(r.live is not None for r in pending):
-        return [replace(r, state=ObjectState.IN_PLACE) if r.state is ObjectState.PENDING else r for r in results], False
+        return [r._replace(state=ObjectState.IN_PLACE) if r.state is ObjectState.PENDING else r for r in results], False
     return results, False
 
 

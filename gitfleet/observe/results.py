@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from gitfleet.api.objects import Identity, Manifest, ObjectKey
 from gitfleet.model.failures import Failure, Failures, Subject, attempt
@@ -42,8 +41,7 @@ class ObjectState(Enum):
     UNSEEN = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectResult:
+class ObjectResult(NamedTuple):
     """One object of a work. `code` is None while it is PENDING. `live` is what the server showed at or after its apply,
     None when it is not in place."""
 

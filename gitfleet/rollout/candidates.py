@@ -63,7 +63,7 @@ def classify(request: RolloutRequest) -> Classes:
     """Sort the bindings into their classes."""
     out = Classes()
     clearing = {b.cluster for b in request.bindings if b.deleting is not None}
-    silent = left_out(request)
+    silent, unavailable = left_out(request), unavailable_period(request.rolling_update)
     for position, binding in enumerate(request.bindings):
         if binding.cluster in silent:
             _leave_out(out, request, position, binding)
@@ -75,7 +75,7 @@ def classify(request: RolloutRequest) -> Classes:
                 blocked = request.latest_snapshot is None or binding.cluster in clearing
                 (out.blocked_binds if blocked else out.binds).append(position)
             continue
-        _classify(out, request, position, binding)
+        _classify(out, request, position, binding, unavailable)
         if binding.deleting is not None:
             continue
         if binding.state is BindingState.UNSCHEDULED:
@@ -134,8 +134,8 @@ def staleness(request: RolloutRequest, binding: Binding) -> str | None:
     return None
 
 
-def _classify(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:
-    readiness = is_ready(binding, unavailable_period(request.rolling_update), request.now)
+def _classify(out: Classes, request: RolloutRequest, position: int, binding: Binding, unavailable: timedelta) -> None:
+    readiness = is_ready(binding, unavailable, request.now)
     if readiness.ready and binding.cluster not in request.disturbed:
         out.ready.add(position)
         if binding.deleting is not None:

@@ -55,8 +55,9 @@ def is_ready(binding: Binding, unavailable_period: timedelta, now: datetime) -> 
 
 def failures(binding: Binding) -> tuple[Condition, ...]:
     """The conditions that are False at the current generation for another reason than that their turn has not come."""
-    found = (find_condition(binding.conditions, step, generation=binding.generation) for step in _STEPS)
-    return tuple(c for c in found if c is not None and c.status is Status.FALSE and c.reason not in _PENDING)
+    false = [c for c in binding.conditions if c.status is Status.FALSE and c.observed_generation == binding.generation]
+    found = (c for c in false if c.type in _STEPS and c.reason not in _PENDING)
+    return tuple(sorted(found, key=lambda c: _STEPS.index(ConditionType(c.type)))) if false else ()
 
 
 def has_failed(binding: Binding, now: datetime, *, trying: bool = False) -> bool:

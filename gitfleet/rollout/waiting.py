@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_active
-from gitfleet.api.conditions import ConditionType, Status, find_condition
+from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.formats.sentences import more_than_first, named_briefly
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
@@ -46,14 +46,15 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
 
 
 def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Iterator[str]:
-    there = _not_deleted(binding)
+    there = _not_deleted(binding) if binding.failed else ""
     if record.placement.deleting is not None and binding.deleting is None and held:
         yield f"{binding.cluster} waits: {held}"
         return
     if binding.deleting is not None:
         yield f"{binding.cluster} is giving up its resources" + (f" and {there}" if there else "")
         return
-    started = find_condition(binding.conditions, ConditionType.ROLLOUT_STARTED, generation=binding.generation)
+    current = {c.type: c for c in binding.conditions if c.observed_generation == binding.generation}
+    started = current.get(ConditionType.ROLLOUT_STARTED)
     if started is not None and started.status is not Status.TRUE:
         yield f"{binding.cluster} waits: {held or started.message}"
         return
@@ -65,10 +66,10 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         if not record.placement.strategy.external:
             yield f"{binding.cluster} is {binding.state} and has not been rolled out"
         return
-    if find_condition(binding.conditions, ConditionType.DIFF_REPORTED, generation=binding.generation) is not None:
+    if ConditionType.DIFF_REPORTED in current:
         return
     for step in _STEPS:
-        condition = find_condition(binding.conditions, step, generation=binding.generation)
+        condition = current.get(step)
         if condition is None:
             yield f"{binding.cluster} has not reported {step} for its newest generation"
             return

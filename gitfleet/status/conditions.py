@@ -92,17 +92,18 @@ def cluster_progress(record: PlacementRecord) -> tuple[ClusterProgress, ...]:
     active = {binding.cluster: binding for binding in record.bindings if is_active(binding)}
     chosen = set(active) | {decision.cluster for decision in record.decisions if decision.selected}
     reported: _KnownSteps = {}
-    return tuple(_progress_of(record, name, active.get(name), reported) for name in sorted(chosen))
+    latest = record.latest_resources
+    newest = None if latest is None or record.placement.strategy.external else latest.name
+    return tuple(_progress_of(record, name, active.get(name), newest, reported) for name in sorted(chosen))
 
 
 def _progress_of(
-    record: PlacementRecord, cluster: str, binding: Binding | None, reported: _KnownSteps
+    record: PlacementRecord, cluster: str, binding: Binding | None, newest: str | None, reported: _KnownSteps
 ) -> ClusterProgress:
+    """`newest` is the snapshot that is rolled out by itself, None where there is none."""
     if binding is None:
         return ClusterProgress(cluster, None, (_unknown(ROLLOUT_STARTED),))
-    latest = record.latest_resources
-    stale = latest is not None and binding.resource_snapshot != latest.name
-    if stale and not record.placement.strategy.external:
+    if newest is not None and binding.resource_snapshot != newest:
         started = find_condition(binding.conditions, ROLLOUT_STARTED.type, generation=binding.generation)
         if started is None or started.status is not Status.FALSE:
             return ClusterProgress(cluster, binding, (_unknown(ROLLOUT_STARTED),))

@@ -31,12 +31,12 @@ def render_work(
     Manifests that nothing patches are the snapshot's. `texts` are envelopes' texts that were parsed already.
     """
     references = (*binding.cluster_resource_overrides, *binding.resource_overrides)
-    work = empty_work(binding, snapshot)
     if snapshot.manifests is None:
-        return replace(work, error=f"resource snapshot {snapshot.name} was not loaded")
+        return replace(empty_work(binding, snapshot), error=f"resource snapshot {snapshot.name} was not loaded")
     enveloped = any(is_envelope(manifest) for manifest in snapshot.manifests)
     if not references and not enveloped:
-        return replace(work, manifests=snapshot.manifests)
+        return empty_work(binding, snapshot, snapshot.manifests)
+    work = empty_work(binding, snapshot)
     try:
         concerned = OverridesOfCluster(map(overrides.get, references), cluster)
         judge = _Judge(overrides.policy, str(binding.placement), {} if texts is None else texts)
@@ -50,14 +50,14 @@ def render_work(
     return replace(work, manifests=manifests, deleted=judge.deleted)
 
 
-def empty_work(binding: Binding, snapshot: ResourceSnapshot) -> Work:
-    """The binding's work before anything was rendered into it."""
+def empty_work(binding: Binding, snapshot: ResourceSnapshot, manifests: tuple[Manifest, ...] = ()) -> Work:
+    """The binding's work before anything was rendered into it, or with manifests that nothing patches."""
     return Work(
         placement=binding.placement,
         cluster=binding.cluster,
         generation=binding.generation,
         snapshot=snapshot.name,
-        manifests=(),
+        manifests=manifests,
         apply_strategy=binding.apply_strategy,
         overridden=bool(binding.cluster_resource_overrides or binding.resource_overrides),
     )

@@ -94,7 +94,7 @@ def test_what_is_still_there_and_why(
     given_up = observe_removal(before, seen)
     assert given_up == replace(before, failed=expected)
     assert (given_up is before) == (expected == known)
-    silent = replace(seen, unreachable="timed out")
+    silent = seen._replace(unreachable="timed out")
     assert observe_removal(before, silent) is before, "a cluster that does not answer says nothing"
 
 
@@ -108,7 +108,7 @@ def test_what_is_still_there_is_told_beside_what_could_not_be_applied() -> None:
     assert found.failed == (not_applied, there("Forbidden", "no", other))
     planned = ClusterSeen(work=work(CM), operations=[create(CM), gone])
     assert observe_binding(found, planned, T1) is found, "a plan alone is no news"
-    silent = replace(seen, unreachable="timed out")
+    silent = seen._replace(unreachable="timed out")
     assert observe_binding(found, silent, T1).failed == found.failed
 
 

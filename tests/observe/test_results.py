@@ -138,11 +138,11 @@ def test_each_object_has_its_own_result_in_the_order_of_the_work() -> None:
     found = results_of(wanted, [kept(CM), ILL, twice], [gone, elsewhere], Failures())
     assert found == (first, in_place, refusal)
     applied = results_of(wanted, [create(CM), ILL, twice], [done_by_cluster(create(CM))], Failures())
-    assert applied == (first, replace(in_place, code=OutcomeCode.APPLIED), refusal)
+    assert applied == (first, in_place._replace(code=OutcomeCode.APPLIED), refusal)
     waits = results_of(work(CM), [create(CM)], [gone, elsewhere], Failures())
     assert waits == (result(CM, **PENDING),), "what came of another operation says nothing of this one"
     alone = results_of(work(CM), [], [done_by_cluster(create(CM))], Failures())
-    assert alone == (replace(in_place, code=OutcomeCode.APPLIED),)
+    assert alone == (in_place._replace(code=OutcomeCode.APPLIED),)
 
 
 def test_an_object_that_cannot_be_judged_is_not_available_and_says_why() -> None:
