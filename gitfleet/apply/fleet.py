@@ -61,6 +61,7 @@ def plan_fleet(
     """
     plans: dict[str, Planned] = {}
     operations: list[Operation] = []
+    going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
     for name, observation in sorted(observations.items()):
         owned = state.inventory.get(name, {})
         if name not in state.clusters or not observation.reachable or not (owned or works.get(name)):
@@ -75,6 +76,7 @@ def plan_fleet(
             unreadable=observation.unreadable,
             known_namespaces=observation.namespaces,
             leaving=state.clusters[name].deleting is not None,
+            going=going,
             compared=_compared_before(known, observation),
         )
         mine = Failures()

@@ -34,6 +34,9 @@ def operation_for(manifest: Manifest, work: Work, claims: Claims) -> Operation:
     holder = claims.holders[key.identity]
     if holder != work.placement:
         why = f"{key} belongs to {holder.kind} {holder} on this cluster"
+        if holder in claims.request.going:
+            why += ", which is being removed, and is handed over as that leaves"
+            return left_alone(manifest, work, live, KeepCode.HANDED_OVER_LATER, why)
         return left_alone(manifest, work, live, RefuseCode.FAILED_TO_TAKE_OVER, why)
     entry = claims.entry(key)
     if live is None:

@@ -23,7 +23,8 @@ class ApplyRequest:
     of a placement that stands in neither are left alone. `live` and `unreadable` come from one observation of the keys
     of works and inventory; a key in neither was not observed and is left as it is. `known_namespaces` are those the
     cluster was seen to have, None when they were not read. Where the cluster is `leaving` the fleet, `removing` follows
-    its deleteOptions.
+    its deleteOptions. `going` are the placements that are being removed: what they still have is handed over as they
+    leave.
     """
 
     cluster: str
@@ -34,4 +35,5 @@ class ApplyRequest:
     unreadable: Mapping[ObjectKey, str] = field(default_factory=dict)
     known_namespaces: Collection[str] | None = None
     leaving: bool = False
+    going: Collection[PlacementKey] = frozenset()
     compared: Comparisons = field(default_factory=Comparisons, compare=False)

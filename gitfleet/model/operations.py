@@ -17,7 +17,7 @@ masked."""
 
 class KeepCode(StrEnum):
     """Why nothing is done to an object. `FOUND_DIFF` and `NO_DIFF_FOUND` are ReportDiff's results; all but those and
-    `IN_PLACE` mean that it must be left alone for now."""
+    `IN_PLACE` mean that it must be left alone for now: `HANDED_OVER_LATER` until the placement leaves that has it."""
 
     IN_PLACE = "InPlace"
     FOUND_DIFF = "FoundDiff"
@@ -27,6 +27,7 @@ class KeepCode(StrEnum):
     TERMINATING = "Terminating"
     HELD = "Held"
     NAMESPACE_IN_USE = "NamespaceInUse"
+    HANDED_OVER_LATER = "HandedOverLater"
     INTERNAL_ERROR = "InternalError"
 
 

@@ -181,9 +181,11 @@ def _applied(results: Sequence[ObjectResult]) -> _Reported:
         waiting = sum(1 for r in results if r.state is not ObjectState.IN_PLACE)
         message = f"{waiting} of {len(results)} work objects are being applied"
         return ConditionType.APPLIED, Status.FALSE, Reason.APPLY_IN_PROGRESS, message
+    concerned = [r for r in results if r.state is worst]
+    if worst is ObjectState.WAITING:
+        return ConditionType.APPLIED, Status.UNKNOWN, Reason.APPLY_IN_PROGRESS, _sentence(concerned, "applied")
     # What another try can help is progress, what only a person can help is failure (decision D6).
     reason = Reason.APPLY_FAILED if worst is ObjectState.FAILED else Reason.NOT_ALL_WORK_HAVE_BEEN_APPLIED
-    concerned = [r for r in results if r.state is worst]
     return ConditionType.APPLIED, Status.FALSE, reason, _sentence(concerned, "applied")
 
 

@@ -36,9 +36,10 @@ class ObjectState(Enum):
 
     IN_PLACE = 0
     PENDING = 1
-    RETRYING = 2
-    FAILED = 3
-    UNSEEN = 4
+    WAITING = 2
+    RETRYING = 3
+    FAILED = 4
+    UNSEEN = 5
 
 
 class ObjectResult(NamedTuple):
@@ -162,6 +163,8 @@ def _of_kept(key: ObjectKey, kept: Keep, failures: Failures) -> ObjectResult:
                 details=kept.details,
                 reported=True,
             )
+        case KeepCode.HANDED_OVER_LATER:
+            return ObjectResult(key=key, state=ObjectState.WAITING, code=kept.code, message=kept.reason)
         case KeepCode.NOT_OBSERVED:
             return ObjectResult(key=key, state=ObjectState.UNSEEN, code=kept.code, message=kept.reason)
         case (

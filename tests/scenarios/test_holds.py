@@ -12,6 +12,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.views import table_of
 from tests import builders
 from tests.scenarios.explaining import explain
+from tests.scenarios.test_planned_steps import plan_of
 from tests.scenarios.world import World
 from tests.state.builders import reader_of
 
@@ -403,6 +404,34 @@ def test_a_hold_that_cannot_be_read_is_asked_for_again() -> None:
         world.restart()
         world.settle()
         assert HoldRule.UNREADABLE_HOLD in {reason.rule for reason in only_hold(world).reasons}
+
+
+def test_a_renamed_placement_hands_its_objects_over_cluster_by_cluster_and_fails_nowhere() -> None:
+    world = settled()
+    before = objects(world)
+    renamed = builders.placement(
+        "renamed", selectors=[builders.select_namespace("web")], strategy=builders.rolling_update(maxUnavailable=1)
+    )
+    world.commit(renamed, remove=["placements/web.yaml"])
+    document = plan_of(world)
+    assert not document["holds"]
+    assert (document["risk"]["refuse"]["objects"], document["risk"]["delete"]["objects"]) == (0, 0)
+    waiting = "ConfigMap/web/settings belongs to ClusterResourcePlacement web on this cluster, which is being removed"
+    kept = {
+        row["clusterName"]
+        for placement in document["placements"]
+        for row in placement["operations"]
+        if row["action"] == "keep" and row["reason"].startswith(waiting)
+    }
+    assert kept == set(CLUSTERS[1:])
+    failed: set[str] = set()
+    with world.nothing_deleted():
+        while (result := world.reconcile()) is not None and result.changed:
+            failed |= {one.message for binding in world.bindings("renamed").values() for one in binding.failed}
+        world.settle()
+    assert not failed and objects(world) == before and not world.state().holds
+    owners = {str(entry.placement) for owned in world.state().inventory.values() for entry in owned.values()}
+    assert owners == {"renamed", "shop", "pay"}
 
 
 def cluster_states(world: World) -> dict[str, str]:
