@@ -21,7 +21,8 @@ def _chosen(**given: Unpack[options.ForgeOptions]) -> ForgeSettings:
 
 @click.command(
     epilog=options.example(
-        "gitfleet comment 12 comment.md --forge github --forge-repo acme/fleet --forge-token-env GITHUB_TOKEN",
+        "gitfleet comment 12 comment.md --forge github \\",
+        "    --forge-repo acme/fleet --forge-token-env GITHUB_TOKEN",
     )
 )
 @click.argument("number", type=click.IntRange(min=1), metavar="NUMBER")

@@ -125,6 +125,7 @@ class ForgePublisher:
 
     def _status_calls(self, forge: Forge, wanted: ForgeView) -> Iterable[ForgeCall]:
         if wanted.commit and (self._statuses is None or self._statuses[0] != wanted.commit):
+            self._refused = {one for one in self._refused if not isinstance(one, SetStatus)}  # those of older commits
             found = self._listed((_STATUSES, wanted.commit), lambda: forge.statuses(wanted.commit))
             self._statuses = None if found is None else (wanted.commit, {one.context: one for one in found})
         return () if self._statuses is None else tuple(status_calls(wanted, self._statuses[1]))

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
 
 from gitfleet.adapters.forge import BUILT_IN
-from gitfleet.adapters.forge.sessions import MOST_BYTES, error_of
+from gitfleet.adapters.forge.sessions import MOST_BYTES, ForgeAdapter, error_of
 from gitfleet.errors import BadInput, Forbidden, ForgeUnavailable, GitfleetError
 from gitfleet.model.forges import Comment, CommitStatus, PullRequest, StatusState
 from gitfleet.ports.forges import Forge, ForgeAccess
+from tests.adapters.kube.test_strange_servers import answering
 from tests.forges.server import DIALECTS, REPOSITORY, TOKEN, ForgeServer, Pull, Reply, serving
 
 BRANCH, HEAD = "gitfleet/approve/hold-web", "b" * 40
@@ -176,6 +178,25 @@ def test_a_next_page_at_another_host_gets_no_token(server: ForgeServer) -> None:
             with pytest.raises(Forbidden, match="names addresses of another host"):
                 list(forge.pulls("main"))
         assert other.seen == []
+
+
+def test_no_request_reaches_another_host_than_that_of_the_url(server: ForgeServer) -> None:
+    with serving(server.dialect) as other, requests.Session() as session:
+        session.mount("http://", ForgeAdapter(server.url, TOKEN))
+        for url in (f"{other.url}/x", f"{server.url.replace('127.0.0.1', 'localhost')}/x"):
+            with pytest.raises(Forbidden, match="names addresses of another host"):
+                session.get(url)
+        assert other.seen == server.seen == []
+
+
+@pytest.mark.parametrize("by_proxy", [False, True])
+def test_a_response_that_drips_ends_in_time(by_proxy: bool) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+    with answering(head, b" " * 100_000, drip=True) as url, requests.Session() as session:
+        where = "http://forge.example" if by_proxy else url
+        session.mount("http://", ForgeAdapter(where, TOKEN, whole_seconds=0.3))
+        with pytest.raises(ForgeUnavailable, match=r"does not answer: no whole response within 0.3 s"):
+            session.get(where, proxies={"http": url} if by_proxy else None)
 
 
 def test_a_token_stands_in_no_sentence(server: ForgeServer) -> None:

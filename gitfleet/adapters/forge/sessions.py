@@ -54,8 +54,15 @@ class ForgeAdapter(HTTPAdapter):
         self._origin = origin_of(url)
         self._host = urlsplit(url).netloc
         self._token = token
+        self._pools = pools_with_limit(whole_seconds, SystemClock().monotonic)
         super().__init__(max_retries=0)
-        self.poolmanager.pool_classes_by_scheme = pools_with_limit(whole_seconds, SystemClock().monotonic)
+        self.poolmanager.pool_classes_by_scheme = self._pools
+
+    def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
+        """The manager of connections by the operator's proxy, with the same limit."""
+        manager = super().proxy_manager_for(proxy, **options)
+        manager.pool_classes_by_scheme = self._pools
+        return manager
 
     def send(self, request: requests.PreparedRequest, *_: Any, **options: Any) -> requests.Response:
         """The response, when it is JSON and says success; otherwise an error of `error_of`."""
