@@ -20,6 +20,8 @@ CLUSTER_API: Final = "cluster.kubernetes-fleet.io/v1beta1"
 _FOLDERS: Final[Mapping[str, str]] = {
     "FleetConfig": "",
     "MemberCluster": "clusters",
+    "Freeze": "freezes",
+    "FreezeOverride": "freezes",
     "ClusterResourcePlacement": "placements",
     "ResourcePlacement": "placements",
     "ClusterStagedUpdateStrategy": "strategies",
@@ -253,6 +255,18 @@ def placement_budget(placement: str, **spec: int | str) -> dict[str, Any]:
 def fleet_config(**spec: Any) -> dict[str, Any]:
     """A FleetConfig."""
     return an_object("gitfleet.dev/v1alpha1", "FleetConfig", "fleet", spec=spec)
+
+
+def freeze(name: str, until: str, **spec: Any) -> dict[str, Any]:
+    """A Freeze of everything, unless its `scope` says less."""
+    spec = {"reason": "no changes", "owner": "ops", "until": until, **spec}
+    return an_object("gitfleet.dev/v1alpha1", "Freeze", name, spec=spec)
+
+
+def freeze_override(name: str, expires: str, **spec: Any) -> dict[str, Any]:
+    """A FreezeOverride."""
+    spec = {"reason": "urgent", "owner": "ops", "expires": expires, **spec}
+    return an_object("gitfleet.dev/v1alpha1", "FreezeOverride", name, spec=spec)
 
 
 def to_yaml(*bodies: JsonObject) -> str:

@@ -56,10 +56,3 @@ class FreezeWindow:
         """It ends some time."""
         if schedules.is_endless(self.schedule, self.time_zone, timedelta(seconds=self.duration)):
             yield ("duration",), "is so long that the window begins again before it ends, each time; shorten it"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreezeRules:
-    """All that a commit says of freezes."""
-
-    windows: tuple[FreezeWindow, ...] = ()

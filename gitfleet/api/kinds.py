@@ -11,6 +11,7 @@ from typing import Any, Final
 from gitfleet.api.bindings import Binding
 from gitfleet.api.clusters import CLUSTER_GROUP, MemberCluster
 from gitfleet.api.fleet import GITFLEET_GROUP, FleetConfig
+from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride
 from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import ClusterResourceOverride, ResourceOverride
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement
@@ -225,6 +226,17 @@ _KINDS: Final = (
         declaration=DisruptionBudget,
         short_names=("crpdb", "budget"),
         folder="budgets",
+    ),
+    *(
+        Kind(
+            group=GITFLEET_GROUP,
+            name=declaration.__name__,
+            declaration=declaration,
+            versions=("v1alpha1",),
+            folder=FREEZES,
+            key=lambda value: (type(value).__name__, value.name),
+        )
+        for declaration in (Freeze, FreezeOverride)
     ),
     *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
     Kind(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.faults import Fault, LastGood
+from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.freezes import FreezeRules
+from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride, FreezeRules
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
@@ -73,7 +73,22 @@ class Desired:
     @property
     def freezes(self) -> FreezeRules:
         """The times in which nothing starts to move."""
-        return FreezeRules(windows=self.config.freeze_windows)
+        written = self.objects.get(FREEZES, {}).values()
+        return FreezeRules(
+            windows=self.config.freeze_windows,
+            freezes=tuple(value for value in written if isinstance(value, Freeze)),
+            overrides=tuple(value for value in written if isinstance(value, FreezeOverride)),
+            unreadable=tuple(f"{fault.path}:{fault.line}" for fault in self.faults if self._hides_freeze(fault)),
+        )
+
+    def _hides_freeze(self, fault: Fault) -> bool:
+        """Whether an error may be all that is left of a Freeze: it is one's, or of a whole file of their folder, and no
+        last good version goes on."""
+        kind, _, name = fault.object.partition("/")
+        if fault.severity is not Severity.ERROR or fault.path in self.last_good:
+            return False
+        lost = kind == "Freeze" and (kind, name) not in self.objects.get(FREEZES, {})
+        return lost or (not kind and fault.path.startswith(f"{FREEZES}/"))
 
     @property
     def clusters(self) -> Mapping[str, MemberCluster]:

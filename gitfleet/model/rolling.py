@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -40,16 +40,26 @@ class Held:
     reason: str
 
 
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 FROZEN: Final = "frozen by "
 """How the reason of a freeze begins, in conditions too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Why nothing starts to move somewhere, and until when."""
+    """Why nothing starts to move somewhere, and until when; None where only a change by a person ends it."""
 
     reason: str
-    until: datetime
+    until: datetime | None
+
+    @property
+    def end(self) -> datetime:
+        """Its end, for putting freezes in order."""
+        return self.until or _NEVER
+
+    def wait(self, now: datetime) -> timedelta | None:
+        """How long it goes on by itself."""
+        return None if self.until is None else self.until - now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

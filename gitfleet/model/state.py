@@ -11,7 +11,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition, Conditions, ConditionType, find_condition, type_of
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin, MassDelete
-from gitfleet.api.freezes import FreezeRules
+from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.holds import Hold
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey

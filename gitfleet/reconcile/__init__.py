@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from gitfleet import apply, desired, observe, removals, rollout, schedule, status, works
-from gitfleet.api.faults import listed
+from gitfleet.api.faults import Fault, listed
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Decision, Inputs
@@ -84,7 +84,7 @@ def _decide(
         evictions=_evictions(inputs, placements, shared, failures),
     )
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
-    said = (*status.standing_notices(before, wanted.commit), *uncounted(inputs, shared.runs.records))
+    said = (*status.standing_notices(before, wanted.commit), *_warnings(shared))
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     decision = Decision(
         inputs=inputs,
@@ -118,6 +118,10 @@ def _rendered(
     after = with_runs(state, placements.runs(), shared.runs, shared.beside, failures)
     rendered, memo = works.render_fleet(after, memo, failures, shared.inputs.desired.config.policy)
     return rendered, memo, after
+
+
+def _warnings(shared: Shared) -> tuple[Fault, ...]:
+    return (*uncounted(shared.inputs, shared.runs.records), *shared.freezes.notices)
 
 
 def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:

@@ -102,7 +102,8 @@ def _set_frozen_aside(out: Classes, request: RolloutRequest) -> None:
         out.frozen += [i for i in found if i in frozen]
         found[:] = [i for i in found if i not in frozen]
     out.unfinished_updates = [i for i in out.unfinished_updates if i not in frozen]
-    out.clocks += [request.frozen[request.bindings[i].cluster].until - request.now for i in out.frozen]
+    waits = (request.frozen[request.bindings[i].cluster].wait(request.now) for i in out.frozen)
+    out.clocks += [wait for wait in waits if wait is not None]
 
 
 def _leave_out(out: Classes, request: RolloutRequest, position: int, binding: Binding) -> None:

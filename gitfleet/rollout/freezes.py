@@ -3,61 +3,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.freezes import FreezeRules, FreezeScope
+from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.freeze_files import Freeze, FreezeOverride, FreezeRules
+from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.placements import PlacementKey
 from gitfleet.formats import schedules
+from gitfleet.formats.times import moment_text
 from gitfleet.model.rolling import FROZEN, Frozen
 
 
 @dataclass(frozen=True, slots=True)
 class _InForce:
+    """`lifted_by` are the scopes for which it is lifted."""
+
     scope: FreezeScope
     frozen: Frozen
+    lifted_by: tuple[FreezeScope, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Freezes:
-    """The freezes in force at one moment."""
+    """The freezes in force at one moment. `notices` are warnings of those that have expired."""
 
     found: tuple[_InForce, ...] = ()
+    notices: tuple[Fault, ...] = ()
 
     def of(
         self, key: PlacementKey, names: Iterable[str], clusters: Mapping[str, MemberCluster], stage: str = ""
     ) -> dict[str, Frozen]:
         """Those of the clusters on which nothing of a placement (of a stage of its runs) starts to move, each with the
         freeze that ends last."""
-        concerned = [one for one in self.found if _concerns(one.scope, str(key), stage)]
         frozen: dict[str, Frozen] = {}
-        for name in names if concerned else ():
+        for name in names if self.found else ():
             cluster = clusters.get(name)
-            labels = cluster.labels if cluster is not None else {}
+            target = _Target(str(key), stage, cluster.labels if cluster is not None else {})
             every = [
-                one.frozen for one in concerned if one.scope.clusters is None or one.scope.clusters.matches(labels)
+                one.frozen
+                for one in self.found
+                if target.is_in(one.scope) and not any(map(target.is_in, one.lifted_by))
             ]
             if every:
-                frozen[name] = max(every, key=lambda one: one.until)
+                frozen[name] = max(every, key=lambda one: one.end)
         return frozen
 
 
+@dataclass(frozen=True, slots=True)
+class _Target:
+    placement: str
+    stage: str
+    labels: Mapping[str, str]
+
+    def is_in(self, scope: FreezeScope) -> bool:
+        """Whether all fields of a scope match."""
+        return (
+            _any_name(scope.placements, self.placement)
+            and _any_name(scope.stages, self.stage)
+            and (scope.clusters is None or scope.clusters.matches(self.labels))
+        )
+
+
 def freezes_at(rules: FreezeRules, now: datetime) -> Freezes:
-    """The freezes in force at a moment."""
+    """The freezes in force at a moment, less what overrides lift that have not expired."""
+    overrides = [override for override in rules.overrides if now < override.expires]
     found = []
     for window in rules.windows:
         end = schedules.end_at(window.schedule, window.time_zone, timedelta(seconds=window.duration), now)
         if end is not None:
-            shown = schedules.time_in(end, window.time_zone)
-            found.append(_InForce(window.scope, Frozen(f"{FROZEN}window {window.name} until {shown}", end)))
-    return Freezes(tuple(found))
+            why = Frozen(f"{FROZEN}window {window.name} until {schedules.time_in(end, window.time_zone)}", end)
+            lifted = (o.scope for o in overrides if window.name in o.windows or not (o.windows or o.freezes))
+            found.append(_InForce(window.scope, why, tuple(lifted)))
+    for freeze in rules.freezes:
+        if (freeze.start is None or freeze.start <= now) and now < freeze.until:
+            until = f"until {moment_text(freeze.until)} ({freeze.owner}: {freeze.reason})"
+            lifted = (o.scope for o in overrides if freeze.name in o.freezes or not (o.windows or o.freezes))
+            found.append(_InForce(freeze.scope, Frozen(f"{FROZEN}{freeze.name} {until}", freeze.until), tuple(lifted)))
+    for place in rules.unreadable:
+        why = Frozen(f"{FROZEN}{place}, a Freeze that cannot be read, until it is corrected", None)
+        found.append(_InForce(FreezeScope(), why, tuple(o.scope for o in overrides if not (o.windows or o.freezes))))
+    return Freezes(tuple(found), tuple(_notices(rules, now)))
 
 
-def _concerns(scope: FreezeScope, placement: str, stage: str) -> bool:
-    def names(patterns: tuple[str, ...], name: str) -> bool:
-        return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+def _notices(rules: FreezeRules, now: datetime) -> Iterator[Fault]:
+    over: list[tuple[str, Freeze | FreezeOverride, str, datetime]] = [
+        *(("Freeze", freeze, "until", freeze.until) for freeze in rules.freezes),
+        *(("FreezeOverride", override, "expires", override.expires) for override in rules.overrides),
+    ]
+    for kind, value, field, end in over:
+        if end <= now and value.origin is not None:
+            sentence = f"has expired at {moment_text(end)} and counts for nothing; remove the file"
+            path, line = value.origin.path, value.origin.line
+            yield Fault(path, line, f"{kind}/{value.name}", f"spec.{field}", sentence, Severity.WARNING)
 
-    return names(scope.placements, placement) and names(scope.stages, stage)
+
+def _any_name(patterns: tuple[str, ...], name: str) -> bool:
+    return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)

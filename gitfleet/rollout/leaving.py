@@ -66,7 +66,7 @@ def frozen_removals(record: PlacementRecord, frozen: Mapping[str, Frozen], now: 
     if record.placement.deleting is None or not stay:
         return None
     held = tuple(Held(cluster=name, kind=MoveKind.REMOVE, reason=frozen[name].reason) for name in stay)
-    clock = min(frozen[name].until for name in stay) - now
+    clock = min((wait for name in stay if (wait := frozen[name].wait(now)) is not None), default=None)
     return RolloutPlan(
         moves=(), held=held, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings, clock=clock
     )

@@ -130,6 +130,15 @@ EVICTIONS: Final[tuple[Column, ...]] = (
     ("AGE", False, lambda view, now: age(view.since, now)),
     ("MESSAGE", True, lambda view, _: view.message),
 )
+FREEZES: Final[tuple[Column, ...]] = (
+    ("KIND", False, lambda view, _: view.kind),
+    ("STATE", False, lambda view, now: view.state(now)),
+    ("UNTIL", False, lambda view, now: view.next(now)),
+    ("SCOPE", False, lambda view, _: view.scope),
+    ("OWNER", False, lambda view, _: view.owner),
+    ("WHEN", True, lambda view, _: view.when),
+    ("REASON", True, lambda view, _: view.reason),
+)
 RUNS: Final[tuple[Column, ...]] = (
     ("PLACEMENT", False, lambda view, _: view.run.placement_name),
     ("RESOURCE-SNAPSHOT", False, lambda view, _: view.run.status.resource_snapshot_index_used),

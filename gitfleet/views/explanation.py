@@ -13,7 +13,7 @@ from datetime import datetime
 from gitfleet import removals, rollout, schedule
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.freezes import FreezeRules
+from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.runs import RunRecord

@@ -16,6 +16,7 @@ from gitfleet.errors import BadInput
 from gitfleet.state import StateReader
 from gitfleet.views import columns, models
 from gitfleet.views.evictions import eviction_views
+from gitfleet.views.freezes import freeze_views
 from gitfleet.views.holds import hold_views
 from gitfleet.views.models import View
 from gitfleet.views.runs import request_views, run_views
@@ -95,6 +96,7 @@ _KINDS: Final[dict[str, _Kind]] = {
     "policies": _by_view(models.policy_views, columns.POLICIES),
     "holds": _by_view(hold_views, columns.HOLDS),
     "evictions": _by_view(eviction_views, columns.EVICTIONS),
+    "freezes": _by_view(freeze_views, columns.FREEZES),
     "runs": _by_view(run_views, columns.RUNS),
     "approvals": _by_view(request_views, columns.APPROVALS),
     "overrides": _by_view(models.override_views, columns.OVERRIDES),

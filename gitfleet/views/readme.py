@@ -7,11 +7,13 @@ from typing import Final
 
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.formats.sentences import and_more, counted
 from gitfleet.formats.times import time_text
 from gitfleet.model.state import FleetState
 from gitfleet.state import paths
 from gitfleet.status import ClusterState
+from gitfleet.views.freezes import views_of
 from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, not_counted, reason_sentence
 from gitfleet.views.markdown import code_span, link, table_lines
 from gitfleet.views.models import ClusterView
@@ -33,6 +35,7 @@ def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
         _clusters(fleet),
         _placements(fleet),
         _evictions(fleet),
+        _freezes(state.freezes),
         run_lines(state, MOST_ROWS),
         _faults(fleet.faults),
     ]
@@ -157,6 +160,15 @@ def _evictions(fleet: FleetView) -> list[str]:
         *table_lines(("Eviction", "Placement", "Cluster", "Executed", "Message"), rows),
         *_rest(len(fleet.evictions), "evictions"),
     ]
+
+
+def _freezes(rules: FreezeRules) -> list[str]:
+    rows = [
+        (code_span(view.name), view.kind, code_span(view.when), code_span(view.scope, 100), code_span(view.owner, 60),
+         code_span(view.reason, 300))
+        for view in views_of(rules)[:MOST_ROWS]
+    ]  # fmt: skip
+    return ["## Freezes", "", *table_lines(("Name", "Kind", "When", "Scope", "Owner", "Reason"), rows)] if rows else []
 
 
 def _faults(faults: tuple[Fault, ...]) -> list[str]:

@@ -45,7 +45,8 @@ BEYOND: Final = (
     # What stands twice, or contradicts another item of its list.
     "stands twice", "is already in the list", "is taken by an earlier", "contradicts an earlier",
     # Numbers that stand in a text.
-    "must be at most ten years", "must be at most 31 days", "is so long that the window", "that cron does not know",
+    "must be at most ten years", "must be at most 31 days", "is not later than",
+    "is so long that the window", "that cron does not know",
     "names a day that does not come", "is no time zone of the IANA database", "has more than 300 digits",
 )  # fmt: skip
 """By which words the reader refuses what the schema cannot say or leaves to `gitfleet validate`."""

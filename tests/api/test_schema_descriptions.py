@@ -11,8 +11,8 @@ import pytest
 from gitfleet.api.kinds import KINDS
 
 DESCRIBED: Final = [
-    "ClusterResourceOverride", "ClusterResourcePlacement", "FleetConfig", "MemberCluster", "ResourceOverride",
-    "ResourcePlacement",
+    "ClusterResourceOverride", "ClusterResourcePlacement", "FleetConfig", "Freeze", "FreezeOverride",
+    "MemberCluster", "ResourceOverride", "ResourcePlacement",
 ]  # fmt: skip
 FOR_DEVELOPERS: Final = re.compile(r"\w_\w|§|\.md|\bNone\b|[Dd]ecision D?\d|the seed")
 TOLERATED: Final = "selectionScope"

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import BindingState
-from gitfleet.api.freezes import FreezeRules, FreezeScope, FreezeWindow
+from gitfleet.api.freeze_files import FreezeRules
+from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.rolling import Frozen

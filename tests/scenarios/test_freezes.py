@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -239,3 +240,134 @@ def test_the_first_and_the_last_moment(at: str) -> None:
     world.commit(*web("web:2"))
     world.rest()
     assert (world.image("c1") == "web:2") == (at in ("16:59:59", "19:00"))
+
+
+UNTIL = "2026-11-21T06:00:00Z"
+FRIDAY = "frozen by friday until 2026-11-21 06:00:00 UTC (ops: no changes)"
+
+
+def test_a_freeze_by_commit_holds_until_its_end() -> None:
+    world = world_at("12:00")
+    world.commit(builders.freeze("friday", UNTIL, **{"from": "2026-11-20T12:30:00Z"}))
+    world.rest()
+    assert waits(world) == {}
+    world.commit(builders.freeze("friday", UNTIL), *web("web:2"))
+    assert world.rest() == utc("2026-11-21 06:00")
+    assert waits(world) == dict.fromkeys(("c1", "c2", "c3"), FRIDAY)
+    assert "no changes" in world.state_text("README.md")
+    world.settle(timedelta(days=1))
+    assert set(rolled_out(world).values()) == {"web:2"}
+    world.commit(builders.config_map("web", "more"))
+    world.rest()
+    (fault,) = world.state().faults
+    assert (fault.path, fault.object, fault.message) == (
+        "freezes/friday.yaml",
+        "Freeze/friday",
+        "has expired at 2026-11-21 06:00:00 UTC and counts for nothing; remove the file",
+    )
+
+
+@pytest.mark.parametrize(("at", "goes"), [("12:29:59", True), ("12:30", False)])
+def test_a_freeze_begins_at_its_time(at: str, goes: bool) -> None:
+    world = world_at(at)
+    world.commit(builders.freeze("friday", UNTIL, **{"from": "2026-11-20T12:30:00Z"}), *web("web:2"))
+    world.rest()
+    assert (world.image("c1") == "web:2") is goes
+
+
+def test_a_freeze_that_is_taken_out_holds_nothing_any_more() -> None:
+    world = world_at("12:00")
+    friday = builders.freeze("friday", UNTIL)
+    world.commit(friday, *web("web:2"))
+    world.rest()
+    world.commit(remove=[friday])
+    world.settle(timedelta(hours=1))
+    assert set(rolled_out(world).values()) == {"web:2"}
+
+
+@pytest.mark.parametrize(
+    ("lifts", "goes"),
+    [
+        ({"freezes": ["friday"]}, ["web", "other"]),
+        ({"scope": {"placements": ["web"]}}, ["web"]),
+        ({"freezes": ["friday"], "scope": {"placements": ["oth*"]}}, ["other"]),
+        ({"freezes": ["monday"]}, []),
+        ({"windows": ["friday", "night"]}, []),
+        ({"scope": {"clusters": {"matchLabels": {"tier": "none"}}}}, []),
+    ],
+)
+def test_an_override_lets_go_what_it_names(lifts: dict[str, Any], goes: list[str]) -> None:
+    world = world_at("12:00", "c1")
+    other = [builders.namespace("other"), builders.deployment("other", "web"), builders.placement("other")]
+    world.commit(builders.freeze("friday", UNTIL), *web("web:2"), *other)
+    world.rest()
+    world.commit(builders.freeze_override("now", "2026-11-20T14:00:00Z", **lifts))
+    world.settle(timedelta(hours=1))
+    gone = [name for name, image in {"web": "web:2", "other": "web:1"}.items() if world.image_in("c1", name) == image]
+    assert gone == goes
+
+
+def test_an_override_that_has_expired_counts_for_nothing_and_says_so() -> None:
+    world = world_at("12:00", "c1")
+    lifted = builders.freeze_override("now", "2026-11-20T14:00:00Z", freezes=["friday"])
+    world.commit(builders.freeze("friday", UNTIL), lifted)
+    world.rest()
+    world.clock.move_to(utc("2026-11-20 14:00"))
+    world.commit(*web("web:2"))
+    assert world.rest() == utc("2026-11-21 06:00")
+    assert waits(world) == {"c1": FRIDAY}
+    assert [(f.object, f.field, f.severity) for f in world.state().faults] == [
+        ("FreezeOverride/now", "spec.expires", "warning")
+    ]
+
+
+FREEZE_FILE = "freezes/friday.yaml"
+
+
+def broken(text: str) -> str:
+    return text.replace("until:", "untill:")
+
+
+SPOILT = pytest.mark.parametrize(
+    "spoil", [broken, lambda _: "a: [", lambda _: "- 1"], ids=["a field", "no YAML", "no object"]
+)
+
+
+@SPOILT
+def test_a_freeze_that_cannot_be_read_any_more_goes_on(spoil: Callable[[str], str]) -> None:
+    world = world_at("12:00", "c1")
+    text = builders.to_yaml(builders.freeze("friday", UNTIL))
+    world.write({FREEZE_FILE: text})
+    world.rest()
+    world.write({FREEZE_FILE: spoil(text)})
+    world.commit(*web("web:2"))
+    assert world.rest() == utc("2026-11-21 06:00")
+    assert waits(world) == {"c1": FRIDAY}
+    assert {fault.path for fault in world.state().faults} == {FREEZE_FILE}
+    world.restart()
+    world.rest()
+    assert waits(world) == {"c1": FRIDAY}
+
+
+@SPOILT
+def test_a_new_freeze_that_cannot_be_read_freezes_everything_and_an_override_lifts_it(
+    spoil: Callable[[str], str],
+) -> None:
+    world = world_at("12:00", "c1")
+    text = builders.to_yaml(builders.freeze("friday", UNTIL, scope={"placements": ["nothing"]}))
+    world.write({FREEZE_FILE: spoil(text)})
+    world.commit(*web("web:2"))
+    world.rest()
+    (why,) = waits(world).values()
+    assert why.startswith(f"frozen by {FREEZE_FILE}:")
+    assert why.endswith(", a Freeze that cannot be read, until it is corrected")
+    lifted = builders.freeze_override("now", UNTIL, scope={"placements": ["web"]})
+    world.commit(lifted)
+    world.settle(timedelta(hours=1))
+    assert world.image("c1") == "web:2"
+    world.commit(*web("web:3"), remove=[lifted])
+    world.rest()
+    assert len(waits(world)) == 1
+    world.write({FREEZE_FILE: text})
+    world.settle(timedelta(hours=1))
+    assert world.image("c1") == "web:3"

@@ -114,7 +114,7 @@ def hold_frozen(work: Pass, where: str, frozen: Mapping[str, Frozen], *, idle: b
         return ""
     for name, why in frozen.items():
         work.hold(name, _kind(work, name), f"run {work.name}: {why.reason}")
-    first = min(frozen.values(), key=lambda why: why.until).reason
+    first = min(frozen.values(), key=lambda why: why.end).reason
     work.waiting.append(f"run {work.name} waits {where}, {first}")
     said = f"The updateRun waits {where}, {first}"
     if idle:

@@ -66,7 +66,7 @@ class Pass:
         """The clusters of a stage that would start and are frozen; the pass comes to something else when that ends."""
         waiting = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
         found = self.request.freezes.of(self.request.run.placement, waiting, self.request.clusters, stage.name)
-        self.clock(*(frozen.until - self.now for frozen in found.values()))
+        self.clock(*(frozen.wait(self.now) for frozen in found.values()))
         return found
 
     def fail(self, sentence: str, *, falls_back: bool = False) -> None:

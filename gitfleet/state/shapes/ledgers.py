@@ -10,7 +10,7 @@ from gitfleet.api import InvalidContent, read_state, write
 from gitfleet.api.annotations import At, Inline
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin, MassDelete
-from gitfleet.api.freezes import FreezeRules
+from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject
