@@ -1,0 +1,160 @@
+"""Staged update runs and evictions on real parts: the seeds' example, approved by merging its branches over HTTP."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import builders
+from tests.e2e.manifests import deployment, namespace_file
+from tests.e2e.members import Members
+from tests.e2e.programs import Program, eventually
+from tests.e2e.repos import ConfigRepo, git
+from tests.realparts.git_http import GitHttpServer
+from tests.scenarios.test_staged_seeds import NAME, strategy, wanted_status
+
+pytestmark = pytest.mark.real
+
+SECONDS = 4
+WAIT = f"{SECONDS}s"
+_TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$")
+RUN_COLUMNS = ["NAME", "PLACEMENT", "RESOURCE-SNAPSHOT", "POLICY-SNAPSHOT", "INITIALIZED", "SUCCEEDED", "AGE"]
+APPROVAL_COLUMNS = ["NAME", "UPDATE-RUN", "STAGE", "APPROVED", "APPROVALACCEPTED", "AGE"]
+
+
+def timeless(value: Any, wait: str = "") -> Any:
+    """A status without its moments, and with other waits: they are the clock's of the day."""
+    if isinstance(value, dict):
+        return {k: wait if wait and k == "waitTime" else timeless(part, wait) for k, part in value.items()}
+    if isinstance(value, list):
+        return [timeless(part, wait) for part in value]
+    return "TIME" if isinstance(value, str) and _TIME.match(value) else value
+
+
+def cluster(member: str, context: str, *, tainted: bool = False, **labels: str) -> dict[str, Any]:
+    """A member cluster that is one of the real ones."""
+    taints = [{"key": "maintenance", "value": "true", "effect": "NoSchedule"}] if tainted else []
+    return builders.member_cluster(member, labels=labels, taints=taints, connection={"context": context})
+
+
+def payload(namespace: str) -> dict[str, str]:
+    """A namespace with a Deployment."""
+    return {
+        f"resources/{namespace}/namespace.yaml": namespace_file(namespace),
+        f"resources/{namespace}/web.yaml": deployment(namespace, "web:1"),
+    }
+
+
+def merge(config: ConfigRepo, url: str, request: str) -> None:
+    """A person merges the branch that asks, over HTTP."""
+    git(config.work, "remote", "set-url", "origin", url)
+    git(config.work, "fetch", "--quiet", "origin")
+    git(config.work, "merge", "--quiet", "--no-ff", "-m", "Approved", f"origin/gitfleet/approve/{request}")
+    git(config.work, "push", "--quiet", "origin", "HEAD:main")
+
+
+def table(program: Program, kind: str) -> tuple[list[str], list[list[str]]]:
+    """What `gitfleet get` prints, without ages."""
+    lines = program.command("get", kind, "-C", program.repo).output.splitlines()
+    return lines[0].split(), [line.split()[:-1] for line in lines[1:]]
+
+
+def test_the_seeds_run_on_real_servers(
+    config: ConfigRepo, program: Program, members: Members, git_http: GitHttpServer
+) -> None:
+    namespace, url = members.namespace("staged"), git_http.url("fleet")
+    first, second = members.by_name["cluster-1"], members.by_name["cluster-2"]
+    slow = yaml.safe_load(yaml.safe_dump(strategy()).replace("waitTime: 1m", f"waitTime: {WAIT}"))
+    run = builders.staged_run("example-run", placement=NAME, strategy="example-strategy", index="0")
+    config.commit(
+        {
+            **payload(namespace),
+            **builders.repo_files_for(
+                cluster("member1", "cluster-1", environment="staging"),
+                cluster("member2", "cluster-2", environment="canary", name="1"),
+                builders.placement(NAME, namespace, strategy={"type": "External"}),
+                slow,
+                run,
+            ),
+        }
+    )
+    at_the_gate = program.settle()
+    assert "waits after stage staging for approval example-run-staging" in at_the_gate.talk
+    assert (first.is_available(namespace), second.has_namespace(namespace)) == (True, False)
+    assert table(program, "csur") == (RUN_COLUMNS, [["example-run", NAME, "0", "0", "True"]])
+    asked = ["example-run-staging", "example-run", "staging"]
+    assert table(program, "approvals") == (APPROVAL_COLUMNS, [asked])
+
+    merge(config, url, "example-run-staging")
+    program.settle()
+    assert second.is_available(namespace)
+    canary = ["example-run-canary", "example-run", "canary"]
+    assert table(program, "approvals") == (APPROVAL_COLUMNS, [canary, [*asked, "True", "True"]])
+    for request in ("example-run-canary", "example-run-production"):
+        merge(config, url, request)
+        program.settle()
+    assert table(program, "csur") == (RUN_COLUMNS, [["example-run", NAME, "0", "0", "True", "True"]])
+    found = config.state("runs/example-run.yaml")["status"]
+    assert timeless(found, WAIT) == timeless(wanted_status(), WAIT)
+    elapsed = [
+        moment(task) - moment(stage)
+        for stage in found["stagesStatus"]
+        for task in stage["afterStageTaskStatus"]
+        if task["type"] == "TimedWait"
+    ]
+    assert len(elapsed) == 2 and all(wait >= timedelta(seconds=SECONDS) for wait in elapsed)
+
+
+def moment(status: dict[str, Any]) -> datetime:
+    """When the first condition of a status came about."""
+    return datetime.fromisoformat(status["conditions"][0]["lastTransitionTime"])
+
+
+def test_production_in_order_and_an_eviction_on_real_servers(
+    config: ConfigRepo, program: Program, members: Members, git_http: GitHttpServer
+) -> None:
+    namespace = members.namespace("stages")
+    stages = (
+        builders.stage("staging", match_labels={"env": "staging"}, wait=WAIT),
+        builders.stage("canary", match_labels={"env": "canary"}, approval=True),
+        builders.stage("production", match_labels={"env": "production"}, sortingLabelKey="order"),
+    )
+    clusters = {
+        "cluster-1": {"env": "staging"},
+        "cluster-2": {"env": "canary"},
+        "cluster-3": {"env": "production", "order": "2"},
+        "cluster-4": {"env": "production", "order": "1"},
+    }
+    config.commit(
+        {
+            **payload(namespace),
+            **builders.repo_files_for(
+                *(cluster(name, name, tainted=False, **labels) for name, labels in clusters.items()),
+                builders.placement("web", namespace, strategy={"type": "External"}),
+                builders.staged_strategy("stages", *stages),
+                builders.staged_run("go", placement="web", strategy="stages"),
+            ),
+        }
+    )
+    program.settle()
+    assert [m.is_available(namespace) for m in members.all] == [True, True, False, False]
+    merge(config, git_http.url("fleet"), "go-canary")
+    program.settle()
+    assert all(m.is_available(namespace) for m in members.all)
+    production = config.state("runs/go.yaml")["status"]["stagesStatus"][2]["clusters"]
+    assert [one["clusterName"] for one in production] == ["cluster-4", "cluster-3"]
+    times = [[datetime.fromisoformat(c["lastTransitionTime"]) for c in one["conditions"]] for one in production]
+    assert times[0][1] <= times[1][0], "one at a time"
+
+    evicted = cluster("cluster-4", "cluster-4", tainted=True, **clusters["cluster-4"])
+    one, other = builders.eviction("a-first", "web", "cluster-4"), builders.eviction("b-second", "web", "cluster-3")
+    config.commit(builders.repo_files_for(evicted, builders.placement_budget("web", minAvailable=3), one, other))
+    program.settle()
+    eventually(lambda: not members.by_name["cluster-4"].has_namespace(namespace))
+    ends = [config.state(f"evictions/{name}.yaml")["status"]["conditions"][-1] for name in ("a-first", "b-second")]
+    assert [(end["type"], end["status"]) for end in ends] == [("Executed", "True"), ("Executed", "False")]
+    assert [m.is_available(namespace) for m in members.all] == [True, True, True, False]
