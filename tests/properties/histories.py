@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
-from typing import Final
+from typing import ClassVar, Final
 
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
@@ -31,11 +31,14 @@ REFUSED: Final = (
 class History:
     """One history, drawn from a seed. `log` says what happened, for whoever has to find out why an invariant broke."""
 
+    laws: ClassVar[type[Invariants]] = Invariants
+    writes: ClassVar[type[Written]] = Written
+
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.dice = Random(seed)
         self.log: list[str] = []
-        self.written = Written()
+        self.written = self.writes()
         self.stored: set[str] = set()
         self.namespaces = ("web", "db") if self.dice.random() < 0.3 else ("web",)
         self.slow = ClusterRule(
@@ -45,7 +48,7 @@ class History:
         self.world = World((BAD, self.slow), start_with=self._observed)
         # The invariants read what was pushed as somebody does who knows nothing else.
         self.state_trees = self.world.state_trees()
-        self.invariants = Invariants(self.world.fleet, self._read_branch, self.world.clock)
+        self.invariants = self.laws(self.world.fleet, self._read_branch, self.world.clock)
         self.world.watch = self.invariants.happened
         self.other: Driver | None = None
         self.version = 1
@@ -155,7 +158,10 @@ class History:
         )
 
     def _happen(self) -> None:
-        names: list[Callable[[], None]] = [
+        self.dice.choice(self._moves())()
+
+    def _moves(self) -> list[Callable[[], None]]:
+        return [
             self._roll, self._roll, self._roll, self._bad, self._good, self._add_config, self._add_deployment,
             self._remove_object, self._change_policy, self._scale, self._scale, self._budget, self._drop_placement,
             self._join, self._leave, self._relabel, self._relabel, self._taint, self._override, self._break_file,
@@ -163,7 +169,6 @@ class History:
             self._second_process, self._silent_between, self._silent_between, self._fail_override, self._fail_override,
             self._untrackable, self._abandon, self._refuse, self._drift, self._delete_by_hand, self._several,
         ]  # fmt: skip
-        self.dice.choice(names)()
 
     def _let_time_pass(self) -> None:
         dice, world = self.dice, self.world

@@ -79,7 +79,7 @@ class Walk:
         now = replace(moment, now=moment.now + STEP)
         decision = self.fleet.decide(now)
         after = written(now, decision)
-        for sentence in walk_laws.broken(self.variant, now, decision, after):
+        for sentence in walk_laws.broken(now, decision, after):
             self._note(sentence, trail)
         done = performed(after, decision)
         if done == after:

@@ -69,13 +69,16 @@ class Unchanged:
             assert latest is not None
             # Where the policy asks for more clusters than can be available, no budget is left, not even to remove what
             # is down (kubefleet.md §3: "a not-ready candidate costs the same as a ready one").
-            # One whose removal is held stays as it is.
-            may_move = f"Placement {key}" not in held and floor_of(record) < sum(map(is_available, record.bindings))
+            # One whose removal is held stays as it is, and so does one that only runs roll out.
+            waits = f"Placement {key}" in held or record.placement.strategy.external
+            may_move = not waits and floor_of(record) < sum(map(is_available, record.bindings))
             for binding in record.bindings:
                 where = f"{key} on {binding.cluster}: {binding}"
                 assert binding.deleting is None, where
                 assert binding.state is BindingState.BOUND or not may_move, where
-                assert binding.resource_snapshot == binding.applied_snapshot, where
+                # A run may have rolled out what works nowhere, with the overrides of its time.
+                if is_available(binding) or not record.placement.strategy.external:
+                    assert binding.resource_snapshot == binding.applied_snapshot, where
                 assert binding.resource_snapshot == latest.name or not may_move, where
                 assert is_available(binding) or not may_move, where
                 assert self.history.invariants.is_up(binding.cluster, key) == is_available(binding), where
@@ -85,6 +88,8 @@ class Unchanged:
         for name, cluster in self.world.fleet.clusters.items():
             if name not in self.state.clusters:
                 continue  # it left, and what was placed there stays (KubeFleet)
+            if any(work.error is not None for work in works.get(name, ())):
+                continue  # an override of a run's time, which cannot be applied: what was there before it stays
             wanted = {manifest.key for work in works.get(name, ()) for manifest in work.manifests}
             assert set(self.state.inventory.get(name, {})) == wanted, name
             missing = [str(key) for key in wanted if cluster.get(key) is None]
@@ -114,4 +119,5 @@ def _bare(state: FleetState) -> FleetState:
         clusters={name: replace(cluster, origin=None) for name, cluster in state.clusters.items()},
         placements={key: record(full) for key, full in state.placements.items()},
         overrides={key: tuple(map(override, snapshots)) for key, snapshots in state.overrides.items()},
+        evictions={name: replace(eviction, body={}, origin=None) for name, eviction in state.evictions.items()},
     )

@@ -27,14 +27,14 @@ from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.rollout.staged import ClusterPhase, cluster_phase, run_phase, stage_phase
+from gitfleet.rollout.staged import cluster_phase, run_phase, stage_phase
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.simulation.memory_repo import MemoryRepo
 from tests import builders
+from tests.properties.run_laws import is_through
 
 STEP: Final = timedelta(seconds=150)
-WAIT: Final = timedelta(minutes=4)
 WEB: Final = PlacementKey("", "web")
 STAGES: Final[Mapping[str, str]] = {"c1": "one", "c2": "one", "c3": "two", "c4": "two"}
 MIN_AVAILABLE: Final = 2
@@ -237,7 +237,7 @@ def written(moment: Moment, decision: Decision) -> Moment:
         (name, stage.name): moment.through.get((name, stage.name), moment.now)
         for name, run in after.runs.items()
         for stage in run.status.stages
-        if all(cluster_phase(c) not in (ClusterPhase.PENDING, ClusterPhase.UPDATING) for c in stage.clusters)
+        if is_through(stage)
     }
     return replace(after, through=through)
 

@@ -78,6 +78,7 @@ class Placed:
     max_unavailable: int | str = 1
     max_surge: int | str = 1
     abandon: bool = False
+    external: bool = False
 
     def text(self) -> str:
         """The file."""
@@ -95,7 +96,9 @@ def _placement_text(placed: Placed) -> str:
         term = {"labelSelector": {"matchLabels": {"zone": placed.zone}}}
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": [term]}}
         policy["affinity"] = {"clusterAffinity": required}
-    strategy = builders.rolling_update(maxUnavailable=placed.max_unavailable, maxSurge=placed.max_surge)
+    strategy: dict[str, Any] = {"type": "External"}
+    if not placed.external:
+        strategy = builders.rolling_update(maxUnavailable=placed.max_unavailable, maxSurge=placed.max_surge)
     if placed.abandon:
         strategy["deleteStrategy"] = {"propagationPolicy": "Abandon"}
     return to_yaml(builders.placement(placed.name, policy=policy, strategy=strategy))

@@ -1,0 +1,160 @@
+"""What must hold between a staged update run's record and its next one, judged by the strategy that it was begun with
+and by what people answered; for the walk of a small fleet and for random histories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus
+from gitfleet.api.staged import Stage
+from gitfleet.rollout.staged import ClusterPhase, RunPhase, StagePhase, cluster_phase, phases, run_phase, stage_phase
+
+_DONE: Final = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
+_OPEN: Final = (ClusterPhase.PENDING, ClusterPhase.UPDATING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is known beside the records: `answers` to requests by name, `through` since when the clusters of a run's
+    stage are all over, `wanted` the states that people want of runs, and whether most clusters are `cut_off`."""
+
+    now: datetime
+    answers: Mapping[str, bool] = field(default_factory=dict)
+    through: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
+    wanted: Mapping[str, str] = field(default_factory=dict)
+    cut_off: bool = False
+
+
+def broken_by(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str]:
+    """What a pass did to a run that it must not."""
+    if was is not None and was.finished:
+        if run != was:
+            yield f"run {run.key.name} is over and moves"
+        return
+    yield from _phases(was, run)
+    for stage, spec in _with_specs(run):
+        yield from _tasks(_stages(was).get(stage.name), run, stage, spec, facts)
+    yield from _starts(was, run, facts)
+
+
+def clusters_of(run: RunRecord | None) -> dict[str, ClusterUpdate]:
+    """The clusters of all stages by name."""
+    return {c.cluster: c for stage in run.status.stages for c in stage.clusters} if run is not None else {}
+
+
+def holds(conditions: Conditions, type_: str) -> bool:
+    """Whether a condition is True."""
+    found = find_condition(conditions, type_)
+    return found is not None and found.status is Status.TRUE
+
+
+def is_through(stage: StageStatus) -> bool:
+    """Whether no cluster of a stage is left or under way."""
+    return all(cluster_phase(cluster) not in _OPEN for cluster in stage.clusters)
+
+
+def freshly(type_: str, was: RunRecord | None, run: RunRecord) -> list[str]:
+    """The clusters of a run of which a condition has become True."""
+    known = clusters_of(was)
+    return [
+        name
+        for name, cluster in clusters_of(run).items()
+        if holds(cluster.conditions, type_) and not (name in known and holds(known[name].conditions, type_))
+    ]
+
+
+def _stages(run: RunRecord | None) -> dict[str, StageStatus]:
+    return {stage.name: stage for stage in run.status.stages} if run is not None else {}
+
+
+def _with_specs(run: RunRecord) -> list[tuple[StageStatus, Stage]]:
+    strategy = run.status.strategy
+    return list(zip(run.status.stages, strategy.stages if strategy is not None else (), strict=True))
+
+
+def _phases(was: RunRecord | None, run: RunRecord) -> Iterator[str]:
+    first = run_phase(was.status) if was is not None else RunPhase.NEW
+    if run_phase(run.status) not in _reached(phases.RUN_MOVES, first):
+        yield f"run {run.key.name} goes from {first} to {run_phase(run.status)}"
+    left = [stage.name for stage in run.status.stages if stage_phase(stage) not in _DONE]
+    if run_phase(run.status) is RunPhase.SUCCEEDED and left:
+        yield f"run {run.key.name} succeeds without {left}"
+    old = _stages(was)
+    for stage in run.status.stages:
+        start = stage_phase(old[stage.name]) if stage.name in old else StagePhase.PENDING
+        if stage_phase(stage) not in _reached(phases.STAGE_MOVES, start):
+            yield f"stage {stage.name} of {run.key.name} goes from {start} to {stage_phase(stage)}"
+        if stage.name in old and old[stage.name].start_time not in (None, stage.start_time):
+            yield f"stage {stage.name} of {run.key.name} is started again"
+    known = clusters_of(was)
+    for name, cluster in clusters_of(run).items():
+        begin = cluster_phase(known[name]) if name in known else ClusterPhase.PENDING
+        if cluster_phase(cluster) not in _reached(phases.CLUSTER_MOVES, begin):
+            yield f"{name} in {run.key.name} goes from {begin} to {cluster_phase(cluster)}"
+
+
+def _reached(moves: Mapping[Any, Any], first: Any) -> set[Any]:
+    found, fresh = {first}, [first]
+    while fresh:
+        here = fresh.pop()
+        further = {after for (phase, _), after in moves.items() if phase is here} - found
+        found |= further
+        fresh += further
+    return found
+
+
+def _tasks(known: StageStatus | None, run: RunRecord, stage: StageStatus, spec: Stage, facts: Facts) -> Iterator[str]:
+    old = (*known.before_tasks, *known.after_tasks) if known is not None else ()
+    new = (*stage.before_tasks, *stage.after_tasks)
+    for one, other in zip(old, new, strict=False):
+        for type_ in ("ApprovalRequestApproved", "WaitTimeElapsed"):
+            if holds(one.conditions, type_) and not holds(other.conditions, type_):
+                yield f"{type_} of stage {stage.name} of {run.key.name} is taken back"
+    if stage_phase(stage) is StagePhase.SUCCEEDED and not all(map(_is_over, new)):
+        yield f"stage {stage.name} of {run.key.name} is over before its tasks"
+    wait = next((task.wait_seconds for task in spec.after_tasks if task.wait_seconds is not None), None)
+    over = any(holds(task.conditions, "WaitTimeElapsed") for task in new)
+    since = facts.through.get((run.key.name, stage.name), facts.now)
+    if over and wait is not None and facts.now - since < timedelta(seconds=wait):
+        yield f"the wait after stage {stage.name} of {run.key.name} is over after {facts.now - since}"
+    before = {task.approval_request_name for task in old if holds(task.conditions, "ApprovalRequestApproved")}
+    for task in new:
+        name = task.approval_request_name
+        if holds(task.conditions, "ApprovalRequestApproved") and name not in before and not facts.answers.get(name):
+            yield f"{name} counts as approved, and nobody approved it"
+
+
+def _is_over(task: Any) -> bool:
+    return holds(task.conditions, "ApprovalRequestApproved") or holds(task.conditions, "WaitTimeElapsed")
+
+
+def _starts(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str]:
+    every, name = freshly("Started", was, run), run.key.name
+    stages = _with_specs(run)
+    for at, (stage, spec) in enumerate(stages):
+        fresh = [c.cluster for c in stage.clusters if c.cluster in every]
+        if not fresh:
+            continue
+        said = f"{fresh} of stage {stage.name} of {name} start"
+        busy = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]
+        if len(busy) > _most(spec.max_concurrency, len(stage.clusters)):
+            yield f"{said}, and {busy} are under way at the same time"
+        if facts.wanted.get(name, "Run") != "Run":
+            yield f"{said}, and nobody wants it to run"
+        if facts.cut_off:
+            yield f"{said} while most clusters do not answer"
+        if open_ := [s.name for s, _ in stages[:at] if not (is_through(s) and all(map(_is_over, s.after_tasks)))]:
+            yield f"{said} before {open_} are over"
+        if not all(map(_is_over, stage.before_tasks)):
+            yield f"{said} without the approval before it"
+        order = [c.cluster for c in stage.clusters if cluster_phase(c) is not ClusterPhase.PENDING]
+        if order != [c.cluster for c in stage.clusters][: len(order)]:
+            yield f"{said} out of the order of the stage"
+
+
+def _most(limit: int | str, clusters: int) -> int:
+    return max(1, int(limit[:-1]) * clusters // 100) if isinstance(limit, str) else limit
