@@ -85,11 +85,14 @@ def _selector_breaks(placement: Placement, scopes: Mapping[GroupKind, bool]) -> 
 def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recovery: Recovery) -> Refusals:
     """Edits of what may not change."""
     refused: Refusals = []
-    for item in objects:
+    items = list(objects)
+    unfinished = _unfinished_runs(items, accepted)
+    for item in items:
         value = item.value
         if isinstance(value, Placement):
             record = accepted.placements.get(value.key)
-            notes = placement_update_breaks(record.placement, value) if record is not None else []
+            runs = unfinished.get(value.key, [])
+            notes = placement_update_breaks(record.placement, value, runs) if record is not None else []
         elif isinstance(value, Eviction):
             known = accepted.evictions.get(value.name)
             notes = eviction_update_breaks(known, value) if known is not None else []
@@ -99,6 +102,16 @@ def update_refusals(objects: Iterable[ReadObject], accepted: FleetState, recover
             continue
         refused += [(item, note) for note in notes]
     return refused
+
+
+def _unfinished_runs(items: Iterable[ReadObject], accepted: FleetState) -> dict[PlacementKey, list[str]]:
+    """The runs that the commit still has and that have begun and are not over, by the placement that they name."""
+    wanted = {item.value.key for item in items if isinstance(item.value, StagedRun)}
+    found: dict[PlacementKey, list[str]] = {}
+    for key, run in accepted.runs.items():
+        if key in wanted and not run.finished:
+            found.setdefault(run.placement, []).append(str(key))
+    return found
 
 
 def _against_previous(value: StagedRun | Approval, previous: ReadObject | None) -> list[Break]:

@@ -11,13 +11,15 @@ from typing import Final
 from gitfleet.api import Break
 from gitfleet.api.placements import Placement, PlacementPolicy, PlacementType, Toleration
 from gitfleet.api.staged import Approval, Eviction, StagedRun
+from gitfleet.formats.sentences import agreeing, named_briefly
 
 _RECREATE: Final = "remove the object in one commit and add it again in another to change it"
 _FORBIDDEN_STATES: Final = frozenset({("Initialize", "Stop"), ("Run", "Initialize"), ("Stop", "Initialize")})
 
 
-def placement_update_breaks(old: Placement, new: Placement) -> list[Break]:
-    """Policy type and presence, tolerations, External, and the status's scope."""
+def placement_update_breaks(old: Placement, new: Placement, unfinished: Sequence[str] = ()) -> list[Break]:
+    """Policy type and presence, tolerations, External while a run of it is `unfinished` (KubeFleet refuses it always;
+    decision record 0019), and the status's scope."""
     breaks: list[Break] = []
     if sentence := policy_update_break(old.policy, new.policy):
         location = ("spec", "policy", "placementType") if new.policy else ("spec", "policy")
@@ -25,8 +27,11 @@ def placement_update_breaks(old: Placement, new: Placement) -> list[Break]:
     elif removed_tolerations(old.effective_policy.tolerations, new.effective_policy.tolerations):
         sentence = f"may only gain items, and one is changed or gone; put it back, or {_RECREATE}"
         breaks.append((("spec", "policy", "tolerations"), sentence))
-    if old.strategy.external and not new.strategy.external:
-        sentence = f"cannot go back from External to RollingUpdate; put it back, or {_RECREATE}"
+    if unfinished and old.strategy.external and not new.strategy.external:
+        runs = f"{agreeing(len(unfinished), 'run', 'runs')} {named_briefly(unfinished, 3)}"
+        is_ = agreeing(len(unfinished), "is", "are")
+        sentence = f"cannot go back to RollingUpdate while {runs} {is_} unfinished; put External back, or end "
+        sentence += f"{agreeing(len(unfinished), 'it', 'them')} (by removing the file, say)"
         breaks.append((("spec", "strategy", "type"), sentence))
     if old.status_reporting_scope != new.status_reporting_scope:
         sentence = f"cannot change; put {old.status_reporting_scope} back, or {_RECREATE}"

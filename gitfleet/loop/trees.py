@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from gitfleet import desired
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import Manifest
+from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats.yaml_reader import ParsedFile, decode_parsed, encode_parsed
 from gitfleet.loop.kustomize import Kustomizer
@@ -29,6 +30,14 @@ _BATCH: Final = 2000
 """So many files are read and parsed at once: a bound on memory, not on work."""
 _SPARE: Final = 1000
 """So many files beyond twice a tree's are kept before those that left it are dropped."""
+
+
+class _Read(NamedTuple):
+    """What a reading of a commit depends on: what was accepted before, and which runs may not be disturbed."""
+
+    commit: str
+    observed: str | None
+    unfinished: frozenset[NamespacedName]
 
 
 class DesiredTrees:
@@ -54,11 +63,12 @@ class DesiredTrees:
         self._limits = limits
         self._parsed: dict[tuple[str, str], ParsedFile] = {}
         self._readings: dict[tuple[str, str], desired.FileReading] = {}
-        self._latest: dict[tuple[str, str | None], Desired] = {}
+        self._latest: dict[_Read, Desired] = {}
 
     def at(self, commit: str, state: FleetState) -> Desired:
         """The fleet as written at a commit, parts with errors held at their last good version as `state` knows it."""
-        known = self._latest.get((commit, state.observed_commit)) or self._accepted(commit, state)
+        read = _Read(commit, state.observed_commit, frozenset(k for k, run in state.runs.items() if not run.finished))
+        known = self._latest.get(read) or self._accepted(commit, state)
         if known is not None:
             return known
         listing, refusal = self._checked_listing(commit)
@@ -91,9 +101,9 @@ class DesiredTrees:
             )
         )
         wanted = self._what_if.applied_to(wanted)
-        self._latest = {key: known for key, known in self._latest.items() if key[0] == commit}
+        self._latest = {key: known for key, known in self._latest.items() if key.commit == commit}
         if self._kustomizer is None or not self._kustomizer.unfinished:
-            self._latest[(commit, state.observed_commit)] = wanted
+            self._latest[read] = wanted
         self._drop_beyond([*listing.items(), *before.items(), *older])
         return wanted
 
@@ -124,7 +134,7 @@ class DesiredTrees:
         reading it again against what came of it gives the same."""
         if state.observed_commit != commit or state.faults or state.last_good:
             return None
-        sound = (known for (of, _), known in self._latest.items() if of == commit and not known.faults)
+        sound = (known for of, known in self._latest.items() if of.commit == commit and not known.faults)
         return next((known for known in sound if not known.vanished), None)
 
     def regular_files(self, commit: str) -> Mapping[str, str]:

@@ -143,7 +143,7 @@ TOLERANT = "policy: {placementType: PickAll, tolerations: [{key: a, operator: Ex
         (TOLERANT, PICK_ALL, "6: spec.policy.tolerations: may only gain items, and one is changed or gone"),
         (TOLERANT, TOLERANT.replace("Exists", "Equal"), "6: spec.policy.tolerations: may only gain items"),
         ("strategy: {type: RollingUpdate}", "strategy: {type: External}", ""),
-        ("strategy: {type: External}", "strategy: {}", "6: spec.strategy.type: cannot go back from External"),
+        ("strategy: {type: External}", "strategy: {}", ""),
         (
             "statusReportingScope: ClusterScopeOnly",
             "statusReportingScope: NamespaceAccessible",
