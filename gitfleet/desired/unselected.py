@@ -21,6 +21,7 @@ from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.hidden import Hidden
+from gitfleet.desired.mislabelled import mislabelled_warnings
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.formats.near_names import nearest
@@ -35,8 +36,9 @@ def unselected_warnings(
     objects: Iterable[ReadObject], hidden: Hidden, before: Mapping[Identity, ReadObject]
 ) -> Refusals:
     """The selectors of placements and overrides, for resources and for clusters, of which each selects nothing at all
-    while something nearly the same is there, and the names of resources that overrides are for and that are not there
-    at all; none where what is `hidden` may be what it selects. `before` is what was in force and may differ now."""
+    while something nearly the same is there, the names of resources that overrides are for and that are not there at
+    all, and mislabelled clusters; none where what is `hidden` may be what it selects. `before` is what was in force and
+    may differ now."""
     items = list(objects)
     present = _Present(items, hidden, before)
     warned: Refusals = []
@@ -45,7 +47,7 @@ def unselected_warnings(
             warned += [(item, note) for note in (*_resources(item.value, present), *_affinity(item.value, present))]
         elif isinstance(item.value, Override):
             warned += [(item, note) for note in (*_overridden(item.value, present), *_rules(item.value, present))]
-    return warned
+    return warned + mislabelled_warnings(items)
 
 
 class _Present:
@@ -181,8 +183,13 @@ def _near_labels(selector: LabelSelector, every: Sequence[_Labels], what: str, p
         values = {labels[key] for labels in every if key in labels}
         if key not in keys:
             if near := present.nearest(key, keys):
-                yield at_key, f"selects nothing, since no {what} has a label of this key; did you mean {near}?"
+                yield at_key, f"selects nothing, since no {what} has a label of this key; {_one_of(near, what)}"
         elif wanted and values.isdisjoint(wanted):
             near = next(filter(None, (present.nearest(value, values) for value in wanted)), None)
             if near is not None:
-                yield at_values, f"selects nothing, since no {what} has this label and value; did you mean {near}?"
+                yield at_values, f"selects nothing, since no {what} has this label and value; {_one_of(near, what)}"
+
+
+def _one_of(near: str, what: str) -> str:
+    """Which of the two is misspelt nobody knows where every cluster has the other one."""
+    return f"did you mean {near}?" + (" Or are the labels of the clusters wrong?" if what == "cluster" else "")

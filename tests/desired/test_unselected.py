@@ -63,6 +63,7 @@ PREFERRED = (
     "{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: %s}]}}}"
 )
 IN_TERMS = "spec.policy.affinity.clusterAffinity.requiredDuringSchedulingIgnoredDuringExecution.clusterSelectorTerms"
+OR = "Or are the labels of the clusters wrong?"
 NAME, KEY = "has this name; did you mean ", "has a label of this key; did you mean "
 OVERRIDDEN = "6: spec.resourceSelectors[0].name: no ConfigMap has this name"
 ELSEWHERE = "in namespace payments, but frontend has one; write the override there"
@@ -98,10 +99,10 @@ VALUE = "has this label and value; did you mean "
         (placing(ALL, REQUIRED % EUROPE), []),
         (placing(ALL, REQUIRED % "{labelSelector: {matchLabels: {region: mars}}}"), []),
         (placing(ALL, REQUIRED % f"{EUROPE}, {{labelSelector: {{matchLabels: {{regoin: eu}}}}}}"),
-         [f"5: {IN_TERMS}[1].labelSelector.matchLabels.regoin: no cluster {KEY}region?"]),
+         [f"5: {IN_TERMS}[1].labelSelector.matchLabels.regoin: no cluster {KEY}region? {OR}"]),
         (placing(ALL, PREFERRED % "{labelSelector: {matchLabels: {tier: porod}}}"),
          [("5: spec.policy.affinity.clusterAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference."
-          f"labelSelector.matchLabels.tier: no cluster {VALUE}prod?")]),
+          f"labelSelector.matchLabels.tier: no cluster {VALUE}prod? {OR}")]),
         (overriding("settings"), []),
         (overriding("wrappedone"), []),
         (overriding("colors"), [f"{OVERRIDDEN}; correct it, or add it"]),
@@ -110,7 +111,7 @@ VALUE = "has this label and value; did you mean "
         (overriding("wrapedone"), [f"6: spec.resourceSelectors[0].name: no ConfigMap {NAME}wrappedone?"]),
         (overriding("settings", "[{labelSelector: {matchLabels: {tier: prd}}}]"),
          [("10: spec.policy.overrideRules[0].clusterSelector.clusterSelectorTerms[0].labelSelector.matchLabels.tier: "
-          f"no cluster {VALUE}prod?")]),
+          f"no cluster {VALUE}prod? {OR}")]),
     ],
 )  # fmt: skip
 def test_what_a_selector_meant(text: str, expected: list[str]) -> None:
@@ -168,3 +169,32 @@ def test_an_override_whose_object_goes_with_a_commit_says_so(after: dict[str, st
     )
     found = [line for line in lines if "ResourceOverride" in line]
     assert found == ([f"{about} has this name{expected} (warning)"] if expected else [])
+
+
+SELECTING = placing(ALL, REQUIRED % "{labelSelector: {matchLabels: {region: europe, tier: prod}}}")
+AT = "clusters/1.yaml:1: MemberCluster/c1: metadata.labels"
+LABELLED = "{apiVersion: cluster.kubernetes-fleet.io/v1, kind: MemberCluster, metadata: {name: %s, labels: {%s}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["region: europe, tier: prod", "region: europe, tier: prod"], []),
+        (["region: europe, tier: prod", "region: asia, tier: lab, regular: x"], []),
+        (["region: europe, tier: prod", "regoin: europe, tier: prod"],
+         [f"{AT}.regoin: nothing selects this label; did you mean region"]),
+        (["region: europe, tier: prod", "region: eurpoe, tier: prod"],
+         [f"{AT}.region: nothing selects this value; did you mean europe"]),
+        (["regoin: europe, tier: prod", "regoin: europe, tier: prod"], ["x.yaml:5"]),
+        (["region: eurpoe, tier: prod", "region: eurpoe, tier: prod"], ["x.yaml:5"]),
+    ],
+)  # fmt: skip
+def test_a_label_that_is_nearly_a_selected_one(labels: list[str], expected: list[str]) -> None:
+    """Of one cluster it is the cluster's; of all of them it may be either."""
+    clusters = {f"clusters/{n}.yaml": LABELLED % (f"c{n}", text) for n, text in enumerate(labels)}
+    found = faults_of({**clusters, "resources/a.yaml": PAYLOAD, "x.yaml": SELECTING})
+    if expected and expected[0].startswith("clusters"):
+        assert found == [f"{expected[0]}, as ClusterResourcePlacement/p selects? (warning)"]
+    else:
+        assert [line.split(": ")[0] for line in found] == expected
+        assert all(OR in line for line in found)
