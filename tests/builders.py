@@ -33,6 +33,7 @@ _FOLDERS: Final[Mapping[str, str]] = {
     "ClusterApprovalRequest": "approvals",
     "ApprovalRequest": "approvals",
     "ClusterResourcePlacementEviction": "evictions",
+    "Quarantine": "quarantines",
     "ClusterResourcePlacementDisruptionBudget": "budgets",
 }
 

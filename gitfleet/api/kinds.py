@@ -15,6 +15,7 @@ from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride
 from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import ClusterResourceOverride, ResourceOverride
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.scenarios import ScenarioFile
 from gitfleet.api.schemas import json_schema
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
@@ -237,6 +238,14 @@ _KINDS: Final = (
             key=lambda value: (type(value).__name__, value.name),
         )
         for declaration in (Freeze, FreezeOverride)
+    ),
+    Kind(
+        group=GITFLEET_GROUP,
+        name="Quarantine",
+        declaration=Quarantine,
+        short_names=("quarantine",),
+        versions=("v1alpha1",),
+        folder="quarantines",
     ),
     *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
     Kind(

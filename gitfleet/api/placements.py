@@ -65,7 +65,7 @@ def _key_of(text: str) -> PlacementKey:
     return PlacementKey(namespace, name)
 
 
-OwnerText = Annotated[PlacementKey, Form(_read_key, {"type": "string"}, str)]
+OwnerText = Annotated[PlacementKey, Form(_read_key, {"type": "string", "minLength": 1}, str)]
 """A placement as one text: `name` or `namespace/name`."""
 
 

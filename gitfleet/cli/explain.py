@@ -75,6 +75,7 @@ def explain(
 
 def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, list[JsonObject]] | None:
     """What is held and the rows, as the state branch has them; None when it does not know the placement yet."""
+    from gitfleet.api.quarantines import Quarantine
     from gitfleet.api.runs import RunRecord
     from gitfleet.views import Recorded, explanation, held_clusters, held_line, no_placement, recorded_plan
     from gitfleet.wiring_state import NoState, open_state
@@ -95,7 +96,13 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, 
         say(f"newer commits are not reconciled yet: `--rev {watched}` works out what they lead to")
     clusters = {cluster.name: cluster for cluster in reader.clusters()}
     held = held_clusters(reader.holds())
-    beside = Recorded(now=now, runs=reader.each(RunRecord), freezes=head.freezes, clusters=clusters)
+    beside = Recorded(
+        now=now,
+        runs=reader.each(RunRecord),
+        freezes=head.freezes,
+        clusters=clusters,
+        quarantines=reader.each(Quarantine),
+    )
     plan = recorded_plan(record, beside)
     rows = explanation(record, clusters, opened.profile(), plan, now, held)
     return held_line(record.placement.key, record.conditions), rows

@@ -13,6 +13,7 @@ from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride, FreezeRul
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
 
@@ -124,6 +125,11 @@ class Desired:
     def evictions(self) -> Mapping[str, Eviction]:
         """Evictions by name."""
         return self.objects.get("evictions", {})
+
+    @property
+    def quarantines(self) -> Mapping[str, Quarantine]:
+        """Quarantines by name."""
+        return self.objects.get("quarantines", {})
 
     @property
     def budgets(self) -> Mapping[str, DisruptionBudget]:

@@ -68,7 +68,8 @@ class RolloutRequest:
     cluster (cluster-wide references, namespaced references). `labels` are those that these overrides depend on, by
     cluster; `disturbed` are clusters where drift is being corrected, so that what is available there may not be in a
     moment; `silent` are clusters that do not answer, by the moment since when, and with `skip_silent` the rollout goes
-    on without those that have been silent for long (decision D32). On `frozen` clusters nothing starts.
+    on without those that have been silent for long (decision D32). On `frozen` clusters nothing starts. `refused` is
+    why no cluster may get the snapshot: its content is quarantined.
     """
 
     placement_type: PlacementType
@@ -85,6 +86,7 @@ class RolloutRequest:
     silent: Mapping[str, datetime] = field(default_factory=dict)
     skip_silent: bool = True
     frozen: Mapping[str, Frozen] = field(default_factory=dict)
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

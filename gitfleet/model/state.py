@@ -17,6 +17,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Eviction
@@ -137,6 +138,8 @@ class FleetState:
     runs: Mapping[NamespacedName, RunRecord] = field(default_factory=dict)
     approvals: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
     """The approval requests of runs."""
+    quarantines: Mapping[str, Quarantine] = field(default_factory=dict)
+    """Content that must not be rolled out, by the quarantine's name."""
     misplaced: frozenset[str] = field(default=frozenset(), compare=False)
     """Folders of the branch whose files were read and are not those that would be written now: an older split, an edit
     by hand. The next change rewrites them."""

@@ -29,6 +29,7 @@ from gitfleet.model.works import Work
 from gitfleet.reconcile.evictions import remembered
 from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
+from gitfleet.reconcile.quarantines import with_quarantines
 from gitfleet.reconcile.run_approvals import uncounted
 from gitfleet.reconcile.runs import with_runs
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
@@ -115,7 +116,7 @@ def _rendered(
     state: FleetState, placements: PlacementsMemo, shared: Shared, memo: works.WorksMemo, failures: Failures
 ) -> tuple[Mapping[str, tuple[Work, ...]], works.WorksMemo, FleetState]:
     """The works of the decided state, and that state with its runs."""
-    after = with_runs(state, placements.runs(), shared.runs, shared.beside, failures)
+    after = with_quarantines(with_runs(state, placements.runs(), shared.runs, shared.beside, failures), shared.inputs)
     rendered, memo = works.render_fleet(after, memo, failures, shared.inputs.desired.config.policy)
     return rendered, memo, after
 

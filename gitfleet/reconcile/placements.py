@@ -250,7 +250,9 @@ def _roll_out(record: PlacementRecord, shared: Shared) -> tuple[PlacementRecord,
     silent = rollout.silent_since(record, clusters)
     skips = shared.inputs.desired.config.rollout_unreachable == "Skip"
     frozen = shared.freezes.of(key, [b.cluster for b in record.bindings], clusters)
-    plan = rollout.plan_rollout(replace(request, silent=silent, skip_silent=skips, frozen=frozen))
+    refused = rollout.refusal_of(record, shared.quarantines.get(key, {}))
+    request = replace(request, silent=silent, skip_silent=skips, frozen=frozen, refused=refused)
+    plan = rollout.plan_rollout(request)
     return replace(record, bindings=plan.bindings), plan, target.held
 
 

@@ -99,6 +99,7 @@ class Beside:
     unwritten: works.Unwritten = works.Unwritten()
     disturbed: frozenset[str] = frozenset()
     freezes: rollout.Freezes = rollout.Freezes()
+    quarantined: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +180,7 @@ def _step(
         requests=beside.runs.requests_of(run),
         approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs),
         disturbed=beside.disturbed,
+        quarantined=beside.quarantined,
         silent=rollout.silent_since(record, beside.clusters) if record is not None else {},
         freezes=beside.freezes,
         now=beside.inputs.now,

@@ -21,6 +21,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.reconcile.evictions import asked_for
+from gitfleet.reconcile.quarantines import Quarantines, in_force
 from gitfleet.reconcile.runs import Beside, Runs, runs_of
 
 
@@ -55,11 +56,12 @@ class Shared:
     kept: removals.Kept = removals.Kept()
     runs: Runs = Runs()
     freezes: rollout.Freezes = rollout.Freezes()
+    quarantines: Quarantines = field(default_factory=dict)
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""
         clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}
-        return self.overrides, self.unreadable, clusters
+        return self.overrides, self.unreadable, clusters, self.quarantines
 
     def beside(self, key: PlacementKey) -> Beside:
         """What the runs of a placement see beside its record."""
@@ -73,6 +75,7 @@ class Shared:
             unwritten=self.unwritten(key),
             disturbed=self.disturbed.get(key, frozenset()),
             freezes=self.freezes,
+            quarantined={digest: one.sentence for digest, one in self.quarantines.get(key, {}).items()},
         )
 
     @property
@@ -136,4 +139,5 @@ def prepare(
         evictions=asked_for(wanted, before.evictions),
         runs=runs_of(inputs),
         freezes=rollout.freezes_at(wanted.freezes, inputs.now),
+        quarantines=in_force(wanted, before.quarantines),
     )

@@ -35,6 +35,7 @@ class Classes:
     updates: list[int] = field(default_factory=list)
     binds: list[int] = field(default_factory=list)
     blocked_binds: list[int] = field(default_factory=list)
+    refused_updates: list[int] = field(default_factory=list)
     removes: list[int] = field(default_factory=list)
     frozen: list[int] = field(default_factory=list)
     up_to_date: list[int] = field(default_factory=list)
@@ -51,7 +52,8 @@ class Classes:
     def need_roll(self) -> bool:
         """Whether anything would move, were it allowed to."""
         takes_down = self.failed_updates or self.updates or self.removes
-        return bool(takes_down or self.binds or self.blocked_binds or self.waiting_for_answer or self.frozen)
+        waits = self.blocked_binds or self.refused_updates or self.waiting_for_answer or self.frozen
+        return bool(takes_down or self.binds or waits)
 
     @property
     def is_waiting(self) -> bool:
@@ -72,7 +74,7 @@ def classify(request: RolloutRequest) -> Classes:
             out.targeted.append(position)
         if binding.state is BindingState.SCHEDULED:
             if binding.deleting is None:
-                blocked = request.latest_snapshot is None or binding.cluster in clearing
+                blocked = request.latest_snapshot is None or binding.cluster in clearing or bool(request.refused)
                 (out.blocked_binds if blocked else out.binds).append(position)
             continue
         _classify(out, request, position, binding, unavailable)
@@ -82,6 +84,8 @@ def classify(request: RolloutRequest) -> Classes:
             out.removes.append(position)
         elif staleness(request, binding) is None:
             out.up_to_date.append(position)
+        elif request.refused:
+            out.refused_updates.append(position)
         elif has_failed(binding, request.now, trying=binding.cluster in request.disturbed):
             out.failed_updates.append(position)
         else:

@@ -40,6 +40,7 @@ def plan_rollout(request: RolloutRequest) -> RolloutPlan:
         wait=requeue_after(request.rolling_update, classes.waits) if classes.is_waiting else None,
         bindings=_after(request, classes, moving, {i for i, _ in held}),
         clock=until_plan_changes(classes.clocks) if classes.need_roll else None,
+        asks=(request.refused,) if request.refused and (classes.refused_updates or classes.blocked_binds) else (),
     )
 
 
@@ -112,6 +113,7 @@ def _held(request: RolloutRequest, classes: Classes, limits: Budget, picked: _Pi
         *hold(classes.binds, picked.binds, MoveKind.BIND, bind),
         *hold(classes.blocked_binds, (), MoveKind.BIND, reasons.blocked_bind(request)),
         *((i, _held_by_freeze(request, request.bindings[i])) for i in classes.frozen),
+        *hold(classes.refused_updates, (), MoveKind.UPDATE, request.refused),
         *((i, _waiting_for_answer(request.bindings[i])) for i in classes.waiting_for_answer),
     )
 
@@ -156,7 +158,7 @@ def _after(request: RolloutRequest, classes: Classes, moving: set[int], held: se
         elif i in up_to_date:
             out.append(set_rollout_started(binding, Status.TRUE, request.now))
         elif i in held and binding.state is not BindingState.UNSCHEDULED:
-            why = silent or (reasons.left_out(binding) if i in left_out else frozen.get(i, ""))
+            why = silent or (reasons.left_out(binding) if i in left_out else frozen.get(i, request.refused))
             out.append(set_rollout_started(binding, Status.FALSE, request.now, why))
         else:
             out.append(binding)

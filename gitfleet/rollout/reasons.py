@@ -98,6 +98,8 @@ def cut_off(silent: Sequence[str], of: int) -> str:
 
 def blocked_bind(request: RolloutRequest) -> str:
     """Why a bind has to wait for something else than a budget."""
+    if request.refused:
+        return request.refused
     if request.latest_snapshot is None:
         return "there is no resource snapshot yet"
     return "what an earlier placement left on the cluster is still being removed"

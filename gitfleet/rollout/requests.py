@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from gitfleet.api.bindings import PinnedLabels
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.model.state import PlacementRecord
 
@@ -35,3 +36,10 @@ def request_for(
         labels=labels or {},
         disturbed=disturbed,
     )
+
+
+def refusal_of(record: PlacementRecord, quarantines: Mapping[str, Quarantine]) -> str:
+    """Why the newest snapshot of a placement must not go to any cluster; "" where it may."""
+    latest = record.latest_resources
+    one = quarantines.get(latest.hash) if latest is not None else None
+    return f"snapshot {latest.index} {one.sentence}" if latest is not None and one is not None else ""

@@ -16,13 +16,16 @@ _STEPS = ("Overridden", "WorkSynchronized", "Applied", "Available")
 def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tuple[str, ...]:
     """One sentence for each binding that has not arrived where it is to go; empty when the placement is at rest.
 
-    With the `plan` that held bindings back the sentences say why: the conditions alone do not carry the numbers.
+    With the `plan` that held bindings back the sentences say why: the conditions alone do not carry the numbers. What
+    only a person can let go on is not among them.
 
     A binding that failed permanently (an override that cannot be applied) is waiting too: for a change by a person.
     """
     name = str(record.placement.key)
     held = {h.cluster: h.reason for h in plan.held} if plan is not None else {}
-    found = (_waiting(binding, record, held.get(binding.cluster)) for binding in record.bindings)
+    asked = plan.asks if plan is not None else ()
+    moving = (binding for binding in record.bindings if held.get(binding.cluster) not in asked)
+    found = (_waiting(binding, record, held.get(binding.cluster)) for binding in moving)
     return tuple(f"{name}: {sentence}" for sentences in found for sentence in sentences)
 
 

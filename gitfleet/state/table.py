@@ -15,6 +15,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
 from gitfleet.api.staged import EVICTION, Eviction
@@ -59,6 +60,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
     own_file("holds", Hold, "Hold"),
     own_file("runs", RunRecord, "StagedUpdateRun", key=NamespacedName, watched=True),
     own_file("approvals", ApprovalRequest, "ApprovalRequest", key=NamespacedName, watched=True),
+    own_file("quarantines", Quarantine, "Quarantine", watched=True),
     FileKind(
         name="overrides",
         pattern=re.compile(r"snapshots/overrides/[^/]+/[0-9]+\.yaml"),

@@ -139,6 +139,14 @@ FREEZES: Final[tuple[Column, ...]] = (
     ("WHEN", True, lambda view, _: view.when),
     ("REASON", True, lambda view, _: view.reason),
 )
+QUARANTINES: Final[tuple[Column, ...]] = (
+    ("PLACEMENT", False, lambda view, _: str(view.quarantine.placement)),
+    ("DIGEST", False, lambda view, _: view.quarantine.digest[:12]),
+    ("LIFTED", False, lambda view, _: str(view.quarantine.lifted).lower()),
+    ("RUN", False, lambda view, _: view.quarantine.run or NONE),
+    ("AGE", False, lambda view, now: age(view.since, now)),
+    ("REASON", True, lambda view, _: view.quarantine.reason),
+)
 RUNS: Final[tuple[Column, ...]] = (
     ("PLACEMENT", False, lambda view, _: view.run.placement_name),
     ("RESOURCE-SNAPSHOT", False, lambda view, _: view.run.status.resource_snapshot_index_used),

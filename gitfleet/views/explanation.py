@@ -16,6 +16,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import RunRecord
 from gitfleet.errors import BadInput
 from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
@@ -29,12 +30,14 @@ Clusters = Mapping[str, MemberCluster]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What beside a placement's record says what it waits for, at a moment: its runs, the freezes, the clusters."""
+    """What beside a placement's record says what it waits for, at a moment: its runs, freezes, clusters and quarantined
+    content."""
 
     now: datetime
     runs: Iterable[RunRecord] = ()
     freezes: FreezeRules = FreezeRules()
     clusters: Clusters = field(default_factory=dict)
+    quarantines: Iterable[Quarantine] = ()
 
     def frozen(self, record: PlacementRecord, stage: str = "") -> Mapping[str, Frozen]:
         """The clusters of a placement that are frozen for its rolling update, or for a stage of its runs."""
@@ -53,7 +56,9 @@ def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | No
     frozen = beside.frozen(record)
     if (removals_wait := rollout.frozen_removals(record, frozen, beside.now)) is not None:
         return removals_wait
-    return rollout.plan_rollout(replace(rollout.request_for(record, pinned, beside.now), frozen=frozen))
+    mine = {q.digest: q for q in beside.quarantines if q.placement == record.placement.key and not q.lifted}
+    request = rollout.request_for(record, pinned, beside.now)
+    return rollout.plan_rollout(replace(request, frozen=frozen, refused=rollout.refusal_of(record, mine)))
 
 
 def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:

@@ -19,6 +19,7 @@ from gitfleet.views.evictions import eviction_views
 from gitfleet.views.freezes import freeze_views
 from gitfleet.views.holds import hold_views
 from gitfleet.views.models import View
+from gitfleet.views.quarantines import quarantine_views
 from gitfleet.views.runs import request_views, run_views
 from gitfleet.views.tables import Table
 
@@ -97,6 +98,7 @@ _KINDS: Final[dict[str, _Kind]] = {
     "holds": _by_view(hold_views, columns.HOLDS),
     "evictions": _by_view(eviction_views, columns.EVICTIONS),
     "freezes": _by_view(freeze_views, columns.FREEZES),
+    "quarantines": _by_view(quarantine_views, columns.QUARANTINES),
     "runs": _by_view(run_views, columns.RUNS),
     "approvals": _by_view(request_views, columns.APPROVALS),
     "overrides": _by_view(models.override_views, columns.OVERRIDES),

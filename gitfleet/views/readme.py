@@ -18,6 +18,7 @@ from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, n
 from gitfleet.views.markdown import code_span, link, table_lines
 from gitfleet.views.models import ClusterView
 from gitfleet.views.overview import FleetView, WaitingFor
+from gitfleet.views.quarantines import quarantine_lines
 from gitfleet.views.run_pages import request_lines, run_lines
 
 MOST_ROWS: Final = 50
@@ -37,6 +38,7 @@ def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
         _evictions(fleet),
         _freezes(state.freezes),
         run_lines(state, MOST_ROWS),
+        quarantine_lines(state, MOST_ROWS),
         _faults(fleet.faults),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"

@@ -25,7 +25,7 @@ TEXTS: Final = (
     "25%", "0%", "00%", "101%", "1.5Gi", "1e400", "30s", "99999h", "0s", "1.5h30m", "1d", "2026-01-31T12:00:00Z",
     "2026-01-31T12:00:00", "2026-99-31T12:00:00Z", "/spec/replicas", "spec", "/kind", "/metadata/name",
     "/metadata/labels/a", "/spec/x/1234567", "/spec//x", "never", "true", "ns/name", "*", "é",
-    "resources.kubernetes-fleet.io/total-cpu", "resources.kubernetes-fleet.io/cpu",
+    "resources.kubernetes-fleet.io/total-cpu", "resources.kubernetes-fleet.io/cpu", "0" * 64,
     "0 18 * * 5", "0 18 * *", "60 18 * * 5", "Europe/Berlin", "Europe/Berln", "747h",
 )  # fmt: skip
 OTHERS: Final[tuple[Any, ...]] = (

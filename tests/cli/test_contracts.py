@@ -21,7 +21,9 @@ PAGE = (DOCS / "reference" / "contracts.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\d)\. [^\n]*\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 FILES: dict[str, str] = dict(re.findall(r"^([\w/<>.-]+)  +(\w.*)$", SECTIONS["2"], re.MULTILINE))
 """What the page says of each path of the state branch."""
-NOT_IN_THE_FLEET = {"placements/<namespace>/<name>.yaml", "runs/<name>.yaml", "approvals/<name>.yaml"}
+NOT_IN_THE_FLEET = {
+    *("placements/<namespace>/<name>.yaml", "runs/<name>.yaml", "approvals/<name>.yaml", "quarantines/<name>.yaml")
+}
 ELSEWHERE = """\
 apiVersion: cluster.kubernetes-fleet.io/v1beta1
 kind: MemberCluster

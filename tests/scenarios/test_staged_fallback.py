@@ -203,3 +203,4 @@ def test_a_rollback_ends_the_same_wherever_the_process_dies() -> None:
         world.fleet.crash_after(after)
         world.settle()
         assert (said(world, "new"), end_of(world)) == (ENDED, wanted), after
+        assert len(world.state().quarantines) == 1, after

@@ -12,6 +12,7 @@ from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import SNAPSHOT_INDEX, ApprovalRequest, RunRecord, RunStatus
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Eviction
@@ -62,6 +63,7 @@ def fleet() -> FleetState:
         placements={**base.placements, CART: cart},
         overrides={override.key: snapshots},
         evictions={drain.name: drain},
+        quarantines={"bad": Quarantine(name="bad", placement=PlacementKey("", "web"), digest="0" * 64)},
         runs={run.key: run},
         approvals={request.key: request},
     )
@@ -211,7 +213,7 @@ def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[
     [
         ("bindings", {"bindings"}), ("snapshots", {"snapshots/resources"}), ("policies", {"snapshots/policies"}),
         ("overrides", {"snapshots/overrides"}), ("placements", {"placements"}), ("holds", {"holds"}),
-        ("evictions", {"evictions"}),
+        ("evictions", {"evictions"}), ("quarantines", {"quarantines"}),
         ("clusters", {"clusters"}),
     ],
 )  # fmt: skip
@@ -234,7 +236,10 @@ def test_one_object_by_its_name(name: str, found: int) -> None:
 def test_an_unknown_kind_names_the_known_ones() -> None:
     with pytest.raises(BadInput, match='no kind "strategies" on the state branch') as caught:
         objects_of("strategies", reader_of(fleet()))
-    kinds = "placements, clusters, bindings, snapshots, policies, holds, evictions, runs, approvals, overrides"
+    kinds = (
+        "placements, clusters, bindings, snapshots, policies, holds, evictions, freezes, quarantines, runs, approvals, "
+        "overrides"
+    )
     assert kinds in str(caught.value.hint)
     with pytest.raises(BadInput, match='no kind "pods"'):
         objects_of("pods", reader_of(fleet()))

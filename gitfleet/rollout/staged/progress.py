@@ -167,6 +167,11 @@ def _pass_of(request: RunRequest, record: PlacementRecord) -> Pass:
         gone=[b for b in record.bindings if b.deleting is not None],
         requests=dict(request.requests),
     )
+    snapshot = record.snapshot_named(run.snapshot)
+    if snapshot is not None and snapshot.hash in request.quarantined and not run.fell_back:
+        work.starts = False
+        work.refused = f"snapshot {snapshot.index} {request.quarantined[snapshot.hash]}"
+        work.asks.append(f"run {run.key} starts no further cluster: {work.refused}")
     if silent := cut_off(moving):
         work.starts = False
         work.waiting.append(f"run {run.key} starts no cluster while more than half do not answer, {stuck_text(silent)}")
@@ -249,6 +254,8 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
             work.asks.append(f"run {run.key} is stopped and waits for spec.state Run")
     elif work.event is RunEvent.FINISH:
         events = [RunEvent.RUN, RunEvent.FINISH]
+    elif work.refused:
+        events, message = [RunEvent.WAIT], f"The updateRun starts no further cluster: {work.refused}"
     return _result(work, after_events(status, events, message, work.now, run.generation))
 
 

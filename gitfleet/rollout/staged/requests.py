@@ -29,7 +29,8 @@ class RunRequest:
     there first. `overrides` are those that each cluster is to get, `labels` what they depend on,
     `former_labels` the same of those that each cluster had before the run.
     `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
-    drift is being corrected, `silent` those that do not answer, and since when.
+    drift is being corrected, `silent` those that do not answer, and since when; `quarantined` says of the placement's
+    content that must not go out why, by its digest.
     """
 
     run: RunRecord
@@ -46,6 +47,7 @@ class RunRequest:
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
     approvals: Mapping[NamespacedName, Approval] = field(default_factory=dict)
     disturbed: frozenset[str] = frozenset()
+    quarantined: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, datetime] = field(default_factory=dict)
     freezes: Freezes = Freezes()
     now: datetime

@@ -45,6 +45,9 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
         known = [str(s.index) for s in record.resource_snapshots]
         hint = f"there are {named_briefly(known, 10)}" if known else "the placement has selected nothing yet"
         raise BadInput(f"{which} found for placement `{run.placement}`", hint=hint)
+    if snapshot.hash in request.quarantined:
+        hint = "then add a new run, or one of another snapshot"
+        raise BadInput(f"snapshot {snapshot.index} {request.quarantined[snapshot.hash]}", hint=hint)
     stages = stages_of(run, strategy.stages, request.clusters.values(), request.selected)
     return RunStatus(
         policy_snapshot_index_used=policy,

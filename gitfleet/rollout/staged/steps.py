@@ -43,6 +43,8 @@ class Pass:
     event: RunEvent = RunEvent.RUN
     failure: str = ""
     falls_back: bool = False
+    refused: str = ""
+    """Why the content must not be rolled out any further."""
     message: str = ""
     stuck: list[str] = field(default_factory=list)
     starts: bool = True

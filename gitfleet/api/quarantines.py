@@ -1,0 +1,61 @@
+"""Quarantine (gitfleet.dev/v1alpha1): content of a placement that must not be rolled out (decision record 0015).
+
+A run that rolled back makes one on the state branch, and people write them in the config repo; one of theirs with
+`lifted: true` lets the content out again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field
+from typing import Annotated, Final
+
+from gitfleet.api.annotations import At, Check, Default, Only
+from gitfleet.api.fleet import GITFLEET_GROUP
+from gitfleet.api.layout import document
+from gitfleet.api.objects import JsonObject, Origin
+from gitfleet.api.placements import OwnerText, PlacementKey
+from gitfleet.api.values import ObjectName, Time
+
+_HEX: Final = frozenset("0123456789abcdef")
+_NAMED_BY: Final = 10
+"""So many digits of the content's digest are in the name of a quarantine that gitfleet makes."""
+
+
+def _digest_break(text: str) -> str | None:
+    fits = len(text) == 64 and _HEX.issuperset(text)
+    return None if fits else "must be the 64 hexadecimal digits of a snapshot's hash; copy it from the snapshot"
+
+
+@document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "Quarantine"))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantine:
+    """Content of a placement, by the hash of its resource snapshots, that no run and no rolling update rolls out unless
+    it is `lifted`. `run` is the run that rolled back, "" for a person's; `since` is when gitfleet took it up.
+    """
+
+    name: Annotated[ObjectName, At("metadata", "name")]
+    placement: Annotated[OwnerText, Default(MISSING)] = PlacementKey("", "")
+    digest: Annotated[str, Check(_digest_break, {"pattern": "^[0-9a-f]{64}$"}), Default(MISSING)] = ""
+    lifted: bool = False
+    reason: str = ""
+    run: Annotated[str, Only.SERVER] = ""
+    since: Annotated[Time | None, Only.SERVER] = None
+    body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
+    origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    @property
+    def content(self) -> tuple[PlacementKey, str]:
+        """What it is about."""
+        return self.placement, self.digest
+
+    @property
+    def sentence(self) -> str:
+        """Why the content is quarantined and what lets it out, as the end of a sentence."""
+        why = f" ({self.reason})" if self.reason else ""
+        lift = "its Quarantine with `lifted: true`" if self.run else "taking the file away"
+        return f"is quarantined by {self.name}{why}; other content goes out as always, and {lift} lets this one out"
+
+
+def quarantine_name(placement: PlacementKey, digest: str) -> str:
+    """The name of the quarantine that gitfleet makes for content of a placement."""
+    return f"{str(placement).replace('/', '.')}-{digest[:_NAMED_BY]}"

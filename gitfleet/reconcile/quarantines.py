@@ -1,0 +1,88 @@
+"""Which content is quarantined: what people write, and what runs that rolled back leave behind.
+
+in_force   the quarantines that hold in this pass, by placement
+recorded   those that the state branch keeps
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.quarantines import Quarantine, quarantine_name
+from gitfleet.api.runs import RunConditionType, RunRecord
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.rollout import staged
+
+Quarantines = Mapping[PlacementKey, Mapping[str, Quarantine]]
+"""By placement and digest."""
+
+
+def in_force(wanted: Desired, known: Mapping[str, Quarantine]) -> Quarantines:
+    """The quarantines that hold. While a file cannot be read, what was recorded of it holds on."""
+    found: dict[PlacementKey, dict[str, Quarantine]] = {}
+    for one in recorded(wanted, known).values():
+        if not one.lifted:
+            found.setdefault(one.placement, {})[one.digest] = one
+    return found
+
+
+def with_quarantines(state: FleetState, inputs: Inputs) -> FleetState:
+    """The state with the quarantines that it is to keep."""
+    known = inputs.before.quarantines
+    return replace(
+        state, quarantines=recorded(inputs.desired, known, state.runs.values(), state.placements, inputs.now)
+    )
+
+
+def recorded(
+    wanted: Desired,
+    known: Mapping[str, Quarantine],
+    runs: Iterable[RunRecord] = (),
+    placements: Mapping[PlacementKey, PlacementRecord] | None = None,
+    now: datetime | None = None,
+) -> Mapping[str, Quarantine]:
+    """The quarantines of the state branch, by name; the very mapping of before when nothing changed. Those of runs stay
+    as long as their placement is there (among `placements`, None: all are), lifted where a file says so; those of
+    people as long as their file is."""
+    written = sorted(wanted.quarantines.values(), key=lambda one: one.name)
+    lifted = {one.content for one in written if one.lifted}
+    kept = {n: one for n, one in known.items() if one.run or (wanted.holds_removals and n not in wanted.quarantines)}
+    fresh = {one.name: one for run in runs if (one := _of_run(run, placements or {}, now)) is not None}
+    mine = {n: one for n, one in {**fresh, **kept}.items() if placements is None or one.placement in placements}
+    taken = {one.content for one in mine.values()}
+    found = {n: replace(one, lifted=one.content in lifted) if one.run else one for n, one in mine.items()}
+    for one in written:
+        if not one.lifted and one.content not in taken and one.name not in found:
+            before = known.get(one.name)
+            since = before.since if before is not None and before.content == one.content else now
+            found[one.name] = replace(one, since=since, body={}, origin=None, lifted=one.content in lifted)
+    found = dict(sorted(found.items()))
+    return known if found == known else found
+
+
+def _of_run(
+    run: RunRecord, placements: Mapping[PlacementKey, PlacementRecord], now: datetime | None
+) -> Quarantine | None:
+    """What a run that rolls back, or has done so, leaves behind."""
+    record = placements.get(run.placement)
+    snapshot = staged.snapshot_for(run, record) if record is not None and run.fell_back else None
+    if snapshot is None:
+        return None
+    name = quarantine_name(run.placement, snapshot.hash)
+    said = [
+        c.message for c in run.status.conditions if c.type in (RunConditionType.SUCCEEDED, RunConditionType.PROGRESSING)
+    ]
+    why = said[-1] if said else ""
+    return Quarantine(
+        name=name,
+        placement=run.placement,
+        digest=snapshot.hash,
+        reason=f"run {run.key}: {why}",
+        run=str(run.key),
+        since=now,
+    )

@@ -1,0 +1,73 @@
+"""Quarantined content for people: each quarantine as a row, and the file that lifts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitfleet.api import write
+from gitfleet.api.objects import JsonObject
+from gitfleet.api.quarantines import Quarantine
+from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.model.state import FleetState
+from gitfleet.state import StateReader, paths
+from gitfleet.views.markdown import code_span, link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineView:
+    """A quarantine that is recorded."""
+
+    quarantine: Quarantine
+
+    @property
+    def namespace(self) -> str:
+        """Quarantines are cluster-scoped."""
+        return ""
+
+    @property
+    def name(self) -> str:
+        """The quarantine's name."""
+        return self.quarantine.name
+
+    @property
+    def since(self) -> datetime | None:
+        """When it was recorded."""
+        return self.quarantine.since
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return write(self.quarantine)
+
+
+def quarantine_views(state: StateReader, name: str | None = None) -> Iterator[QuarantineView]:
+    """Every quarantine, or the one of a name."""
+    found = sorted(state.each(Quarantine, name), key=lambda one: one.name)
+    return (QuarantineView(quarantine=one) for one in found)
+
+
+def lifting_text(quarantine: Quarantine) -> str:
+    """The file that lets the content out again."""
+    lifted = Quarantine(name=quarantine.name, placement=quarantine.placement, digest=quarantine.digest, lifted=True)
+    return yaml_text(write(lifted))
+
+
+def quarantine_lines(state: FleetState, most: int) -> list[str]:
+    """What is quarantined, each with its snapshots and with what lets it out."""
+    found = [one for one in state.quarantines.values() if not one.lifted]
+    lines = [f"## Quarantined content: {len(found)}"] if found else []
+    for one in found[:most]:
+        record = state.placements.get(one.placement)
+        indexes = [str(s.index) for s in record.resource_snapshots if s.hash == one.digest] if record else []
+        lines += ["", f"### {link(one.name, paths.own_path('quarantines', '', one.name))}", ""]
+        lines += [
+            f"{code_span(str(one.placement))}, snapshot {', '.join(indexes) or '-'}: {code_span(one.reason, 300)}."
+        ]
+        if one.run:
+            path = code_span(f"quarantines/{one.name}.yaml")
+            lines += [f"It is not rolled out. To let it out, add {path} to the config repo:", ""]
+            lines += ["```yaml", *lifting_text(one).splitlines(), "```"]
+        else:
+            lines += ["It is not rolled out as long as its file is in the config repo."]
+    return [*lines, *(["", f"and {len(found) - most} more in [quarantines](quarantines)"] if len(found) > most else [])]

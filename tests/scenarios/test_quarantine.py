@@ -1,0 +1,196 @@
+"""Quarantined content on whole simulated fleets: no run and no rolling update rolls it out, unless a file lifts it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.quarantines import Quarantine, quarantine_name
+from gitfleet.views.quarantines import lifting_text
+from tests import builders
+from tests.scenarios.staged_world import members, message, rolled_out, run_named, said, staged
+from tests.scenarios.test_staged_fallback import ENDED, OLD, WHY, bad_on, until_it_rolls_back, world_with_old
+from tests.scenarios.test_staged_runs import QUICK, STARTED, SUCCEEDED, one_stage, run
+from tests.scenarios.world import World
+
+WEB = PlacementKey("", "web")
+
+
+def quarantine(digest: str, *, name: str = "web-bad", **spec: Any) -> dict[str, Any]:
+    """A person's Quarantine of content of `web`."""
+    return {
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "Quarantine",
+        "metadata": {"name": name},
+        "spec": {"placement": "web", "digest": digest, **spec},
+    }
+
+
+def digest_of(world: World, index: int) -> str:
+    """The hash of a snapshot of `web`."""
+    return next(s.hash for s in world.state().placements[WEB].resource_snapshots if s.index == index)
+
+
+def path(one: str) -> str:
+    """Where the file of a quarantine lies."""
+    return f"quarantines/{one}.yaml"
+
+
+def failed_world() -> tuple[World, Quarantine]:
+    """A run of web:2 has rolled back; and what it left behind."""
+    world = world_with_old(bad_on("p2"))
+    world.settle()
+    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
+    (one,) = world.state().quarantines.values()
+    return world, one
+
+
+def test_content_that_was_rolled_back_is_quarantined_from_the_first_moment_on() -> None:
+    world = world_with_old(bad_on("p2"))
+    until_it_rolls_back(world)
+    (one,) = world.state().quarantines.values()
+    digest = digest_of(world, 1)
+    assert (one.name, one.content, one.run) == (quarantine_name(WEB, digest), (WEB, digest), "new")
+    assert one.reason == f"run new: {WHY}"
+    world.settle()
+    assert list(world.state().quarantines.values()) == [one]
+
+
+def test_a_run_of_quarantined_content_is_refused_and_one_of_other_content_is_not() -> None:
+    world, one = failed_world()
+    world.commit(run("again"))
+    world.settle()
+    assert said(world, "again") == ["Initialized=False UpdateRunInitializedFailed"]
+    assert message(world, "again", "Initialized") == (
+        f"snapshot 1 is quarantined by {one.name} (run new: {WHY}); other content goes out as always, and its "
+        "Quarantine with `lifted: true` lets this one out; then add a new run, or one of another snapshot"
+    )
+    world.commit(builders.deployment("web", "web", image="web:3"), run("better"))
+    world.settle()
+    assert (said(world, "better"), set(rolled_out(world).values())) == (SUCCEEDED, {"web:3"})
+
+
+def test_the_file_that_the_page_shows_lifts_it() -> None:
+    world, one = failed_world()
+    for cluster in OLD:
+        world.fleet.cluster(cluster).behave([QUICK])
+    page = world.state_text("README.md")
+    assert "## Quarantined content: 1" in page and all(line in page for line in lifting_text(one).splitlines())
+    world.write({path(one.name): lifting_text(one)})
+    world.commit(run("again"))
+    world.settle()
+    assert (said(world, "again"), set(rolled_out(world).values())) == (SUCCEEDED, {"web:2"})
+    assert [q.lifted for q in world.state().quarantines.values()] == [True]
+    world.commit(remove=[path(one.name)])
+    world.settle()
+    assert [q.lifted for q in world.state().quarantines.values()] == [False]
+    assert set(rolled_out(world).values()) == {"web:2"}, "what is there stays there"
+
+
+def test_a_quarantine_ends_with_its_placement() -> None:
+    world, _ = failed_world()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    assert world.state().quarantines == {}
+
+
+def test_a_run_that_is_removed_leaves_its_quarantine() -> None:
+    world, one = failed_world()
+    world.commit(remove=["runs/new.yaml"])
+    world.settle()
+    world.restart()
+    world.commit(run("again"))
+    world.settle()
+    assert list(world.state().quarantines.values()) == [one]
+    assert said(world, "again") == ["Initialized=False UpdateRunInitializedFailed"]
+
+
+def test_a_persons_quarantine_stops_a_run_on_its_way_until_it_is_taken_back() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
+    world.commit(one_stage(), run())
+    world.rest()
+    bad = quarantine(digest_of(world, 0), reason="it loses data")
+    world.commit(bad)
+    world.settle(limit=timedelta(hours=1))
+    why = (
+        "snapshot 0 is quarantined by web-bad (it loses data); other content goes out as always, and taking the file "
+        "away lets this one out"
+    )
+    assert said(world, "go") == [STARTED[0], "Progressing=False UpdateRunWaiting"]
+    assert message(world, "go", "Progressing") == f"The updateRun starts no further cluster: {why}"
+    assert rolled_out(world) == {"c1": "web:1", "c2": None, "c3": None}
+    result = world.reconcile()
+    assert result is not None and result.settled and result.asks == (f"run go starts no further cluster: {why}",)
+    world.commit(remove=[path("web-bad")])
+    world.settle()
+    assert (said(world, "go"), world.state().quarantines) == (SUCCEEDED, {})
+
+
+def rolling_world() -> World:
+    """Three clusters have web:1 of a rolling placement, one at a time."""
+    world = World(rules=(QUICK,))
+    world.commit(
+        *members("c1", "c2", "c3"),
+        builders.namespace("web"),
+        builders.deployment("web", "web"),
+        builders.placement("web", strategy=builders.rolling_update(maxUnavailable=1)),
+    )
+    world.settle()
+    return world
+
+
+def test_a_rolling_update_moves_no_further_cluster_to_quarantined_content() -> None:
+    world = rolling_world()
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    world.rest()
+    assert sorted(map(str, rolled_out(world).values())) == ["web:1", "web:1", "web:2"]
+    had = rolled_out(world)
+    world.commit(quarantine(digest_of(world, 1)), *members("c4"))
+    world.settle()
+    assert rolled_out(world) == {**had, "c4": None}
+    result = world.reconcile()
+    why = (
+        "snapshot 1 is quarantined by web-bad; other content goes out as always, and taking the file away lets this "
+        "one out"
+    )
+    assert result is not None and result.settled and result.asks == (why,)
+    assert {b.conditions[0].message for c, b in world.bindings("web").items() if had.get(c) != "web:2"} == {why}
+    world.commit(builders.deployment("web", "web", image="web:3"))
+    world.settle()
+    assert set(rolled_out(world).values()) == {"web:3"}
+
+
+def test_a_rolling_update_goes_on_when_the_file_is_taken_away() -> None:
+    world = rolling_world()
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    world.rest()
+    world.commit(quarantine(digest_of(world, 1)))
+    world.settle()
+    world.restart()
+    world.commit(remove=[path("web-bad")])
+    world.settle()
+    assert set(rolled_out(world).values()) == {"web:2"}
+
+
+def test_a_quarantine_with_an_error_keeps_its_last_good_version() -> None:
+    world = rolling_world()
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    world.rest()
+    had = rolled_out(world)
+    world.commit(quarantine(digest_of(world, 1)))
+    world.rest()
+    world.commit(quarantine("no digest"))
+    world.settle()
+    (fault,) = world.state().faults
+    assert "must be the 64 hexadecimal digits of a snapshot's hash" in str(fault)
+    assert rolled_out(world) == had
+
+
+def test_no_run_goes_on_with_content_that_another_one_rolled_back() -> None:
+    world = world_with_old(bad_on("p2"))
+    world.commit(run("beside"))
+    world.settle()
+    assert said(world, "new")[:3] == ENDED[:3]
+    assert run_named(world, "beside").fell_back or "quarantined" in str(run_named(world, "beside").status.conditions)
+    assert "web:1" in rolled_out(world).values()
