@@ -50,7 +50,7 @@ def budget(target: int, limits: RollingUpdate, counts: Counts) -> Budget:
     )
 
 
-def target_of(request: RolloutRequest, targeted: int, left_out: int = 0) -> int:
+def target_of(request: RolloutRequest, targeted: int, left_out: int) -> int:
     """The target number of clusters: PickAll those picked, PickN numberOfClusters, PickFixed the length of the list
     (clusters that do not exist included), as the seed on safe rollout says; `left_out` of the picked clusters have been
     silent for long and are not counted (decision D32)."""

@@ -56,7 +56,7 @@ def set_rollout_started(binding: Binding, status: Status, now: datetime, why: st
     return replace(binding, conditions=set_condition(binding.conditions, new))
 
 
-def _rollout_condition(binding: Binding, status: Status, now: datetime, why: str = "") -> Condition:
+def _rollout_condition(binding: Binding, status: Status, now: datetime, why: str) -> Condition:
     started = status is Status.TRUE
     reason = Reason.ROLLOUT_STARTED if started else Reason.ROLLOUT_NOT_STARTED_YET
     message = f"{_STARTED}{why}" if started else why or _NOT_STARTED

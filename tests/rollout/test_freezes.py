@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,9 +12,10 @@ from gitfleet.api.bindings import BindingState
 from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.labels import LabelSelector
-from gitfleet.api.placements import PlacementKey
-from gitfleet.model.rolling import Frozen
-from gitfleet.rollout import freezes_at, plan_rollout
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
+from gitfleet.model.state import PlacementRecord
+from gitfleet.rollout import freezes_at, frozen_removals, plan_rollout
 from tests import builders
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled, unavailable
 
@@ -98,3 +100,31 @@ def test_frozen_clusters_count_as_ever_and_the_others_go_on_within_the_budget() 
 def test_a_fleet_at_rest_waits_for_no_freeze() -> None:
     plan = plan_rollout(request([bound("a", available(), snapshot="s-1")], frozen=on("a")))
     assert (plan.need_roll, plan.held, plan.clock) == (False, (), None)
+
+
+def test_what_is_no_stage_is_frozen_by_no_stage() -> None:
+    freezes = freezes_at(FreezeRules(windows=(window(stages=("?*",)),)), NOW)
+    assert freezes.of(WEB, ["eu-1"], CLUSTERS) == {}
+    assert list(freezes.of(WEB, ["eu-1"], CLUSTERS, "x")) == ["eu-1"]
+
+
+def test_a_deleted_placement_stays_on_its_frozen_clusters() -> None:
+    bindings = (bound("a"), bound("b"), bound("c", deleting=NOW), bound("d"))
+    deleted = Placement(key=WEB, selectors=(), deleting=NOW)
+    frozen = {**on("a", hours=3), **on("b", "c", "nowhere", hours=1)}
+    frozen["b"] = Frozen("frozen by window v", NOW + timedelta(hours=2))
+    record = PlacementRecord(placement=deleted, bindings=bindings)
+    assert frozen_removals(record, frozen, NOW) == RolloutPlan(
+        moves=(),
+        held=(
+            Held(cluster="a", kind=MoveKind.REMOVE, reason="frozen by window w"),
+            Held(cluster="b", kind=MoveKind.REMOVE, reason="frozen by window v"),
+        ),
+        up_to_date=(),
+        need_roll=True,
+        wait=None,
+        bindings=bindings,
+        clock=timedelta(hours=2),
+    )
+    assert frozen_removals(record, on("c", "nowhere"), NOW) is None
+    assert frozen_removals(replace(record, placement=replace(deleted, deleting=None)), frozen, NOW) is None

@@ -200,3 +200,12 @@ def test_what_belongs_to_a_record_that_cannot_be_read_is_removed_nowhere() -> No
     found = removals(clusters, records, dict.fromkeys(clusters, owned(WEB, OTHER)), failures)
     assert {name: set(keys) for name, keys in found.items()} == {"c1": {OTHER}, "c2": {OTHER}}
     assert [failure.subject for failure in failures.found] == [Subject.of_placement(WEB)]
+
+
+def test_records_are_read_only_where_a_cluster_leaves() -> None:
+    records = {WEB: Unreadable(placement=record().placement)}
+    stays, leaves = {"c1": MemberCluster(name="c1")}, {"c1": MemberCluster(name="c1", deleting=NOW)}
+    for clusters, unread in ((stays, []), (leaves, [Subject.of_placement(WEB)])):
+        failures = Failures()
+        assert without_left(clusters, records, {}, failures) == clusters
+        assert [failure.subject for failure in failures.found] == unread

@@ -15,6 +15,7 @@ from gitfleet.api.strategies import ApplyStrategy, RollingUpdate, RolloutStrateg
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import plan_rollout, request_for
+from gitfleet.rollout.moves import set_rollout_started, start_rollout
 from gitfleet.rollout.reasons import names
 from tests.rollout.builders import NOW, available, bound, condition, request, scheduled
 
@@ -109,6 +110,21 @@ def test_a_rollout_of_an_older_generation_says_nothing_of_this_one() -> None:
     (after,) = plan_rollout(request([bound("a", older, available())], latest="s-0")).bindings
     reported = find_condition(after.conditions, "RolloutStarted", generation=1)
     assert reported is not None and reported.status is Status.TRUE
+
+
+def test_a_rollout_says_what_started_it_or_why_it_did_not() -> None:
+    started, held = (condition("RolloutStarted", status, "x", age=60) for status in (Status.TRUE, Status.FALSE))
+    text = "Detected the new changes on the resources and started the rollout process"
+    for before in (bound("a"), bound("a", started), bound("a", held)):
+        for by in ("", " by run r"):
+            (now,) = start_rollout(before, NOW, by).conditions
+            assert (now.status, now.message, now.last_transition_time) == (Status.TRUE, f"{text}{by}", NOW)
+    older = replace(held, message="the run waits", observed_generation=0)
+    (said,) = set_rollout_started(bound("a", older), Status.FALSE, NOW, "the run waits").conditions
+    assert said == replace(older, reason="RolloutNotStartedYet", observed_generation=1), "it is of this generation now"
+    known = bound("a", said)
+    assert set_rollout_started(known, Status.FALSE, NOW, "the run waits") is known
+    assert set_rollout_started(known, Status.FALSE, NOW, "another") != known
 
 
 def test_each_rollout_starts_the_clock_anew() -> None:

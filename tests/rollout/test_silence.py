@@ -65,6 +65,12 @@ def test_two_leave_the_target() -> None:
         assert [h.reason for h in plan.held if h.cluster == "c"] == [state]
 
 
+def test_one_that_is_named_and_not_bound_yet_leaves_the_target_too() -> None:
+    fixed: dict[str, Any] = {"placement_type": PlacementType.PICK_FIXED, "cluster_names": tuple("abcde")}
+    plan = plan_rollout(request(fleet("d"), max_unavailable=1, **fixed, **since(300, "d", "e")))
+    assert [h.reason for h in plan.held if h.cluster in "bc"] == [ONE_GOES.format(3, 3, 2, "a")] * 2
+
+
 def test_it_leaves_the_target_and_every_count() -> None:
     """Of five with PickN 5 one is left out: the target is 4, so half of it is 2 (of 5 it would be 3)."""
     limits: dict[str, Any] = {"placement_type": PlacementType.PICK_N, "number_of_clusters": 5}
@@ -113,6 +119,24 @@ def test_it_is_not_moved_in_any_state(state: BindingState) -> None:
     assert [(h.cluster, h.kind) for h in plan.held] == [("d", KINDS[state])]
     assert plan.need_roll
     assert plan.clock is None, "only its answer ends this"
+
+
+def test_what_the_bindings_say_of_a_rollout_beside_silent_clusters() -> None:
+    """Without names and numbers that change with every cluster, and with the time of the pass."""
+    bindings = [bound("a", available(), snapshot="s-1"), bound("b", available()), bound("c"), scheduled("d")]
+
+    def said(*silent: str) -> dict[str, tuple[str, bool]]:
+        plan = plan_rollout(request(bindings, max_unavailable=0, max_surge=0, **since(300, *silent)))
+        started = [(b.cluster, c) for b in plan.bindings for c in b.conditions if c.type == "RolloutStarted"]
+        assert {c.last_transition_time for _, c in started} == {NOW}
+        return {name: (c.message, c.status is Status.TRUE) for name, c in started}
+
+    done = ("Detected the new changes on the resources and started the rollout process", True)
+    waits = ("The rollout strategy holds the latest resources back for now", False)
+    left_out = ("c does not answer: the rollout goes on without it and reaches it when it answers again", False)
+    cut = ("More than half of the placement's clusters do not answer, so nothing moves", False)
+    assert said("c") == {"a": done, "b": waits, "c": left_out, "d": done}
+    assert said("b", "c", "d") == {"a": done, **dict.fromkeys("bcd", cut)}
 
 
 def test_one_that_has_the_latest_snapshot_needs_nothing() -> None:

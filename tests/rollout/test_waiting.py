@@ -134,6 +134,15 @@ def test_a_removal_that_is_held_says_why() -> None:
     assert waiting_for(left) == (), "a run takes it off, and nothing else"
 
 
+def test_a_deleted_placement_says_why_it_stays_on_a_cluster() -> None:
+    plan = replace(plan_rollout(request([])), held=(Held(cluster="a", kind=MoveKind.REMOVE, reason="frozen"),))
+    unfinished = ("web: a has not reported Overridden for its newest generation",)
+    assert waiting_for(record(bound("a"), deleting=True), plan) == ("web: a waits: frozen",)
+    assert waiting_for(record(bound("a"), deleting=True)) == unfinished
+    assert waiting_for(record(bound("a")), plan) == unfinished
+    assert waiting_for(record(GONE, deleting=True), plan) == ("web: a is giving up its resources",)
+
+
 def snapshot(index: int) -> ResourceSnapshot:
     """A snapshot without objects."""
     return ResourceSnapshot(placement=WEB, index=index, hash="h", commit="c", created=NOW, documents=())

@@ -487,6 +487,8 @@ def test_obsolete_bindings_that_are_taken_up_again_one_by_one_are_listed_by_what
         ("b:a:5 b:b:1 b:c:9 s:d:0", 2, "a c"),
         ("b:a:-1 b:b:none b:c:9", 2, "a c"),  # one without a score goes before any with one
         ("b:a:-1 b:b:undecided b:c:9", 2, "a c"),
+        ("s:a:1 b:b:1", 2, "b a"),  # nothing is given up: those that have it come first
+        ("b:a:undecided", 1, "a"),
     ],
 )
 def test_in_which_order_the_clusters_that_stay_are_listed(held: str, wanted: int, listed: str) -> None:
