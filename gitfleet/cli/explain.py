@@ -77,7 +77,15 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, 
     """What is held and the rows, as the state branch has them; None when it does not know the placement yet."""
     from gitfleet.api.quarantines import Quarantine
     from gitfleet.api.runs import RunRecord
-    from gitfleet.views import Recorded, explanation, held_clusters, held_line, no_placement, recorded_plan
+    from gitfleet.views import (
+        Recorded,
+        explanation,
+        held_clusters,
+        held_line,
+        no_placement,
+        recorded_plan,
+        with_evictions,
+    )
     from gitfleet.wiring_state import NoState, open_state
 
     try:
@@ -105,6 +113,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, 
     )
     plan = recorded_plan(record, beside)
     rows = explanation(record, clusters, opened.profile(), plan, now, held)
+    rows = with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
     return held_line(record.placement.key, record.conditions), rows
 
 
@@ -156,5 +165,6 @@ def sentences(placement: str, row: Mapping[str, Any]) -> list[str]:
         )
     if row["next"]:
         lines.append(f"Next: {row['next']}")
+    lines += [f"Eviction {sentence}" for sentence in row["evictions"]]
     lines += [f"Waiting: {str(sentence).removeprefix(f'{placement}: ')}" for sentence in row["waiting"]]
     return lines

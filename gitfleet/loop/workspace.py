@@ -35,6 +35,7 @@ from gitfleet.views import (
     no_placement,
     plan_document,
     recorded_plan,
+    with_evictions,
 )
 
 NOTHING = WhatIf()
@@ -143,7 +144,7 @@ class Workspace:
         beside = Recorded(now=now, runs=after.runs.values(), freezes=after.freezes, clusters=after.clusters)
         plan = decision.plans.get(key) or recorded_plan(record, beside)
         rows = explanation(record, after.clusters, profile, plan, now, held)
-        return held_line(key, record.conditions), rows
+        return held_line(key, record.conditions), with_evictions(rows, key, after.evictions.values(), after.faults)
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml; and a

@@ -26,7 +26,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Delete, Operation, Outcome
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.reconcile.evictions import remembered
+from gitfleet.reconcile.evictions import remembered, undecided
 from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.quarantines import with_quarantines
@@ -122,7 +122,8 @@ def _rendered(
 
 
 def _warnings(shared: Shared) -> tuple[Fault, ...]:
-    return (*uncounted(shared.inputs, shared.runs.records), *shared.freezes.notices)
+    waiting = undecided(shared.inputs.desired, shared.inputs.before.evictions)
+    return (*uncounted(shared.inputs, shared.runs.records), *waiting, *shared.freezes.notices)
 
 
 def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:

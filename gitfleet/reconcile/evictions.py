@@ -1,6 +1,7 @@
 """Which evictions are to be decided, and which were: a file of the config repo is decided once, as long as it is there.
 
     asked_for    those to be decided now, by the placement that they name
+    undecided    those that wait
     remembered   those that have an end
 
 Decision record 0013.
@@ -8,10 +9,11 @@ Decision record 0013.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from gitfleet.api.faults import Severity
+from gitfleet import status
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Eviction
 from gitfleet.model.desired import Desired
@@ -41,6 +43,16 @@ def asked_for(wanted: Desired, known: Mapping[str, Eviction]) -> dict[PlacementK
         for key, evictions in found.items()
         if key.name in wanted.budgets or not (unread or f"{_BUDGET}/{key.name}" in refused)
     }
+
+
+def undecided(wanted: Desired, known: Mapping[str, Eviction]) -> Iterator[Fault]:
+    """A warning for each eviction that waits, and why."""
+    asked = {eviction.name for evictions in asked_for(wanted, known).values() for eviction in evictions}
+    for name, eviction in sorted(wanted.evictions.items()):
+        if name not in known and name not in asked:
+            budget = f"the disruption budget of {eviction.placement_name} cannot be read; correct its file"
+            why = "a file of the config repo cannot be read; correct it" if wanted.holds_removals else budget
+            yield status.waiting_eviction(eviction, why)
 
 
 def remembered(wanted: Desired, known: Mapping[str, Eviction], decided: Iterable[Eviction]) -> Mapping[str, Eviction]:

@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeVar
 
 from gitfleet.api.bindings import Binding, binding_name, shown_cluster
 from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot, ResourceSnapshot
@@ -23,7 +24,7 @@ from gitfleet.state.assemble import assemble_state, refuse_damage
 from gitfleet.state.file_kinds import ParsedStateFile
 from gitfleet.state.placement_records import PlacementFile, PolicyFile
 from gitfleet.state.read import HINT, is_state_file, parse_state_file, too_large
-from gitfleet.state.shapes.ledgers import FleetHead
+from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead
 from gitfleet.state.shapes.summaries import summary_of
 from gitfleet.state.shards import cluster_address, may_hold
 from gitfleet.state.table import kind_that_says
@@ -124,6 +125,10 @@ class StateReader:
     def evictions(self, name: str | None = None) -> tuple[Eviction, ...]:
         """Every eviction that was decided, or the one of a name, by name."""
         return tuple(sorted(self.each(Eviction, name), key=lambda eviction: eviction.name))
+
+    def faults(self) -> tuple[Fault, ...]:
+        """The errors and warnings of the newest reconcile."""
+        return tuple(fault for file in self.each(FaultsFile) for fault in file.faults)
 
     def each(self, type_: type[T], name: str | None = None) -> Iterator[T]:
         """What the files of one kind (its `type`) say, or those of a name (`name` or `namespace/name`), by path."""

@@ -8,7 +8,7 @@
     commit_message(events, failures) -> (subject, body)                 the same as sentences
     with_past_times(state, now, memo, failures)             no time of the state lies in the future
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
-    notices_of, released_*, standing_notices                 what could not be used of the state branch
+    notices_of, released_*, standing_notices, waiting_eviction    what could not be used of the state branch
     ClusterState, cluster_state, joined_condition, health_condition     what is said of a cluster
     SCHEDULED, one_line(text, limit)                                    the words in which it is said
 
@@ -28,7 +28,13 @@ from gitfleet.status.conditions import (
 from gitfleet.status.events import emit_events, events_of_outcomes, object_reference
 from gitfleet.status.failures import faults_of, with_failures, with_unsettled
 from gitfleet.status.holds import with_holds
-from gitfleet.status.notices import notices_of, released_cluster, released_placement, standing_notices
+from gitfleet.status.notices import (
+    notices_of,
+    released_cluster,
+    released_placement,
+    standing_notices,
+    waiting_eviction,
+)
 from gitfleet.status.past_times import TimesMemo, with_past_times
 from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
 from gitfleet.status.vocabulary import SCHEDULED
@@ -58,6 +64,7 @@ __all__ = [
     "sentence",
     "standing_notices",
     "unmet_count",
+    "waiting_eviction",
     "with_conditions",
     "with_failures",
     "with_holds",

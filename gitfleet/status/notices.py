@@ -6,6 +6,7 @@ from typing import Final
 
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.model.state import Damage, FleetState
 
 MOST_NOTICES: Final = 20
@@ -42,6 +43,13 @@ def _stay(count: int, cluster: str) -> str:
     if count == 1:
         return f"1 object stays on cluster {cluster} and is gitfleet's no longer"
     return f"{count} objects stay on cluster {cluster} and are gitfleet's no longer"
+
+
+def waiting_eviction(eviction: Eviction, why: str) -> Fault:
+    """What is said of an eviction that is not decided yet."""
+    path, line = (eviction.origin.path, eviction.origin.line) if eviction.origin else ("evictions", 1)
+    sentence = f"waits to take {eviction.placement_name} off {eviction.cluster_name}: {why}"
+    return Fault(path, line, f"{EVICTION}/{eviction.name}", "", sentence, Severity.WARNING)
 
 
 def standing_notices(before: FleetState, commit: str) -> tuple[Fault, ...]:

@@ -14,7 +14,7 @@ explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain`
 """
 
 from gitfleet.views.description import describe_lines
-from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name
+from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name, with_evictions
 from gitfleet.views.explanation import Recorded, explanation, held_clusters, no_placement, recorded_plan
 from gitfleet.views.forge import forge_view, pull_calls, status_calls
 from gitfleet.views.holds import (
@@ -86,4 +86,5 @@ __all__ = [
     "status_calls",
     "table_lines",
     "table_of",
+    "with_evictions",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -10,13 +10,16 @@ from typing import Any
 
 from gitfleet.api import write
 from gitfleet.api.conditions import Condition
+from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
-from gitfleet.api.staged import Eviction
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.state import FleetState, changed
 from gitfleet.state import StateReader
 
 _LONGEST_NAME = 253
+_ENDS = {"True": "executed", "False": "not executed", "Unknown": "may be executed", "": "not valid"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +90,25 @@ def evictions_document(before: FleetState, after: FleetState) -> list[dict[str, 
         }
         for view in views
     ]
+
+
+def with_evictions(
+    rows: Iterable[JsonObject], placement: PlacementKey, evictions: Iterable[Eviction], faults: Iterable[Fault]
+) -> list[JsonObject]:
+    """The rows of `explain`, each with a sentence for every eviction of the placement from that cluster, as it ended or
+    why it waits."""
+    said: dict[str, list[str]] = {}
+    for one in evictions:
+        if PlacementKey("", one.placement_name) == placement and one.outcome is not None:
+            end = _ENDS[EvictionView(eviction=one).executed]
+            said.setdefault(one.cluster_name, []).append(f"{one.name} {end}: {one.outcome.message}")
+    waiting = [fault for fault in faults if fault.object.startswith(f"{EVICTION}/")]
+    found: list[JsonObject] = []
+    for row in rows:
+        begin = f"waits to take {placement} off {row['clusterName']}: "
+        left = [f"{f.object.partition('/')[2]} {f.message}" for f in waiting if f.message.startswith(begin)]
+        found.append({**row, "evictions": [*said.get(str(row["clusterName"]), ()), *left]})
+    return found
 
 
 def eviction_sentence(row: Mapping[str, Any]) -> str:

@@ -68,6 +68,8 @@ def test_an_eviction_is_committed_planned_carried_out_and_listed(gitfleet: Shell
         ["web-us-east-1", "True", "True", "web", "us-east-1"],
     ]
     assert NO_BUDGET in gitfleet("get", "crpe", "-C", moving, "-o", "wide").out
+    explained = gitfleet("explain", "web", "us-east-1", "-C", moving).out
+    assert f"Eviction web-us-east-1 executed: {NO_BUDGET}" in " ".join(explained.split())
     told = gitfleet("describe", "eviction", "web-us-east-1", "-C", moving).out
     assert "ClusterResourcePlacementEvictionExecuted" in told
     assert f"| [`web-us-east-1`](evictions/web-us-east-1.yaml) | `web` | `us-east-1` | True | `{NO_BUDGET}` |" in git(

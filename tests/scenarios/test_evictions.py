@@ -13,6 +13,7 @@ from gitfleet.api.scenarios import ClusterRule
 from gitfleet.api.staged import Eviction
 from gitfleet.model.events import EventType
 from tests import builders
+from tests.scenarios.explaining import explain
 from tests.scenarios.test_garbled_state import garble
 from tests.scenarios.world import World, nothing
 
@@ -253,6 +254,11 @@ def test_an_eviction_waits_for_a_budget_that_cannot_be_read(budget: str) -> None
     world.settle()
     assert outcomes(world) == {}
     assert removed(world) == []
+    sentence = "waits to take web off c1: the disruption budget of web cannot be read; correct its file"
+    said = [fault.message for fault in world.state().faults if fault.object.endswith("Eviction/drain-c1")]
+    assert said == [sentence] or (budget != "both" and "a file of the config repo cannot be read" in said[0])
+    rows = {row["clusterName"]: row["evictions"] for row in explain(world.repo, world.fleet, world.clock, "web")}
+    assert rows["c1"] == [f"drain-c1 {said[0]}"] and not rows["c2"]
     world.commit(builders.placement_budget("web", minAvailable=4))
     world.settle()
     assert outcomes(world) == {"drain-c1": REFUSED}
