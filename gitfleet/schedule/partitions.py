@@ -28,7 +28,7 @@ def add_points(totals: Mapping[int, int], points: Mapping[int, int]) -> Partitio
     return summed
 
 
-def add_scores(totals: Mapping[Score, int], more: Mapping[Score, int], weight: int = 1) -> Partition[Score]:
+def add_scores(totals: Mapping[Score, int], more: Mapping[Score, int], weight: int) -> Partition[Score]:
     """The totals after a plug-in's scores, times its weight; both hold the same clusters."""
     if weight == 0 or (len(more) == 1 and _NOTHING in more):
         return dict(totals)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gitfleet.api.conditions import Conditions, Status
+from gitfleet.api.faults import Severity
 from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.holds import Hold, Removal
 from gitfleet.api.objects import Origin
@@ -125,6 +128,11 @@ def test_an_approval_that_may_be_meant_for_a_hold_is_warned_about(written: str, 
     found = list(wrong_approvals({NAME: hold(NAME, [A])}, approvals(written)))
     expected = [("approvals/a.yaml", 3, f"ClusterApprovalRequest/{written}")] if is_said else []
     assert [(fault.path, fault.line, fault.object) for fault in found] == expected
+    where, what = ("metadata.name", f"answers no hold that is there now; {NAME} waits for an approval of its own")
+    assert {(fault.field, fault.message, fault.severity) for fault in found} <= {(where, what, Severity.WARNING)}
+    nowhere = {key: replace(one, origin=None) for key, one in approvals("aaa", written).items()}
+    placeless = list(wrong_approvals({NAME: hold(NAME, [A])}, nowhere))
+    assert [(fault.path, fault.line) for fault in placeless] == ([("", 1)] if is_said else [])
     answered_already = {NAME: hold(NAME, [A], conditions=(NO,))}
     assert not list(wrong_approvals(answered_already, approvals(written)))
     assert not list(wrong_approvals({NAME: hold(NAME, [A])}, approvals(written, namespace="web")))

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from gitfleet.api.clusters import CLUSTER_GROUP, Connection
-from gitfleet.api.holds import ALLOW_EMPTY, Cause, Removal, RemovalKind
+from gitfleet.api.holds import ALLOW_EMPTY, Cause, FieldPlace, Removal, RemovalKind
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity, Manifest, Origin
+from gitfleet.api.overrides import ClusterResourceOverride, OverrideKey, OverrideRule
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.desired import Desired, Vanished
@@ -185,6 +186,29 @@ def test_overrides_that_delete_every_object_of_a_placement() -> None:
     assert judged(BEFORE, BEFORE, every[:3]) == []
     allowed = selecting(BEFORE, empty="true")
     assert judged(allowed, allowed, every) == []
+
+
+@pytest.mark.parametrize("blob", ["", "abc"])
+@pytest.mark.parametrize(("first", "number"), [("Delete", 0), ("JSONPatch", 1)])
+def test_the_cause_of_what_an_override_deletes_is_its_first_such_rule(first: str, number: int, blob: str) -> None:
+    kinds = [first, "Delete", "Delete"]
+    rules = tuple(OverrideRule(cluster_terms=(), override_type=kind, patches=()) for kind in kinds)
+    origin = Origin("overrides/off.yaml", 3, blob)
+    other = ClusterResourceOverride(key=OverrideKey("", "on"), resources=(), rules=rules[1:])
+    off = replace(other, key=OverrideKey("", "off"), rules=rules, origin=origin)
+    place = FieldPlace(origin, ("spec", "policy", "overrideRules", number)) if blob else None
+    every = [overridden(one, cluster) for one in (A, B) for cluster in CLUSTERS]
+    for written, cause in (
+        (
+            {one.key: one for one in (other, off)},
+            Cause(origin.path, 3, f"{origin.path} deletes objects there", field=place),
+        ),
+        ({other.key: other}, Cause()),
+        ({off.key: replace(off, origin=None)}, Cause()),
+    ):
+        wanted = Desired(commit="d", objects={"overrides": written})
+        (group,) = judge(JudgeRequest(desired=wanted, before=BEFORE, after=BEFORE, new=tuple(every)))
+        assert {removal.cause for removal in group.removals} == {cause}
 
 
 def identity(what: str) -> Identity:

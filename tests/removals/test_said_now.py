@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from gitfleet.api.holds import Cause, Hold, Removal, RemovalKind
+from gitfleet.api.holds import Cause, FieldPlace, Hold, Removal, RemovalKind
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest, Origin
 from gitfleet.api.placements import ResourceSelector
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
-from gitfleet.removals import as_of_now
+from gitfleet.removals import as_of_now, fields_of, with_lines
 from gitfleet.removals.selected import label_edit, matches
 from tests.removals.fleets import SHOP, WEB, config_map, fleet, hold, of_binding, of_cluster, of_object, placed
 from tests.works.builders import obj
@@ -118,6 +118,27 @@ def test_a_reason_has_the_causes_of_what_waits_for_it() -> None:
     assert str(third) == "resources/c.yaml:1: third: three"
     (unknown,) = now(hold("h", [of_cluster("c1")], "why")).reasons
     assert str(unknown) == "why" and unknown.line == 0
+
+
+def test_the_lines_of_fields_take_the_place_of_those_of_their_objects() -> None:
+    places = [FieldPlace(Origin(f"{name}.yaml", 1, "blob"), ("spec", name)) for name in "ab"]
+    a, b = (
+        replace(of_object(one), cause=Cause(place.origin.path, 1, "why", field=place), reasons=(number,))
+        for number, (one, place) in enumerate(zip((A, B), places, strict=True))
+    )
+    known = now(hold("h", [a, b, of_cluster("c1")], "first", "second"))
+    known = replace(known, removals=(a, b, of_cluster("c1")))
+    other = hold("other", [of_cluster("c2")], "why")
+    holds = {"h": known, "other": other}
+    assert fields_of(holds) == frozenset(places) and fields_of({"other": other}) == frozenset()
+    found = with_lines(holds, {places[1]: 7})
+    assert [removal.cause for removal in found["h"].removals] == [a.cause, Cause("b.yaml", 7, "why"), Cause()]
+    assert [(reason.message, reason.path, reason.line) for reason in found["h"].reasons] == [
+        ("first", "a.yaml", 1),
+        ("second", "b.yaml", 7),
+    ]
+    assert (found["h"].name, found["other"]) == ("h", other) and found["other"] is other
+    assert with_lines(holds, {})["h"] is known
 
 
 def ignored(line: int) -> Cause:

@@ -23,11 +23,12 @@ from gitfleet.schedule import explain, index_fleet, profile_for, profile_from, s
 from gitfleet.schedule.builtin import BUILT_IN
 from gitfleet.schedule.classified_bindings import classify_bindings
 from gitfleet.schedule.cluster_set import ClusterSet
+from gitfleet.schedule.decisions import list_decisions
 from gitfleet.schedule.partitions import add_scores
 from gitfleet.schedule.pick import Run
 from gitfleet.schedule.plugins import Cycle, FleetRefusal, PluginFactory, Refusal, SchedulerPlugin, Score, Unschedulable
 from gitfleet.schedule.profile import Entry, make_profile
-from gitfleet.schedule.stages import Filtered, Stages
+from gitfleet.schedule.stages import Filtered, Stages, _merged
 from tests.schedule.fleets import (
     HOUR,
     NOW,
@@ -357,8 +358,10 @@ def test_a_defect_behind_the_stages_names_no_plugin(failing: str, monkeypatch: p
 PARTS = tuple(Score(*parts) for parts in product((0, 1), (0, 2), (0, 1)))
 
 
-@pytest.mark.parametrize("weight", [0, 1, 3])
-@pytest.mark.parametrize("totals", [{Score(): 0xFF}, {one: 1 << n for n, one in enumerate(PARTS)}])
+@pytest.mark.parametrize("weight", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "totals", [{Score(): 0xFF}, {Score(1, 2, 1): 0xFF}, {one: 1 << n for n, one in enumerate(PARTS)}]
+)
 def test_scores_are_added_cluster_by_cluster(totals: dict[Score, int], weight: int) -> None:
     """Eight clusters, one for each sum of parts; what is added goes round by some."""
     for more in ({}, {Score(): 0xFF}, *({one: 1 << (n + by) % 8 for n, one in enumerate(PARTS)} for by in range(8))):
@@ -369,6 +372,31 @@ def test_scores_are_added_cluster_by_cluster(totals: dict[Score, int], weight: i
             expected[key] = expected.get(key, 0) | bit
         added = add_scores(totals, more or {Score(): 0xFF}, weight)
         assert {score: members for score, members in added.items() if members} == expected
+
+
+FLAT = {Score(): 0xFF}
+AFFINE = {Score(affinity=2): 0x0F, Score(): 0xF0}
+SPREAD = {Score(topology_spread=1): 0x33, Score(obsolete_affinity=1): 0x44, Score(): 0x88}
+
+
+@pytest.mark.parametrize("steady", [FLAT, AFFINE, SPREAD, {one: 1 << n for n, one in enumerate(PARTS)}])
+@pytest.mark.parametrize("moving", [FLAT, AFFINE, SPREAD, {one: 1 << 7 - n for n, one in enumerate(PARTS)}])
+def test_steady_and_moving_scores_are_ranked_by_their_sum(steady: dict[Score, int], moving: dict[Score, int]) -> None:
+    expected: dict[Score, int] = {}
+    for bit in (1 << n for n in range(8)):
+        one, other = (next(s for s, members in sets.items() if members & bit) for sets in (steady, moving))
+        key = Score(*(a + b for a, b in zip(one, other, strict=True)))
+        expected[key] = expected.get(key, 0) | bit
+    ranked = _merged(sorted(steady.items(), reverse=True), moving)
+    assert [(score, members) for score, members in ranked if members] == sorted(expected.items(), reverse=True)
+
+
+@pytest.mark.parametrize(("held", "others"), [(10, 20), (985, 15), (1000, 0), (1005, 0)])
+def test_how_many_decisions_are_listed(held: int, others: int) -> None:
+    bindings = [binding(f"h{n:04}") for n in range(held)]
+    refused = (ClusterDecision(cluster=f"r{n}", selected=False) for n in range(30))
+    listed = list_decisions([bindings], iter(()), refused)
+    assert [sum(one.selected is wanted for one in listed) for wanted in (True, False)] == [min(held, 1000), others]
 
 
 @dataclass(frozen=True)
@@ -450,14 +478,14 @@ def test_a_limit_of_many_clusters_a_cycle() -> None:
 def test_a_cluster_that_others_left_behind_as_a_whole_decision() -> None:
     """Any first placement makes the rooms uneven, which costs a point."""
     policy = pick_n(1, affinity=LIKED, topology_spread_constraints=(spread("room", hard=False),))
-    members = [cluster("a", {"room": "x", "tier": "gold"}), cluster("b", {"room": "y"})]
-    scores = "(affinity score: 0, topology spread score: -1)"
+    members = [cluster("a", {"room": "x", "tier": "gold"}), cluster("b", {"room": "y", "tier": "gold"})]
+    scores = "(affinity score: 50, topology spread score: -1)"
     assert schedule(request(policy), index_fleet(members, NOW)).decisions[1:] == (
         ClusterDecision(
-            cluster="b",
+            cluster="a",
             selected=False,
-            score=ClusterScore(-1, 0),
-            reason=f'Cluster "b" does not score high enough {scores}',
+            score=ClusterScore(-1, 50),
+            reason=f'Cluster "a" does not score high enough {scores}',
         ),
     )
 
@@ -502,6 +530,7 @@ def test_in_which_order_the_clusters_that_stay_are_listed(held: str, wanted: int
     fleet = index_fleet([cluster(each.cluster) for each in bindings], NOW)
     answer = schedule(request(pick_n(wanted), *bindings), fleet)
     assert " ".join(one.cluster for one in answer.decisions) == listed
+    assert {one.selected for one in answer.decisions} == {True}
 
 
 @pytest.mark.parametrize(
