@@ -103,7 +103,6 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, 
         watched = settings.watch_branch or "main"
         say(f"newer commits are not reconciled yet: `--rev {watched}` works out what they lead to")
     clusters = {cluster.name: cluster for cluster in reader.clusters()}
-    held = held_clusters(reader.holds())
     beside = Recorded(
         now=now,
         runs=reader.each(RunRecord),
@@ -112,7 +111,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, 
         quarantines=reader.each(Quarantine),
     )
     plan = recorded_plan(record, beside)
-    rows = explanation(record, clusters, opened.profile(), plan, now, held)
+    rows = explanation(record, clusters, opened.profile(), plan, now, held_clusters(reader.holds()))
     rows = with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
     return held_line(record.placement.key, record.conditions), rows
 

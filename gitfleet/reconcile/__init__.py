@@ -122,8 +122,7 @@ def _rendered(
 
 
 def _warnings(shared: Shared) -> tuple[Fault, ...]:
-    waiting = undecided(shared.inputs.desired, shared.inputs.before.evictions)
-    return (*uncounted(shared.inputs, shared.runs.records), *waiting, *shared.freezes.notices)
+    return (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs), *shared.freezes.notices)
 
 
 def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:

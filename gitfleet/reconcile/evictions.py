@@ -16,6 +16,7 @@ from gitfleet import status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Eviction
+from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 
 _BUDGETS: Final = "budgets/"
@@ -45,8 +46,9 @@ def asked_for(wanted: Desired, known: Mapping[str, Eviction]) -> dict[PlacementK
     }
 
 
-def undecided(wanted: Desired, known: Mapping[str, Eviction]) -> Iterator[Fault]:
+def undecided(inputs: Inputs) -> Iterator[Fault]:
     """A warning for each eviction that waits, and why."""
+    wanted, known = inputs.desired, inputs.before.evictions
     asked = {eviction.name for evictions in asked_for(wanted, known).values() for eviction in evictions}
     for name, eviction in sorted(wanted.evictions.items()):
         if name not in known and name not in asked:

@@ -60,7 +60,7 @@ class PlacementProgress:
             summary=summary_of(record),
             scheduled=len(chosen),
             met=scheduled is None or scheduled.status is Status.TRUE,
-            rolled_out=sum(len(progress.steps) > 1 for progress in chosen),
+            rolled_out=sum(_has_latest(record, progress) for progress in chosen),
             waiting=None if is_complete(record) else _waiting(record, chosen),
         )
 
@@ -105,6 +105,14 @@ class FleetView:
             evictions=tuple(EvictionView(eviction=eviction) for eviction in state.evictions.values()),
             faults=state.faults,
         )
+
+
+def _has_latest(record: PlacementRecord, progress: ClusterProgress) -> bool:
+    """Whether a cluster's rollout began, and of an External placement, that of the latest snapshot."""
+    latest, binding = record.latest_resources, progress.binding
+    if latest is not None and record.placement.strategy.external:
+        return len(progress.steps) > 1 and binding is not None and binding.resource_snapshot == latest.name
+    return len(progress.steps) > 1
 
 
 def is_complete(record: PlacementRecord) -> bool:

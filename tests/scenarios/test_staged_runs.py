@@ -19,6 +19,7 @@ from gitfleet.rollout.staged import RunRequest
 from gitfleet.rollout.staged.start import initialized
 from gitfleet.simulation.cluster import SimulatedCrash
 from tests import builders
+from tests.scenarios.explaining import explain, open_workspace
 from tests.scenarios.staged_world import (
     EXTERNAL,
     clusters_of,
@@ -283,6 +284,23 @@ def test_a_run_that_people_keep_is_settled(state: str, sentence: str) -> None:
     result = world.reconcile()
     assert result is not None
     assert (result.settled, result.asks) == (True, (sentence,))
+
+
+def test_the_page_counts_the_clusters_of_an_external_placement_that_have_its_latest_snapshot() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2"), policy={"placementType": "PickAll"})
+    world.commit(one_stage(approval=True, maxConcurrency=2), run())
+    world.settle()
+    world.commit(builders.approval("go", "all"), builders.deployment("web", "web", image="web:2"))
+    world.settle()
+    (row,) = [line for line in world.state_text("README.md").splitlines() if "(placements/web.yaml)" in line]
+    scheduled, rolled_out_, available, snapshot, waits = [cell.strip() for cell in row.split("|")][3:8]
+    assert (scheduled, rolled_out_, available, snapshot) == ("2", "0/2", "2/2", "1")
+    sentence = "clusters have snapshot 0, the latest is 1: waits for a run that names it"
+    assert sentence in waits
+    explained = explain(world.repo, world.fleet, world.clock, "web")
+    assert [row["waiting"] for row in explained] == [[f"strategy External: {sentence}"]] * 2
+    planned = open_workspace(world.repo, world.fleet, world.clock).plan(None, None)["placements"][0]["rollout"]
+    assert planned == [{"clusterName": name, "move": "wait", "reason": sentence} for name in ("c1", "c2")]
 
 
 def test_a_cluster_that_an_external_placement_leaves_waits_for_a_run() -> None:
