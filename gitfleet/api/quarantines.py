@@ -31,6 +31,13 @@ def _digest_break(text: str) -> str | None:
 class Quarantine:
     """Content of a placement, by the hash of its resource snapshots, that no run and no rolling update rolls out unless
     it is `lifted`. `run` is the run that rolled back, "" for a person's; `since` is when gitfleet took it up.
+
+    placement: the placement, as name or namespace/name
+    digest: the hash of the resource snapshots that do not go out
+    lifted: whether the content may go out again
+    reason: why it is quarantined
+    run: the run that rolled back; filled in by gitfleet
+    since: since when it is quarantined; filled in by gitfleet
     """
 
     name: Annotated[ObjectName, At("metadata", "name")]

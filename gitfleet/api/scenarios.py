@@ -67,8 +67,12 @@ _OPERATION: Final[Mapping[str, Any]] = {
     "type": "object",
     "required": ["op", "path"],
     "properties": {
-        "op": {"enum": sorted(jsonpatch.JsonPatch.operations)},
-        "path": {"type": "string", "pattern": "^(?:/(?:[^~/]|~[01])*)*$"},
+        "op": {"enum": sorted(jsonpatch.JsonPatch.operations), "description": "what is done"},
+        "path": {
+            "type": "string",
+            "pattern": "^(?:/(?:[^~/]|~[01])*)*$",
+            "description": "the field, as a JSON pointer",
+        },
     },
 }
 _DELAY: Final[Mapping[str, Any]] = {"anyOf": [{"const": "never"}, *SCHEMA_WITH_ZERO["anyOf"]]}
@@ -80,7 +84,14 @@ Patch = Annotated[tuple[JsonObject, ...], Form(_patch, {"type": "array", "items"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectPattern:
-    """Which objects a rule means: every given part must hold; `image` is a glob that any container may match."""
+    """Which objects a rule means: every given part must hold.
+
+    group: the API group, "" for the core group
+    kind: the kind
+    namespace: the namespace
+    name: the name
+    image: a glob that the image of any container may match
+    """
 
     group: str | None = None
     kind: NonEmpty | None = None
@@ -104,6 +115,12 @@ class ClusterRule:
     """Objects on clusters: how long they take to be available, and whether the API server refuses them.
 
     Without `names` and `match_labels` it holds for every cluster; where both are given, both must hold.
+
+    names: the clusters by name
+    matchLabels: the clusters by their labels
+    object: which objects; every one where it is absent
+    available: how long an object takes to be available, or never
+    apply: fail has the API server refuse the objects
     """
 
     names: tuple[NonEmpty, ...] | None = None
@@ -127,7 +144,11 @@ class ClusterRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A file with its content."""
+    """A file with its content.
+
+    path: where the file stands in the config repo
+    content: the whole text of the file
+    """
 
     path: FilePath
     content: str
@@ -135,14 +156,21 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removed:
-    """A file or folder that goes."""
+    """A file or folder that goes.
+
+    path: where it stands in the config repo
+    """
 
     path: FilePath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """A stage of a run."""
+    """A stage of a run.
+
+    run: the run's name
+    stage: the stage's name
+    """
 
     run: NonEmpty
     stage: NonEmpty
@@ -150,7 +178,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """A cluster that goes away or comes back."""
+    """A cluster that goes away or comes back.
+
+    name: the cluster
+    state: whether it answers from then on
+    """
 
     name: NonEmpty
     state: Annotated[str, OneOf("unreachable", "reachable")]
@@ -158,7 +190,12 @@ class Switch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A change by hand."""
+    """A change by hand.
+
+    cluster: the cluster on which it is made
+    object: the object that is changed
+    patch: the change, as a JSON patch
+    """
 
     cluster: NonEmpty
     object: Target
@@ -170,7 +207,17 @@ _VERBS: Final = ("write", "remove", "approve", "reject", "cluster", "crash", "mu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One of `timeline`: a moment and exactly one thing that happens."""
+    """One of `timeline`: a moment and exactly one thing that happens.
+
+    at: when it happens, counted from the start
+    write: a file that is committed
+    remove: a file or folder that a commit removes
+    approve: a stage that a person approves
+    reject: a stage that a person rejects
+    cluster: a cluster that goes away or comes back
+    crash: what is killed at that moment
+    mutate: an object that somebody changes on a cluster
+    """
 
     at: Duration
     write: Written | None = None
@@ -191,7 +238,14 @@ class Entry:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
     """One run: when it starts, how long it may last, how often gitfleet reconciles, how clusters behave, and
-    what happens, in any order."""
+    what happens, in any order.
+
+    start: the moment at which it starts
+    maxTime: how long it may last
+    tick: how long after a reconcile the next one comes
+    clusters: how clusters behave
+    timeline: what happens
+    """
 
     start: Time = datetime(2026, 1, 1, tzinfo=UTC)
     max_time: Step = timedelta(hours=24)

@@ -60,7 +60,11 @@ ShortKey = Annotated[NamespacedName, Inline(("metadata",), types={"name": ShortN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageTask:
-    """Something that must be over before the run goes on: Approval, or TimedWait (with `wait_seconds`)."""
+    """Something that must be over before the run goes on.
+
+    type: Approval waits for a person, TimedWait for its time
+    waitTime: how long a TimedWait takes, such as 1h
+    """
 
     type: Annotated[str, OneOf("Approval", "TimedWait")]
     wait_seconds: Annotated[float | None, DURATION, At("waitTime")] = None
@@ -72,6 +76,19 @@ class Stage:
 
     `label_selector` None selects nothing, an empty one every cluster. `min_soak` is how long (seconds) a cluster must
     be healthy before it counts as updated, `start_rate` how many clusters at most start within a minute.
+
+    name: what the stage is called
+    labelSelector: which clusters belong to the stage; every one where it is empty, none where it is absent
+    sortingLabelKey: the label whose number orders the clusters; by name where it is absent
+    maxConcurrency: how many clusters, or percent of them, are updated at a time
+    beforeStageTasks: what must be over before the stage starts
+    afterStageTasks: what must be over before the next stage starts
+    stuckAfter: how long an update may take before it counts as stuck
+    maxFailures: how many stuck clusters, or percent of them, are given up while the run goes on
+    onFailure: what the run does with more of them: wait, stop, or give the clusters back what they had
+    unreachable: whether clusters that do not answer are waited for, skipped, or count as stuck at once
+    minSoak: how long a cluster must be healthy before it counts as updated
+    startRate: how many clusters at most start within any minute
     """
 
     name: Annotated[str, Check(_stage_name, {"pattern": "^[a-z0-9]{1,63}$"})]
@@ -111,7 +128,11 @@ def by_scope(kind: str) -> Any:
 @document("spec", identify=by_scope("StagedUpdateStrategy"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedStrategy:
-    """ClusterStagedUpdateStrategy (namespace "") or StagedUpdateStrategy: the stages through which a run goes."""
+    """ClusterStagedUpdateStrategy (namespace "") or StagedUpdateStrategy: the stages through which a run goes.
+
+    stages: the stages, in their order
+    membership: whether a run ends (Abort) or keeps its first set of clusters (Freeze) when its clusters change
+    """
 
     key: ShortKey
     stages: Annotated[tuple[Stage, ...], Len(1, 31)]
@@ -133,6 +154,11 @@ class StagedRun:
     """ClusterStagedUpdateRun (namespace "") or StagedUpdateRun: one rollout through the stages of a strategy.
 
     `resource_snapshot_index` None means the latest; `state` None runs at once (decision D8).
+
+    placementName: the placement that is rolled out
+    stagedRolloutStrategyName: the strategy whose stages it goes through
+    resourceSnapshotIndex: the number of the snapshot that goes out; the latest where it is absent
+    state: Initialize prepares the run only, Run carries it out, Stop starts no further cluster
     """
 
     key: ShortKey
@@ -156,6 +182,9 @@ class Approval:
     """(Cluster)ApprovalRequest as merged by people: a person's approval of a stage.
 
     The condition Approved, True or False, is the decision.
+
+    parentStageRollout: the run that is answered
+    targetStage: the stage of that run
     """
 
     key: Key
@@ -190,6 +219,9 @@ class Eviction:
     """ClusterResourcePlacementEviction: takes a placement off a cluster, once.
 
     `conditions` say what became of it; only the state branch has them.
+
+    placementName: the placement that is taken off the cluster
+    clusterName: the cluster
     """
 
     name: Annotated[ObjectName, At("metadata", "name")]
@@ -223,7 +255,11 @@ class Eviction:
 @document("spec", identify=lambda _: (_API_VERSION, "ClusterResourcePlacementDisruptionBudget"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionBudget:
-    """ClusterResourcePlacementDisruptionBudget: limits evictions of the placement of the same name."""
+    """ClusterResourcePlacementDisruptionBudget: limits evictions of the placement of the same name.
+
+    maxUnavailable: how many clusters, or percent of them, may be unavailable at once
+    minAvailable: how many clusters, or percent of them, must stay available
+    """
 
     name: Annotated[ShortName, At("metadata", "name")]
     max_unavailable: IntOrPercent | None = None

@@ -8,12 +8,9 @@ from typing import Any, Final
 
 import pytest
 
-from gitfleet.api.kinds import KINDS
+from gitfleet.api.kinds import KINDS, Place
 
-DESCRIBED: Final = [
-    "ClusterResourceOverride", "ClusterResourcePlacement", "FleetConfig", "Freeze", "FreezeOverride",
-    "MemberCluster", "ResourceOverride", "ResourcePlacement",
-]  # fmt: skip
+DESCRIBED: Final = sorted({kind.name for kind in KINDS.values() if kind.place is not Place.STATE_BRANCH})
 FOR_DEVELOPERS: Final = re.compile(r"\w_\w|§|\.md|\bNone\b|[Dd]ecision D?\d|the seed")
 TOLERATED: Final = "selectionScope"
 """Of an override's objects: a hub fills it in, and nobody writes it."""
