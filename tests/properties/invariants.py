@@ -215,13 +215,15 @@ class Invariants:
         if len(silent) * 2 <= len(names):
             return
         self.checked += 1
-        was = {b.cluster: (b.generation, b.deleting) for b in old.bindings}
-        stays = (b for b in new.bindings if self._stays(b.cluster))
-        moved = [b.cluster for b in stays if (b.generation, b.deleting) != was.get(b.cluster, (1, None))]
-        if moved:
+        if moved := self._moved(old, new):
             self.broken.append(
                 f"{new.placement.key}: {moved} moved while {sorted(silent)} of {sorted(names)} are silent"
             )
+
+    def _moved(self, old: PlacementRecord, new: PlacementRecord) -> list[str]:
+        was = {b.cluster: (b.generation, b.deleting) for b in old.bindings}
+        stays = (b for b in new.bindings if self._stays(b.cluster))
+        return [b.cluster for b in stays if (b.generation, b.deleting) != was.get(b.cluster, (1, None))]
 
     def _left_out(self, record: PlacementRecord) -> int:
         """How many of the clusters that count for the target have been silent for five minutes."""

@@ -135,10 +135,15 @@ class StagedInvariants(Invariants):
         if not new.placement.strategy.external:
             Invariants._check_surge(self, old, new, up)
 
-    def _check_moves(self, old: PlacementRecord, new: PlacementRecord) -> None:
+    def _moved(self, old: PlacementRecord, new: PlacementRecord) -> list[str]:
         evicted = {cluster for key, cluster in self.evicted if key == new.placement.key}
-        stay = tuple(b for b in new.bindings if b.cluster not in evicted)
-        Invariants._check_moves(self, old, replace(new, bindings=stay))
+        moved = [name for name in Invariants._moved(self, old, new) if name not in evicted]
+        if not new.placement.strategy.external:
+            return moved
+        # What the scheduler makes of a binding moves nothing until a run takes it up.
+        was = {b.cluster: (b.resource_snapshot, b.deleting) for b in old.bindings}
+        now = {b.cluster: (b.resource_snapshot, b.deleting) for b in new.bindings}
+        return [name for name in moved if now[name] != was.get(name, (None, None))]
 
 
 class StagedHistory(History):

@@ -585,6 +585,43 @@ def test_the_deletion_stage_takes_the_placement_off_what_it_no_longer_picks() ->
     assert (said(world, "clean"), rolled_out(world)) == (SUCCEEDED, {"c1": "web:1", "c2": None})
 
 
+def cleaning(*silent: str, **fields: Any) -> World:
+    """A run that has only clusters to leave: c3 and c4 of four, some of which have just fallen silent."""
+    names = ("c1", "c2", "c3", "c4")
+    world = staged(World(rules=(QUICK,)), *members(*names), policy=builders.pick_fixed(*names))
+    world.commit(one_stage(maxConcurrency=4), run())
+    world.settle()
+    for name in silent:
+        world.fleet.switch(name, reachable=False)
+    shrunk = builders.placement("web", strategy=EXTERNAL, policy=builders.pick_fixed("c1", "c2"))
+    world.commit(shrunk, one_stage(maxConcurrency=4, **fields), run("clean"))
+    world.settle(limit=timedelta(minutes=2))
+    return world
+
+
+def test_nothing_is_taken_off_while_most_clusters_do_not_answer() -> None:
+    world = cleaning(approval=True)
+    for name in ("c1", "c2", "c3"):
+        world.fleet.switch(name, reachable=False)
+    world.rest()
+    world.commit(builders.approval("clean", "all"))
+    world.settle(limit=timedelta(minutes=2))
+    assert [b.deleting for b in world.bindings("web").values()] == [None] * 4
+    for name in ("c1", "c2", "c3"):
+        world.fleet.switch(name, reachable=True)
+    world.settle()
+    assert said(world, "clean") == SUCCEEDED
+    assert rolled_out(world) == {"c1": "web:1", "c2": "web:1", "c3": None, "c4": None}
+
+
+def test_a_run_says_from_which_clusters_it_waits_for_the_placement_to_go() -> None:
+    world = cleaning("c3")
+    assert (said(world, "clean"), rolled_out(world)["c4"]) == (STARTED, None)
+    result = world.reconcile()
+    assert result is not None
+    assert "run clean waits until the placement is gone from c3" in result.waiting
+
+
 def test_what_a_commit_removes_by_accident_is_held_before_any_run() -> None:
     world = World(rules=(QUICK,))
     names = [f"c{n}" for n in range(6)]

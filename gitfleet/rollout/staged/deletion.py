@@ -8,22 +8,26 @@ from dataclasses import replace
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.runs import ClusterUpdate, StageStatus
 from gitfleet.model.rolling import MoveKind
-from gitfleet.rollout.staged.clusters import frozen_start, hold_frozen, is_through, is_updating
-from gitfleet.rollout.staged.phases import ClusterEvent, RunEvent, StageEvent, StagePhase
-from gitfleet.rollout.staged.steps import Pass, stage_phase
+from gitfleet.rollout.staged.clusters import frozen_start, hold_frozen, is_through, is_updating, stuck_text
+from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent, StageEvent, StagePhase
+from gitfleet.rollout.staged.steps import Pass, cluster_phase, stage_phase
 
 
 def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStatus:
     """The deletion stage after this pass: over when no binding of its clusters is left. A run that is to stop gives up
-    nothing more."""
+    nothing more, and none does while most of the placement's clusters do not answer."""
     if stopping and stage_phase(stage) in (StagePhase.PENDING, StagePhase.GATED):
         return stage
     if said := frozen_start(work, stage):
         return work.stage(stage, StageEvent.GATE, said)
+    if not work.starts and not is_through(stage) and not is_updating(stage):
+        return stage
     stage = work.stage(stage, StageEvent.START)
     frozen = work.frozen(stage)
     hold_frozen(work, f"in stage {stage.name}", frozen, idle=not is_updating(stage))
     stage = replace(stage, clusters=tuple(_deleted(work, c) if c.cluster not in frozen else c for c in stage.clusters))
+    if left := [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]:
+        work.waiting.append(f"run {work.name} waits until the placement is gone from {stuck_text(left)}")
     if is_through(stage):
         return work.stage(stage, StageEvent.FINISH)
     if stopping and is_updating(stage):
