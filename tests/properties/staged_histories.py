@@ -264,7 +264,7 @@ class StagedHistory(History):
     def _evict(self) -> None:
         found = sorted(self.written.placements)
         if found:
-            name = f"e{self.dice.randint(1, 9)}"
+            name = f"e{self.dice.randint(1, 9999)}"  # a decided one cannot be changed
             if name not in self.written.evictions:
                 placement = self.dice.choice(found)
                 bound = [*self.world.bindings(placement), self._some_cluster()]
