@@ -291,6 +291,18 @@ def test_a_plugin_that_contradicts_itself_gives_no_reason_and_no_remedy() -> Non
     )
 
 
+def test_many_clusters_that_are_refused_silently_make_no_decision() -> None:
+    class Hush(SchedulerPlugin):
+        name = "Hush"
+
+        def filter(self, cycle: Cycle, cluster: MemberCluster) -> Refusal | None:
+            return Refusal("hush", silent=True)
+
+    profile, _ = profile_from([ListedPlugin(name="Hush")], {"Hush": factory_of(Hush())})
+    answer = schedule(request(PlacementPolicy()), index_fleet([cluster(f"c{n:02}") for n in range(12)], NOW), profile)
+    assert (answer.error, answer.bindings, answer.decisions) == (None, (), ())
+
+
 @dataclass(frozen=True)
 class Points(SchedulerPlugin):
     """Scores by a table."""
@@ -377,10 +389,13 @@ def test_scores_are_added_cluster_by_cluster(totals: dict[Score, int], weight: i
 FLAT = {Score(): 0xFF}
 AFFINE = {Score(affinity=2): 0x0F, Score(): 0xF0}
 SPREAD = {Score(topology_spread=1): 0x33, Score(obsolete_affinity=1): 0x44, Score(): 0x88}
+WIDE = {Score(topology_spread=1): 0xF0, Score(): 0x0F}
+ONE = [{Score(*parts): 0xFF} for parts in ((1, 0, 0), (0, 1, 0), (0, 2, 0), (0, 0, 1))]
+SETS = [FLAT, AFFINE, SPREAD, WIDE, *ONE]
 
 
-@pytest.mark.parametrize("steady", [FLAT, AFFINE, SPREAD, {one: 1 << n for n, one in enumerate(PARTS)}])
-@pytest.mark.parametrize("moving", [FLAT, AFFINE, SPREAD, {one: 1 << 7 - n for n, one in enumerate(PARTS)}])
+@pytest.mark.parametrize("steady", [*SETS, {one: 1 << n for n, one in enumerate(PARTS)}])
+@pytest.mark.parametrize("moving", [*SETS, {one: 1 << 7 - n for n, one in enumerate(PARTS)}])
 def test_steady_and_moving_scores_are_ranked_by_their_sum(steady: dict[Score, int], moving: dict[Score, int]) -> None:
     expected: dict[Score, int] = {}
     for bit in (1 << n for n in range(8)):
