@@ -35,6 +35,7 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "approve": Listed("approve", "Write the file that lets a held removal happen."),
     "reject": Listed("approve", "Write the file that rejects a held removal."),
     "evict": Listed("evict", "Take a placement off a cluster, once."),
+    "rollback": Listed("rollback", "Take an External placement back to an older snapshot."),
     "render": Listed("render", "Write each cluster's final manifests as files."),
     "schema": Listed("schema", "Print JSON Schemas for editors."),
 }

@@ -36,6 +36,7 @@ from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.plan_runs import run_sentences
 from gitfleet.views.readme import readme_text
 from gitfleet.views.requests import approval_requests
+from gitfleet.views.rollbacks import rollback_of
 from gitfleet.views.runs import pending_request
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
@@ -80,6 +81,7 @@ __all__ = [
     "readme_text",
     "reason_sentence",
     "recorded_plan",
+    "rollback_of",
     "run_sentences",
     "shortened",
     "shown_object",

@@ -1,0 +1,61 @@
+"""`gitfleet rollback`: the run that takes an External placement back to an older snapshot, committed to the config
+repo."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import click
+
+from gitfleet.cli import commits, options
+from gitfleet.cli.messages import say
+from gitfleet.settings import Settings
+
+if TYPE_CHECKING:
+    from gitfleet.loop.person_commits import FilesChange
+
+
+@click.command(
+    epilog=options.example("gitfleet rollback shop --to 3 --dry-run", "gitfleet rollback shop --to 3 --strategy fast")
+)
+@click.argument("placement", metavar="PLACEMENT")
+@click.option("--to", "index", type=click.IntRange(min=0), required=True, help="The snapshot to go back to.")
+@click.option("--strategy", metavar="NAME", help="The strategy of the run; that of the placement's last run otherwise.")
+@click.option("--dry-run", is_flag=True, help="Print the run and commit nothing.")
+@commits.target
+@commits.settings
+def rollback(
+    placement: str, index: int, strategy: str | None, dry_run: bool, target: str | None, settings: Settings
+) -> None:
+    """Take a PLACEMENT with strategy External back to an older snapshot: commit a run of it, as who git says you are.
+
+    Runs of the placement that are under way end with the same commit, in whatever state they are: their files go.
+    `gitfleet get snapshots` lists what there is to go back to.
+    """
+    from gitfleet.loop.person_commits import FilesChange
+    from gitfleet.views import rollback_of
+    from gitfleet.wiring import open_workspace
+
+    with open_workspace(settings, clusters="none") as workspace:
+        state = workspace.driver.load_state(workspace.state_head())
+        wanted = workspace.desired_at(workspace.commit_of(None))
+
+        def change(there: Collection[str]) -> FilesChange:
+            made = rollback_of(state, wanted, placement, index, strategy, there.__contains__)
+            say(f"{made.path} takes {placement} back to snapshot {index} with strategy {made.run.strategy_name}")
+            for path in made.remove:
+                say(f"{path} goes, which ends its run")
+            return FilesChange(
+                subject=f"Roll back {placement} to snapshot {index}",
+                write={made.path: made.text.encode()},
+                remove=made.remove,
+            )
+
+        if dry_run:
+            there = workspace.driver.reader.list_tree(workspace.commit_of(None))
+            files = change(there)
+            for content in files.write.values():
+                click.echo(content.decode(), nl=False)
+            return
+        commits.commit_files(workspace, settings, change, target)
