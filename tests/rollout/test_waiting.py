@@ -131,7 +131,8 @@ def test_a_removal_that_is_held_says_why() -> None:
     for external in (False, True):
         left = record(bound("a", state=BindingState.UNSCHEDULED), external=external)
         assert waiting_for(left, plan) == ("web: a waits: one must stay",)
-    assert waiting_for(left) == (), "a run takes it off, and nothing else"
+    outside = record(bound("a", state=BindingState.UNSCHEDULED), external=True)
+    assert waiting_for(outside) == (), "a run takes it off, and nothing else"
 
 
 def test_a_deleted_placement_says_why_it_stays_on_a_cluster() -> None:
