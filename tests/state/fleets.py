@@ -37,6 +37,8 @@ from gitfleet.api.clusters import (
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.fleet import ListedPlugin
+from gitfleet.api.freeze_files import Freeze, FreezeOverride, FreezeRules
+from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.holds import ClusterCount, Hold, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.labels import LabelRequirement, LabelSelector
@@ -374,6 +376,26 @@ def holds(name: str) -> st.SearchStrategy[Hold]:
     )
 
 
+FREEZES = FreezeRules(
+    windows=(
+        FreezeWindow(
+            name="night",
+            schedule="0 22 * * *",
+            duration=28800.0,
+            time_zone="Europe/Berlin",
+            scope=FreezeScope(placements=("web-*",), stages=("production",), clusters=LabelSelector({"tier": "gold"})),
+        ),
+    ),
+    freezes=(Freeze(name="friday", reason="no changes", owner="ops", until=datetime(2026, 11, 28, tzinfo=UTC)),),
+    overrides=(
+        FreezeOverride(
+            name="fix", windows=("night",), reason="urgent", owner="ops", expires=datetime(2026, 11, 27, tzinfo=UTC)
+        ),
+    ),
+    unreadable=("freezes/monday.yaml:3",),
+)
+
+
 @st.composite
 def fleets(draw: st.DrawFn) -> FleetState:
     """A whole state."""
@@ -394,6 +416,7 @@ def fleets(draw: st.DrawFn) -> FleetState:
         }
     return FleetState(
         scheduler_plugins=draw(st.sampled_from([(), (ListedPlugin(name="Zones", weight=3, args={"label": "zone"}),)])),
+        freezes=draw(st.sampled_from([FreezeRules(), FREEZES])),
         observed_commit=draw(st.none() | words),
         clusters={name: draw(clusters_of(name)) for name in draw(st.sets(names, max_size=2))},
         placements={key: draw(records(key)) for key in placement_keys},

@@ -10,6 +10,7 @@ import pytest
 
 from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
+from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
@@ -62,6 +63,7 @@ def fleet() -> FleetState:
         base,
         placements={**base.placements, CART: cart},
         overrides={override.key: snapshots},
+        freezes=FreezeRules(freezes=(Freeze(name="friday", reason="no changes", owner="ops", until=NOW),)),
         evictions={drain.name: drain},
         quarantines={"bad": Quarantine(name="bad", placement=PlacementKey("", "web"), digest="0" * 64)},
         runs={run.key: run},

@@ -1,0 +1,67 @@
+"""Freezes on the command line: `plan`, `explain`, `get freezes` and `simulate` name what is frozen and until when."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import builders
+from tests.cli.conftest import Shell, commit
+
+FREEZE = builders.freeze("century", "2099-12-31T00:00:00Z", scope={"placements": ["web"]})
+WHY = "frozen by century until 2099-12-31 00:00:00 UTC (ops: no changes)"
+NIGHT = {"name": "night", "schedule": "0 18 * * *", "duration": "2h", "timeZone": "Europe/Berlin"}
+SCENARIO = """\
+apiVersion: gitfleet.dev/v1alpha1
+kind: Scenario
+spec: {start: "2026-11-20T17:30:00Z", maxTime: 4h}
+"""
+
+
+@pytest.fixture
+def frozen(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repo in which the placement `web` is frozen for long."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    override = builders.freeze_override("late", "2020-01-01T00:00:00Z", freezes=["century"])
+    commit(
+        fleet,
+        {"freezes/century.yaml": builders.to_yaml(FREEZE), "freezes/late.yaml": builders.to_yaml(override)},
+    )
+    return fleet
+
+
+def test_plan_says_what_waits_and_explain_the_same_before_and_after_the_reconcile(
+    gitfleet: Shell, frozen: Path
+) -> None:
+    plan = json.loads(gitfleet("plan", frozen, "-o", "json").out)
+    waits = {p["name"]: {row["reason"] for row in p["rollout"] if row["move"] == "wait"} for p in plan["placements"]}
+    assert waits == {"web": {WHY}, "monitoring": set()}
+    assert gitfleet("explain", "web", "us-east-1", "-C", frozen).out.count(WHY) == 1
+    assert gitfleet("run", "--once", frozen).code == 0
+    assert gitfleet("explain", "web", "us-east-1", "-C", frozen).out.count(WHY) == 1
+    assert WHY in gitfleet("describe", "crp", "web", "-C", frozen).out
+
+
+def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> None:
+    assert gitfleet("run", "--once", frozen).code == 0
+    rows = [line.split() for line in gitfleet("get", "freezes", "-C", frozen).out.splitlines()]
+    assert [row[:3] for row in rows] == [
+        ["NAME", "KIND", "STATE"],
+        ["century", "Freeze", "Frozen"],
+        ["late", "FreezeOverride", "Expired"],
+    ]
+    assert json.loads(gitfleet("get", "freeze", "century", "-C", frozen, "-o", "json").out) == FREEZE
+    faults = gitfleet("validate", frozen)
+    assert faults.code == 0, faults.out
+
+
+def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
+    commit(fleet, {"gitfleet.yaml": builders.to_yaml(builders.fleet_config(freezeWindows=[NIGHT]))})
+    (tmp_path / "evening.yaml").write_text(SCENARIO, encoding="utf-8")
+    ended = gitfleet("simulate", fleet, "--scenario", tmp_path / "evening.yaml", "-o", "jsonl")
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    assert {event["t"] for event in events if event["type"] == "applied"} == {5400.0}
+    assert any("frozen by window night until 2026-11-20 20:00 Europe/Berlin" in str(event) for event in events)
+    assert events[-1]["reason"] == "settled"
