@@ -128,8 +128,7 @@ def _warnings(shared: Shared) -> tuple[Fault, ...]:
 def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:
     """The first moment at which time alone may change the decision."""
     clocks = (shared.inputs.now + plan.clock for plan in placements.plans().values() if plan.clock is not None)
-    evictions = (frozen.until for _, frozen in placements.frozen())
-    wakes = (shared.index.wake_at, rollout.next_forced_leave(shared.clusters), *clocks, *evictions)
+    wakes = (shared.index.wake_at, rollout.next_forced_leave(shared.clusters), *clocks, *placements.wakes())
     return min((wake for wake in wakes if wake is not None), default=None)
 
 

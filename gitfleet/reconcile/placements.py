@@ -63,6 +63,10 @@ class PlacementsMemo:
         """The evictions that wait for the end of a freeze."""
         return [waiting for one in self.decided.values() for waiting in one.frozen]
 
+    def wakes(self) -> list[datetime | None]:
+        """When each of these freezes ends."""
+        return [frozen.until for _, frozen in self.frozen()]
+
     def waiting(self) -> tuple[str, ...]:
         """The same in a sentence each."""
         return tuple(rollout.eviction_waits(eviction, frozen) for eviction, frozen in self.frozen())
