@@ -243,7 +243,6 @@ _KINDS: Final = (
         group=GITFLEET_GROUP,
         name="Quarantine",
         declaration=Quarantine,
-        short_names=("quarantine",),
         versions=("v1alpha1",),
         folder="quarantines",
     ),
