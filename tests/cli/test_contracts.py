@@ -64,7 +64,7 @@ def fields_of(value: Any, at: str = "$") -> set[str]:
 
 def test_the_plan_has_the_fields_of_the_page(gitfleet: Shell, moving: Path) -> None:
     change(moving)
-    commit(moving, {"overrides/blocking.yaml": to_yaml(failing_override(namespace="monitoring"))})
+    commit(moving, {"overrides/blocking.yaml": to_yaml(failing_override())})
     (moving / "gitfleet.yaml").write_text((moving / "gitfleet.yaml").read_text() + "# a remark\n")
     (shown,) = re.findall(r"```json\n(.*?)```", SECTIONS["4"], re.DOTALL)
     page = json.loads(shown)
