@@ -42,7 +42,7 @@ class Freezes:
         frozen: dict[str, Frozen] = {}
         for name in names if self.found else ():
             cluster = clusters.get(name)
-            target = _Target(str(key), stage, cluster.labels if cluster is not None else {})
+            target = _Target(str(key), stage, cluster.scheduling_labels if cluster is not None else {})
             every = [
                 one.frozen
                 for one in self.found
@@ -63,7 +63,7 @@ class _Target:
         """Whether all fields of a scope match."""
         return (
             _any_name(scope.placements, self.placement)
-            and _any_name(scope.stages, self.stage)
+            and (not scope.stages or (bool(self.stage) and _any_name(scope.stages, self.stage)))
             and (scope.clusters is None or scope.clusters.matches(self.labels))
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.bindings import BindingState
+from gitfleet.api.clusters import MEMBER_NAME_LABEL
 from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.labels import LabelSelector
@@ -45,6 +46,9 @@ def window(name: str = "night", hours: float = 1, schedule: str = "0 0 * * *", *
         ({"clusters": LabelSelector({"region": "eu"})}, WEB, "", ["eu-1"]),
         ({"clusters": LabelSelector({"region": "eu"}), "placements": ("other",)}, WEB, "", []),
         ({"clusters": LabelSelector({"region": "eu"}), "stages": ("a",)}, WEB, "a", ["eu-1"]),
+        ({"clusters": LabelSelector({MEMBER_NAME_LABEL: "eu-1"})}, WEB, "", ["eu-1"]),
+        ({"stages": ("*",)}, WEB, "", []),
+        ({"stages": ("*",)}, WEB, "a", ["eu-1", "us-1", "gone"]),
     ],
 )
 def test_where_a_freeze_holds(scope: dict[str, Any], key: PlacementKey, stage: str, frozen: list[str]) -> None:
