@@ -2,13 +2,14 @@
 
 judge(asked, approvals, facts, policy, now) -> Verdict
 given(asked, approvals)                     the approvals that are meant for a request
+strictest(policies)                         the policy that asks for all that these ask for
 next_name(name, paths), path_of(name)       the name of one more approval of a request, and where its file lies
 
 Pure: the shell says how each approval came to the watched branch (model/approvals.py), in particular who signed.
 Source: decision record 0014.
 """
 
-from gitfleet.approvals.judging import judge
+from gitfleet.approvals.judging import judge, strictest
 from gitfleet.approvals.naming import APPROVALS_FOLDER, given, next_name, path_of
 
-__all__ = ["APPROVALS_FOLDER", "given", "judge", "next_name", "path_of"]
+__all__ = ["APPROVALS_FOLDER", "given", "judge", "next_name", "path_of", "strictest"]

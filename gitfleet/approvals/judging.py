@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -66,6 +66,18 @@ def judge(
         return Verdict(answer=deciding, faults=tuple(faults))
     by = f"{len(people)} of {required} approvals are there, by {named_briefly(people, _MOST_NAMED)}"
     return Verdict(waits="; ".join([*([by] if people else []), *map(str, faults)]), faults=tuple(faults))
+
+
+def strictest(policies: Iterable[ApprovalPolicy]) -> ApprovalPolicy:
+    """The policy that asks for all that these ask for; of the names of keys those of the last."""
+    every = tuple(policies)
+    limits = [policy.expires_after for policy in every if policy.expires_after is not None]
+    return ApprovalPolicy(
+        required=max((policy.required for policy in every), default=1),
+        allowed_signers=next((p.allowed_signers for p in reversed(every) if p.allowed_signers is not None), None),
+        separate_duties=any(policy.separate_duties for policy in every),
+        expires_after=min(limits, default=None),
+    )
 
 
 _DIGEST: Final = f"its annotation {DIGEST} says; approve the one that waits"

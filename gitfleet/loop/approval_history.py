@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from gitfleet import api, approvals
 from gitfleet.api.conditions import Status
@@ -30,8 +30,14 @@ _ONE: Final = "it must be one YAML document with the fields of spec.approvals"
 _PLAIN: Final = ("100644", "100755")
 _MOST_ANCESTORS: Final = 1000
 ReadAt = Callable[[str], Desired]
-PolicyFrom = tuple[ReadAt, str | None]
-"""How to read a commit, and that of the policy (None: the one before the approval)."""
+
+
+class PolicyFrom(NamedTuple):
+    """How to read a commit, and the one that was reconciled last: with `alone` its policy is the only one."""
+
+    read_at: ReadAt
+    reconciled: str | None
+    alone: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,7 @@ class ApprovalHistory:
     history: HistoryReader
     reader: RepoReader
     own: OwnPolicy | None = None
-    _known: dict[tuple[str, NamespacedName, Asked], ApprovalFacts] = field(default_factory=dict)
+    _known: dict[tuple[str, NamespacedName, Asked, str | None], ApprovalFacts] = field(default_factory=dict)
 
     def rewrite(
         self, branch: str, wanted: Desired, before: FleetState, now: datetime, read_at: ReadAt
@@ -65,24 +71,31 @@ class ApprovalHistory:
             digits = key.name.partition(".")[0].removeprefix(REWRITE_PREFIX) if not key.namespace else ""
             for new in (oid for oid in line if digits and oid[: len(digits)] == digits):
                 asked = Rewrite(branch=branch, old=old, new=new).request()
-                facts = self.facts(wanted, [asked], read_at, policy_at=old)
+                facts = self.facts(wanted, [asked], read_at, old, alone=True)
                 answer = approvals.judge(asked, wanted.approvals, facts, ApprovalPolicy(), now).answer
                 if answer is not None and answer.status is Status.TRUE:
                     return None
         return Rewrite(branch=branch, old=old, new=head)
 
     def facts(
-        self, wanted: Desired, asked: Iterable[Asked], read_at: ReadAt, *, policy_at: str | None = None
+        self,
+        wanted: Desired,
+        asked: Iterable[Asked],
+        read_at: ReadAt,
+        reconciled: str | None,
+        *,
+        alone: bool = False,
     ) -> FactsByApproval:
-        """What is known of the approvals that are meant for what is asked; with `policy_at` under the policy of that
-        commit. What cannot be found out is its `failure`: such an approval counts for nothing."""
-        found = {}
+        """What is known of the approvals that are meant for what is asked, where the commit `reconciled` was reconciled
+        last; with `alone` no other's policy holds. What cannot be found out is its `failure`: such an approval counts
+        for nothing."""
+        found, where = {}, PolicyFrom(read_at, reconciled, alone)
         for one in asked:
             for approval in approvals.given(one, wanted.approvals):
-                place = (wanted.commit, approval.key, one)
+                place = (wanted.commit, approval.key, one, reconciled)
                 known = self._known.get(place)
                 if known is None:
-                    known, lasting = self._tried(wanted.commit, approval, one, (read_at, policy_at))
+                    known, lasting = self._tried(wanted.commit, approval, one, where)
                     if len(self._known) >= _MOST_KEPT:
                         self._known.clear()
                     if lasting:
@@ -102,17 +115,15 @@ class ApprovalHistory:
         if origin is None or not ids:
             raise BadInput("no commit is known that added it")
         found = [self.history.about(commit) for commit in ids]
-        read_at, policy_at = where
-        before = policy_at or (found[0].parents[0] if found[0].parents else None)
-        policy = self.own.policy if self.own else _policy_at(before, read_at)
-        keys = self._keys(policy, before)
+        policy, keys = self._policy(found[0], asked, where)
+        fresh = [about for about in found if self.history.is_ancestor(about.id, asked.commit) is not True]
         authors = self._authors(head, asked) if policy.separate_duties else ()
         content = self.reader.read_blobs([origin.blob], limit=_LARGEST_BYTES).get(origin.blob, b"")
         return ApprovalFacts(
-            commits=tuple(self._commit(about, keys) for about in found),
+            commits=tuple(self._commit(about, keys) for about in fresh),
             policy=policy,
             documents=len(parse_documents(content, max_bytes=_LARGEST_BYTES).documents),
-            older=self.history.is_ancestor(found[0].id, asked.commit) is True,
+            older=found[0] not in fresh,
             authors=frozenset(email.lower() for email in authors),
         )
 
@@ -124,8 +135,13 @@ class ApprovalHistory:
             return self.history.authors(asked.commit, asked.after or None)
         return {email for commit in dict.fromkeys(commits) for email in self.history.authors(commit, None)}
 
-    def _commit(self, about: CommitFacts, keys: SignerKeys | None) -> ApprovalCommit:
-        signer, why = self.history.signer(about.id, keys) if keys is not None else ("", "")
+    def _commit(self, about: CommitFacts, keys: Collection[SignerKeys]) -> ApprovalCommit:
+        """A commit of an approval; whoever signed it has a key in each of `keys`."""
+        signer, why = "", ""
+        for one in keys:
+            signer, why = self.history.signer(about.id, one)
+            if not signer:
+                break
         return ApprovalCommit(
             id=about.id,
             author=about.author[1].lower(),
@@ -135,13 +151,21 @@ class ApprovalHistory:
             unsigned=why,
         )
 
-    def _keys(self, policy: ApprovalPolicy, before: str | None) -> SignerKeys | None:
-        allowed = policy.allowed_signers
-        if allowed is None or self.own is not None:
-            return self.own.keys if allowed is not None and self.own is not None else None
-        if before is None:
-            raise BadInput("the policy before it has no files")
-        return SignerKeys(ssh=self._file(allowed.ssh, before), gpg=self._file(allowed.gpg, before))
+    def _policy(
+        self, brought: CommitFacts, asked: Asked, where: PolicyFrom
+    ) -> tuple[ApprovalPolicy, Collection[SignerKeys]]:
+        """The strictest of the policies that hold, and the keys of each. Whoever pushes an approval chooses the parents
+        of its commit, but neither the commit at which it was asked for nor the one that was reconciled last."""
+        if self.own is not None:
+            return self.own.policy, (self.own.keys,) if self.own.policy.allowed_signers is not None else ()
+        others = () if where.alone else (*brought.parents[:1], asked.commit)
+        policies = {commit: _policy_at(commit, where.read_at) for commit in (*others, where.reconciled) if commit}
+        keys = (
+            SignerKeys(ssh=self._file(allowed.ssh, commit), gpg=self._file(allowed.gpg, commit))
+            for commit, policy in policies.items()
+            if (allowed := policy.allowed_signers) is not None
+        )
+        return approvals.strictest(policies.values()), tuple(dict.fromkeys(keys))
 
     def _file(self, path: str | None, commit: str) -> bytes | None:
         if path is None:
@@ -149,14 +173,12 @@ class ApprovalHistory:
         entry = self.reader.list_tree(commit).get(path)
         content = self.reader.read_blobs([entry.oid], limit=_LARGEST_BYTES) if entry and entry.mode in _PLAIN else {}
         if entry is None or entry.oid not in content:
-            raise BadInput(f"{path}, which allowedSigners names, is no file of at most 1 MiB in the commit before it")
+            raise BadInput(f"{path}, which allowedSigners names, is no file of at most 1 MiB in commit {commit[:10]}")
         return content[entry.oid]
 
 
-def _policy_at(commit: str | None, read_at: ReadAt) -> ApprovalPolicy:
+def _policy_at(commit: str, read_at: ReadAt) -> ApprovalPolicy:
     """The policy that a commit has. BadInput where its FleetConfig has errors: a weaker default does not hold then."""
-    if commit is None:
-        return ApprovalPolicy()
     wanted = read_at(commit)
     broken = (f for f in wanted.faults if f.path == FLEET_FILE or f.object.startswith("FleetConfig"))
     if wanted.config.origin is None and any(map(is_error, broken)):

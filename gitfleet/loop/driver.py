@@ -273,7 +273,8 @@ class Driver:
             return None
         asked = [removals.asked(hold) for hold in before.holds.values()]
         asked += run_approvals.asked_of_people(before, wanted)
-        return self.approvals.facts(wanted, asked, lambda commit: self.desired_trees.at(commit, before))
+        read_at = partial(self.desired_trees.at, state=before)
+        return self.approvals.facts(wanted, asked, read_at, before.observed_commit)
 
     def load_state(self, head: str | None) -> FleetState:
         """The state at a head of the state branch; what this process wrote itself need not be read again."""

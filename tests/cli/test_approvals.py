@@ -162,6 +162,30 @@ def with_its_own_key_in_the_same_commit(fleet: Fleet) -> str:
     return "is signed with a key that allowedSigners does not have"
 
 
+def with_a_weaker_policy_in_an_earlier_commit_of_the_push(fleet: Fleet) -> str:
+    """And the policy put back by the commit of the approval."""
+    fleet.commit(fleet.bob, {"gitfleet.yaml": FREE}, sign=False)
+    fleet.commit(fleet.bob, {fleet.path: fleet.text(), "gitfleet.yaml": POLICY}, sign=False)
+    return "is not signed"
+
+
+def by_a_merge_into_a_commit_before_the_policy(fleet: Fleet) -> str:
+    first = git(fleet.repo, "rev-list", "--max-parents=0", "HEAD").strip()
+    merge_into(fleet.repo, first, {fleet.path: fleet.text()})
+    return "is not signed"
+
+
+def merge_into(repo: Path, first: str, files: Mapping[str, str], *others: str) -> None:
+    """Move the branch to a merge whose first parent is `first`, then the head and `others`, with files added."""
+    for path, text in files.items():
+        (repo / path).parent.mkdir(parents=True, exist_ok=True)
+        (repo / path).write_text(text)
+    git(repo, "add", "--all")
+    tree = git(repo, "write-tree").strip()
+    parents = [word for parent in (first, "HEAD", *others) for word in ("-p", parent)]
+    git(repo, "reset", "--hard", "--quiet", git(repo, "commit-tree", tree, *parents, "-m", "Merge").strip())
+
+
 def replayed(fleet: Fleet) -> str:
     """Given for an earlier removal of the same."""
     older = f"{fleet.hold.rpartition('-')[0]}-0123456789"
@@ -180,6 +204,8 @@ def replayed(fleet: Fleet) -> str:
         beside_other_documents,
         with_a_weaker_policy_in_the_same_commit,
         with_its_own_key_in_the_same_commit,
+        with_a_weaker_policy_in_an_earlier_commit_of_the_push,
+        by_a_merge_into_a_commit_before_the_policy,
         replayed,
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 from gitfleet.cli.main import run
 from tests import builders
 from tests.cli.conftest import Shell, git
-from tests.cli.test_approvals import Person, as_person
+from tests.cli.test_approvals import Person, as_person, merge_into
 from tests.realparts import signers
 
 POLICY = """\
@@ -134,6 +134,20 @@ def forged(gate: Gate) -> str:
     return "is signed with a key that allowedSigners does not have"
 
 
+def by_a_merge_into_a_commit_before_the_policy(gate: Gate) -> str:
+    first = git(gate.repo, "rev-list", "--max-parents=0", "HEAD").strip()
+    merge_into(gate.repo, first, {gate.path(): gate.text(), gate.path(".2"): gate.text(".2")})
+    return "is not signed"
+
+
+def with_a_weaker_policy_in_an_earlier_commit_of_the_push(gate: Gate) -> str:
+    weak = POLICY.partition("spec:")[0]
+    as_person(gate.repo, gate.people["eve"], timedelta(), "commit", files={"gitfleet.yaml": weak}, sign=False)
+    files = {gate.path(): gate.text(), "gitfleet.yaml": POLICY}
+    as_person(gate.repo, gate.people["eve"], timedelta(), "commit", files=files, sign=False)
+    return "is not signed"
+
+
 def self_given(gate: Gate) -> str:
     gate.approve("bob")
     gate.approve("ann", ".2")
@@ -153,7 +167,18 @@ def for_another_digest(gate: Gate) -> str:
 
 
 @pytest.mark.parametrize(
-    "give", [one_of_two, twice_by_the_same_person, unsigned, forged, self_given, expired, for_another_digest]
+    "give",
+    [
+        one_of_two,
+        twice_by_the_same_person,
+        unsigned,
+        forged,
+        by_a_merge_into_a_commit_before_the_policy,
+        with_a_weaker_policy_in_an_earlier_commit_of_the_push,
+        self_given,
+        expired,
+        for_another_digest,
+    ],
 )
 def test_an_approval_of_a_stage_that_counts_for_nothing_says_why(
     gitfleet: Shell, gate: Gate, give: Callable[[Gate], str]
