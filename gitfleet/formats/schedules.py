@@ -29,6 +29,7 @@ _MOST_REPETITIONS: Final = 3000
 _ENDLESS: Final = timedelta(days=100)
 """Two months of 31 days follow each other, no more: what lasts longer than that has no end."""
 _MACHINE_ZONE: Final = "localtime"
+_NEVER: Final = "names a day that never comes; correct it"
 
 
 class InvalidSchedule(ValueError):
@@ -42,7 +43,7 @@ def schedule_fault(text: str) -> str | None:
     except InvalidSchedule as error:
         return str(error)
     except StopIteration:
-        return "names a day that does not come; correct it"
+        return _NEVER
     return None
 
 
@@ -99,9 +100,20 @@ def _starts(schedule: str, zone: str, moment: datetime, step: timedelta) -> Iter
     try:
         found = CronSim(schedule, first.astimezone(known), reverse=step > timedelta(0))
     except CronSimError as error:
+        if str(error) == "Bad day-of-month" and _is_day(schedule.split()[2]):
+            raise InvalidSchedule(_NEVER) from None
         where = str(error).removeprefix("Bad ")
         raise InvalidSchedule(f"has a {where} that cron does not know; write five such as 0 18 * * 5") from None
     return (start.astimezone(UTC) for start in found)
+
+
+def _is_day(text: str) -> bool:
+    """Whether a day of the month is one in some month."""
+    try:
+        CronSim(f"0 0 {text} * *", _ANY_DAY)
+    except CronSimError:
+        return False
+    return True
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -10,14 +10,18 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood, Severity
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride, FreezeRules
+from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
+from gitfleet.formats.kinds import BUILT_IN_KINDS
+from gitfleet.formats.near_names import nearest
 
 _DEFAULTS: Final = FleetConfig()
+_KIND_NAMES: Final = frozenset(name for _, name in (*KINDS, *BUILT_IN_KINDS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,17 +83,28 @@ class Desired:
             windows=self.config.freeze_windows,
             freezes=tuple(value for value in written if isinstance(value, Freeze)),
             overrides=tuple(value for value in written if isinstance(value, FreezeOverride)),
-            unreadable=tuple(f"{fault.path}:{fault.line}" for fault in self.faults if self._hides_freeze(fault)),
+            unreadable=self._unreadable_freezes(),
         )
 
+    def _unreadable_freezes(self) -> tuple[str, ...]:
+        """The place of the first error of each."""
+        places: dict[tuple[str, str], str] = {}
+        for fault in self.faults:
+            if self._hides_freeze(fault):
+                places.setdefault((fault.path, fault.object), f"{fault.path}:{fault.line}")
+        return tuple(dict.fromkeys(places.values()))
+
     def _hides_freeze(self, fault: Fault) -> bool:
-        """Whether an error may be all that is left of a Freeze: it is one's, or of a whole file of their folder, and no
-        last good version goes on."""
-        kind, _, name = fault.object.partition("/")
-        if fault.severity is not Severity.ERROR or fault.path in self.last_good:
+        """Whether a fault may be all that is left of a Freeze, of which no last good version goes on: it is one's, of a
+        kind that is nearly `Freeze`, or in their folder of what is no object of another known kind."""
+        (kind, _, name), in_folder = fault.object.partition("/"), fault.path.startswith(f"{FREEZES}/")
+        is_error = fault.severity is Severity.ERROR or (in_folder and fault.field == "kind")
+        if not is_error or fault.path in self.last_good:
             return False
-        lost = kind == "Freeze" and (kind, name) not in self.objects.get(FREEZES, {})
-        return lost or (not kind and fault.path.startswith(f"{FREEZES}/"))
+        if kind in _KIND_NAMES:
+            return kind == "Freeze" and (kind, name) not in self.objects.get(FREEZES, {})
+        near = nearest(kind, _KIND_NAMES)
+        return (near in (None, "Freeze") and in_folder) or (near == "Freeze" and fault.field == "kind")
 
     @property
     def clusters(self) -> Mapping[str, MemberCluster]:

@@ -98,13 +98,38 @@ class FreezeView:
         return schedules.end_at(window.schedule, window.time_zone, timedelta(seconds=window.duration), now)
 
 
-def views_of(rules: FreezeRules) -> list[FreezeView]:
-    """Windows, Freezes and FreezeOverrides, in this order."""
+@dataclass(frozen=True, slots=True)
+class UnreadableFreeze:
+    """A Freeze of everything, since it cannot be read; its name is its place (path:line)."""
+
+    name: str
+    namespace: str = ""
+    kind: str = "Freeze"
+    scope: str = "everything"
+    owner: str = NONE
+    reason: str = "it cannot be read; correct it"
+    when: str = "until it is corrected"
+
+    def state(self, _: datetime) -> str:
+        """Frozen, always."""
+        return "Frozen"
+
+    def next(self, _: datetime) -> str:
+        """No moment is known."""
+        return NONE
+
+    def body(self) -> JsonObject:
+        """Its place and what is wrong with it."""
+        return {"kind": self.kind, "metadata": {"name": self.name}, "status": {"message": self.reason}}
+
+
+def views_of(rules: FreezeRules) -> list[FreezeView | UnreadableFreeze]:
+    """Freezes that cannot be read, windows, Freezes and FreezeOverrides, in this order."""
     every: list[FreezeWindow | Freeze | FreezeOverride] = [*rules.windows, *rules.freezes, *rules.overrides]
-    return [FreezeView(value=value) for value in every]
+    return [*map(UnreadableFreeze, rules.unreadable), *(FreezeView(value=value) for value in every)]
 
 
-def freeze_views(state: StateReader, name: str | None = None) -> Iterator[FreezeView]:
+def freeze_views(state: StateReader, name: str | None = None) -> Iterator[FreezeView | UnreadableFreeze]:
     """Every one as of the commit that was reconciled last, or those of a name."""
     return (view for view in views_of(state.head().freezes) if name in (None, view.name))
 

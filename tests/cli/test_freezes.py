@@ -57,6 +57,15 @@ def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> No
     assert faults.code == 0, faults.out
 
 
+def test_get_lists_a_freeze_that_cannot_be_read(gitfleet: Shell, frozen: Path) -> None:
+    commit(frozen, {"freezes/new.yaml": builders.to_yaml({**FREEZE, "metadata": {"name": "new"}, "spec": {}})})
+    assert gitfleet("run", "--once", frozen).code == 0
+    rows = [line.split() for line in gitfleet("get", "freezes", "-C", frozen).out.splitlines()]
+    assert rows[1][:5] == ["freezes/new.yaml:5", "Freeze", "Frozen", "<none>", "everything"]
+    one = json.loads(gitfleet("get", "freeze", "freezes/new.yaml:5", "-C", frozen, "-o", "json").out)
+    assert one["status"] == {"message": "it cannot be read; correct it"}
+
+
 def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tmp_path: Path) -> None:
     commit(fleet, {"gitfleet.yaml": builders.to_yaml(builders.fleet_config(freezeWindows=[NIGHT]))})
     (tmp_path / "evening.yaml").write_text(SCENARIO, encoding="utf-8")

@@ -113,7 +113,10 @@ def test_it_is_under_way_exactly_between_a_start_and_its_end(
         ("@weekly", "must be five fields (minute, hour, day, month, weekday) such as 0 18 * * 5; correct it"),
         ("60 18 * * 5", "has a minute that cron does not know; write five such as 0 18 * * 5"),
         ("0 0 * * FUN", "has a day-of-week that cron does not know; write five such as 0 18 * * 5"),
-        ("0 0 30 2 *", "has a day-of-month that cron does not know; write five such as 0 18 * * 5"),
+        ("0 0 30 2 *", "names a day that never comes; correct it"),
+        ("0 0 31 2,4 *", "names a day that never comes; correct it"),
+        ("0 0 32 2 *", "has a day-of-month that cron does not know; write five such as 0 18 * * 5"),
+        ("0 0 30 13 *", "has a month that cron does not know; write five such as 0 18 * * 5"),
         ("0 0 ² * *", "must be five fields (minute, hour, day, month, weekday) such as 0 18 * * 5; correct it"),
         (
             f"{'9' * 5000} 0 * * *",

@@ -11,6 +11,7 @@ import pytest
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.simulation.clock import ManualClock
+from gitfleet.views.freezes import views_of
 from tests import builders
 from tests.scenarios.explaining import explain
 from tests.scenarios.staged_world import EXTERNAL, clusters_of, members, message, rolled_out, said, stage_of
@@ -324,12 +325,43 @@ def test_an_override_that_has_expired_counts_for_nothing_and_says_so() -> None:
 FREEZE_FILE = "freezes/friday.yaml"
 
 
+@pytest.mark.parametrize(
+    ("path", "fields", "freezes"),
+    [
+        ("fleet/friday.yaml", {"kind": "freeze"}, True),
+        ("fleet/friday.yaml", {"kind": "Stop"}, False),
+        ("freezes/friday.yaml", {"kind": "FreezOverride"}, False),
+        ("freezes/friday.yaml", {"kind": "ClusterResourcePlacment"}, False),
+        ("freezes/friday.yaml", {"apiVersion": "example.com/v1"}, True),
+        ("fleet/friday.yaml", {"apiVersion": "example.com/v1"}, False),
+    ],
+)
+def test_a_new_document_of_a_misspelt_kind_freezes_what_a_freeze_may_have_frozen(
+    path: str, fields: dict[str, str], freezes: bool
+) -> None:
+    world = world_at("12:00", "c1")
+    world.write({path: builders.to_yaml({**builders.freeze("friday", UNTIL), **fields})})
+    world.commit(*web("web:2"))
+    world.settle(timedelta(hours=1))
+    assert [f.field for f in world.state().faults] == ["kind"]
+    assert (world.image("c1") == "web:1") is freezes
+
+
 def broken(text: str) -> str:
     return text.replace("until:", "untill:")
 
 
 SPOILT = pytest.mark.parametrize(
-    "spoil", [broken, lambda _: "a: [", lambda _: "- 1"], ids=["a field", "no YAML", "no object"]
+    "spoil",
+    [
+        broken,
+        lambda _: "a: [",
+        lambda _: "- 1",
+        lambda text: text.replace("kind: Freeze", "kind: Freze"),
+        lambda text: text.replace("kind: Freeze", "kind: Stop"),
+        lambda text: text.replace("kind: Freeze\n", ""),
+    ],
+    ids=["a field", "no YAML", "no object", "a kind misspelt", "another kind", "no kind"],
 )
 
 
@@ -361,6 +393,10 @@ def test_a_new_freeze_that_cannot_be_read_freezes_everything_and_an_override_lif
     (why,) = waits(world).values()
     assert why.startswith(f"frozen by {FREEZE_FILE}:")
     assert why.endswith(", a Freeze that cannot be read, until it is corrected")
+    shown, _ = views_of(world.state().freezes)
+    assert why == f"frozen by {shown.name}, a Freeze that cannot be read, until it is corrected"
+    assert (shown.kind, shown.state(world.clock.now()), shown.scope) == ("Freeze", "Frozen", "everything")
+    assert shown.name in world.state_text("README.md")
     lifted = builders.freeze_override("now", UNTIL, scope={"placements": ["web"]})
     world.commit(lifted)
     world.settle(timedelta(hours=1))
