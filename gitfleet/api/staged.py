@@ -5,6 +5,7 @@ Sources: KubeFleet apis/placement and pkg/utils/validator; decisions D8, D9, D11
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
@@ -32,13 +33,14 @@ from gitfleet.api.values import (
 )
 
 _API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
+_SNAPSHOT_NUMBER: Final = re.compile("[0-9]{0,18}")
 
 
 def _index(value: Any) -> str | None:
     # KubeFleet has a string here; a plain whole number cannot be misunderstood.
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if not isinstance(text, str) or (text and not (text.isascii() and text.isdigit())):
-        raise ValueError('must be the number of a snapshot, such as "0"; correct it')
+    if not isinstance(text, str) or not _SNAPSHOT_NUMBER.fullmatch(text):
+        raise ValueError('must be the number of a snapshot, such as "0", of at most 18 digits; correct it')
     return text or None
 
 
@@ -50,7 +52,12 @@ def _stage_name(text: str) -> str | None:
 DIGEST: Final = "gitfleet.dev/digest"
 """The annotation of an approval that says for which request, of those of its name, it was given."""
 Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 100%; raise it")]
-_INDEX: Final = {"anyOf": [{"type": "string", "pattern": "^[0-9]*$"}, {"type": "integer", "minimum": 0}]}
+_INDEX: Final = {
+    "anyOf": [
+        {"type": "string", "pattern": f"^{_SNAPSHOT_NUMBER.pattern}$"},
+        {"type": "integer", "minimum": 0, "maximum": 10**18 - 1},
+    ]
+}
 
 
 Key = Annotated[NamespacedName, Inline(("metadata",))]

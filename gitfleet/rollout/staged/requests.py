@@ -97,4 +97,4 @@ def snapshot_for(run: StagedRun, record: PlacementRecord) -> ResourceSnapshot | 
     index = used or run.resource_snapshot_index
     if index is None:
         return record.latest_resources
-    return next((s for s in record.resource_snapshots if s.index == int(index)), None)
+    return next((s for s in record.resource_snapshots if str(s.index) == (index.lstrip("0") or "0")), None)
