@@ -127,6 +127,11 @@ class Stage:
                     yield (*here, "waitTime"), "does not go with type Approval; remove it"
 
 
+def strategy_kind(namespace: str) -> str:
+    """The kind of the strategies that runs of a namespace have, "" for cluster-wide ones."""
+    return "StagedUpdateStrategy" if namespace else "ClusterStagedUpdateStrategy"
+
+
 def by_scope(kind: str) -> Any:
     """apiVersion and kind of a value whose kind has a cluster-scoped and a namespaced form."""
     return lambda value: (_API_VERSION, kind if value.key.namespace else f"Cluster{kind}")

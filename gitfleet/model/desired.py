@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -105,6 +105,13 @@ class Desired:
             return kind == "Freeze" and (kind, name) not in self.objects.get(FREEZES, {})
         near = nearest(kind, _KIND_NAMES)
         return (near in (None, "Freeze") and in_folder) or (near == "Freeze" and fault.field == "kind")
+
+    def faults_hiding(self, kind: str, key: NamespacedName, folder: str) -> Iterator[str]:
+        """Where (path:line) the errors are that an object of this name may have, or a whole file of its folder."""
+        for fault in self.faults:
+            whole = not fault.object and fault.path.startswith(f"{folder}/")
+            if fault.severity is Severity.ERROR and (whole or fault.object == f"{kind}/{key}"):
+                yield f"{fault.path}:{fault.line}"
 
     @property
     def clusters(self) -> Mapping[str, MemberCluster]:

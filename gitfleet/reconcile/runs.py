@@ -16,7 +16,7 @@ from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.api.staged import StagedRun
+from gitfleet.api.staged import StagedRun, strategy_kind
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject
@@ -165,12 +165,14 @@ def _step(
     wanted = beside.inputs.desired
     references = _overrides(run, record, beside)
     former = {name: (f.cluster_resource_overrides, f.resource_overrides) for name, f in run.formers if run.fell_back}
+    strategy = NamespacedName(run.key.namespace, run.strategy_name)
     request = staged.RunRequest(
         run=run,
         state=beside.runs.states[run.key],
         record=record,
         scheduled=scheduled,
-        strategy=wanted.strategies.get(NamespacedName(run.key.namespace, run.strategy_name)),
+        strategy=wanted.strategies.get(strategy),
+        strategy_faults=", ".join(wanted.faults_hiding(strategy_kind(run.key.namespace), strategy, "strategies")),
         others=others,
         answers=_answers_of_others(run, beside) if not run.status.stages else {},
         clusters=beside.clusters,

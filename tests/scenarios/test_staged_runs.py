@@ -851,3 +851,28 @@ def test_an_eviction_of_the_placement_of_a_run(
     world.commit(builders.approval("later", "first"))
     world.settle()
     assert rolled_out(world) == {"c1": "web:1", "c2": "web:1"}
+
+
+@pytest.mark.parametrize("broken", ["spec: {stages: 3}\n", "spec: [\n"])
+def test_a_run_waits_for_a_strategy_that_has_errors(broken: str) -> None:
+    world = staged(World(), *members("c1"))
+    path = builders.path_of(one_stage())
+    head = "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterStagedUpdateStrategy\n"
+    world.write({path: f"{head}metadata: {{name: all}}\n{broken}", **builders.repo_files_for(run())})
+    world.settle()
+    assert said(world, "go") == []
+    result = world.driver.reconcile()
+    assert [w for w in result.waiting if f"run go waits: its strategy `all` has errors ({path}:" in w]
+    world.commit(one_stage())
+    world.settle()
+    assert said(world, "go") == SUCCEEDED
+
+
+def test_the_words_of_a_run_that_is_refused_name_what_there_is() -> None:
+    world = staged(World(), *members("c1"))
+    world.commit(run())
+    world.settle()
+    assert message(world, "go", "Initialized").endswith("add a ClusterStagedUpdateStrategy of this name, and a new run")
+    world.commit(one_stage(), run("seven", index=7))
+    world.settle()
+    assert message(world, "seven", "Initialized").endswith("for placement `web`; the indexes there are: 0")

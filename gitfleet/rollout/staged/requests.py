@@ -24,7 +24,8 @@ class RunRequest:
     """One run, and all that its next step depends on.
 
     `state` is what people want now: Initialize, Run or Stop. `record` is the placement's (None: there is none),
-    `scheduled` its Scheduled condition of this pass, `strategy` the strategy that the run names, `others` the further
+    `scheduled` its Scheduled condition of this pass, `strategy` the strategy that the run names (`strategy_faults`
+    where those of its file are that hide it), `others` the further
     unfinished runs of the placement, `answers` the names of approvals that answer other runs of its namespace that were
     there first. `overrides` are those that each cluster is to get, `labels` what they depend on,
     `former_labels` the same of those that each cluster had before the run.
@@ -38,6 +39,7 @@ class RunRequest:
     record: PlacementRecord | None
     scheduled: Condition | None
     strategy: StagedStrategy | None
+    strategy_faults: str = ""
     others: tuple[RunRecord, ...] = ()
     answers: Mapping[str, NamespacedName] = field(default_factory=dict)
     clusters: Mapping[str, MemberCluster] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from gitfleet.api.bindings import is_active
 from gitfleet.api.conditions import Status
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.runs import DELETE_STAGE, ClusterUpdate, RunRecord, RunStatus, StageStatus, StrategySnapshot
-from gitfleet.api.staged import StagedRun, StagedStrategy
+from gitfleet.api.staged import StagedRun, StagedStrategy, strategy_kind
 from gitfleet.errors import BadInput, RetryLater
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.state import PlacementRecord
@@ -32,9 +32,12 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     policy = _scheduled_policy(request, record)
     count = _selected_count(request, record)
     if strategy is None:
+        if request.strategy_faults:
+            raise RetryLater(f"its strategy `{run.strategy_name}` has errors ({request.strategy_faults}); correct them")
+        kind = strategy_kind(run.key.namespace)
         raise BadInput(
             f"referenced updateStrategy not found: `{run.strategy_name}`",
-            hint="add a StagedUpdateStrategy of this name, and a new run",
+            hint=f"add a {kind} of this name, and a new run",
         )
     _compatible(request, strategy)
     _answered_alone(request, strategy)
@@ -43,7 +46,9 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
         index = run.resource_snapshot_index
         which = f"no resourceSnapshots with index `{index}`" if index else "no latest resourceSnapshots"
         known = [str(s.index) for s in record.resource_snapshots]
-        hint = f"there are {named_briefly(known, 10)}" if known else "the placement has selected nothing yet"
+        hint = (
+            f"the indexes there are: {named_briefly(known, 10)}" if known else "the placement has selected nothing yet"
+        )
         raise BadInput(f"{which} found for placement `{run.placement}`", hint=hint)
     if snapshot.hash in request.quarantined:
         hint = "then add a new run, or one of another snapshot"
