@@ -55,6 +55,9 @@ def judge(
         else:
             known = _unverified(policy) if facts is None else facts.get(approval.key, _NOT_SEEN)
             result = _judged(known, now)
+            bound = approval.digest is not None or asked.digest[:_ID_DIGITS] in asked.name  # as a hold's name does
+            if not isinstance(result, str) and known.policy.allowed_signers is not None and not bound:
+                result = _NO_DIGEST
             if isinstance(result, str):
                 faults.append(_fault(approval, result))
             else:
@@ -81,6 +84,10 @@ def strictest(policies: Iterable[ApprovalPolicy]) -> ApprovalPolicy:
 
 
 _DIGEST: Final = f"its annotation {DIGEST} says; approve the one that waits"
+_NO_DIGEST: Final = (
+    f"counts for nothing, as it has no annotation {DIGEST}, without which a signed commit may be meant for another "
+    "request (allowedSigners); use gitfleet approve, or merge the request's branch"
+)
 _NOT_SEEN: Final = ApprovalFacts(failure="no commit of the watched branch is known that added it")
 
 

@@ -16,9 +16,9 @@ _SEPARATOR = "."
 
 def given(asked: Asked, approvals: Mapping[NamespacedName, Approval]) -> Iterator[Approval]:
     """The approvals that are meant for a request, by name."""
+    begins = tuple(name + _SEPARATOR for name in (asked.name, *asked.aliases))
     for key, approval in sorted(approvals.items()):
-        same = key.namespace == asked.namespace
-        if same and (key.name == asked.name or key.name.startswith(asked.name + _SEPARATOR)):
+        if key.namespace == asked.namespace and f"{key.name}{_SEPARATOR}".startswith(begins):
             yield approval
 
 

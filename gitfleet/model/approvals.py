@@ -14,7 +14,8 @@ from gitfleet.api.values import NamespacedName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What waits for an approval: `name` (and `namespace`) is that of the approval, `digest` what it is bound to.
+    """What waits for an approval: `name` (and `namespace`) is that of the approval, `aliases` are further names of it,
+    `digest` what it is bound to.
 
     `commit` is the watched branch's at which it was asked for, `after` the one that was reconciled before that
     ("": not known): what lies between them is what is approved, or where there are any, `changes` (commits) and the
@@ -26,6 +27,7 @@ class Asked:
     commit: str
     after: str = ""
     namespace: str = ""
+    aliases: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 

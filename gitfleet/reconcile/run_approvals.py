@@ -41,21 +41,18 @@ def answers_to(requests: Iterable[ApprovalRequest], inputs: Inputs) -> Mapping[N
         if answer is not None:
             found[request.key] = Approval(key=request.key, conditions=(answer,))
             continue
-        names = (NamespacedName(asked.namespace, asked.name) for asked in staged.asked(request))
+        asked = staged.asked(request)
+        names = (NamespacedName(asked.namespace, name) for name in (asked.name, *asked.aliases))
         found |= {name: inputs.desired.approvals[name] for name in names if name in inputs.desired.approvals}
     return found
 
 
 def _verdict(request: ApprovalRequest, inputs: Inputs) -> Verdict:
-    """What the approvals under either name of a request come to; one that says that it is for another is not for it."""
+    """What the approvals under all names of a request come to together; one that says it is for another is left out."""
     wanted = inputs.desired
     own = (request.parent_run, request.target_stage)
     meant = {k: a for k, a in wanted.approvals.items() if (a.parent_run, a.target_stage) in (own, (None, None))}
-    found = [
-        approvals.judge(asked, meant, inputs.approvals, wanted.config.approvals, inputs.now)
-        for asked in staged.asked(request)
-    ]
-    return max(found, key=lambda verdict: (verdict.answer is not None, verdict.waits != ""))
+    return approvals.judge(staged.asked(request), meant, inputs.approvals, wanted.config.approvals, inputs.now)
 
 
 def uncounted(inputs: Inputs, runs: Mapping[NamespacedName, RunRecord]) -> Iterator[Fault]:
@@ -75,9 +72,8 @@ def asked_of_people(before: FleetState, wanted: Desired) -> Iterator[Asked]:
             continue
         record = before.placements.get(run.placement)
         snapshot = staged.snapshot_for(run, record) if record is not None else None
-        for asked in staged.asked(request):
-            yield replace(
-                asked,
-                changes=(snapshot.commit,) if snapshot is not None and snapshot.commit else (),
-                files=(file.origin.path,) if file is not None and file.origin is not None else (),
-            )
+        yield replace(
+            staged.asked(request),
+            changes=(snapshot.commit,) if snapshot is not None and snapshot.commit else (),
+            files=(file.origin.path,) if file is not None and file.origin is not None else (),
+        )

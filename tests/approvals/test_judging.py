@@ -17,7 +17,7 @@ from gitfleet.formats.git_names import GITFLEET
 from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-ASKED = Asked(name="hold-web-0123456789", digest="d" * 64, commit="c" * 40)
+ASKED = Asked(name="hold-web-dddddddddd", digest="d" * 64, commit="c" * 40)
 SIGNED = ApprovalPolicy(allowed_signers=AllowedSigners(ssh="signers"))
 TWO = ApprovalPolicy(required=2)
 SEPARATE = ApprovalPolicy(separate_duties=True)
@@ -144,6 +144,33 @@ def test_the_strictest_policy_of_those_before_the_approvals_says_how_many() -> N
     one, other = given
     known = {one: facts(replace(TWO, required=3), by(ANN)), other: facts(ApprovalPolicy(), by(BOB))}
     assert judge(ASKED, given, known, ApprovalPolicy(), NOW).waits.startswith("2 of 3 approvals are there")
+
+
+def test_approvals_under_all_names_of_a_request_count_together() -> None:
+    stage = replace(ASKED, name="go-first", aliases=("go-after-first",))
+    given = {one.key: one for one in (approval("go-first"), approval("go-after-first.2"), approval("go-after-first2"))}
+    known = {key: facts(TWO, by(person)) for key, person in zip(given, (ANN, BOB, BOB), strict=True)}
+    assert judge(stage, given, known, ApprovalPolicy(), NOW).answer is not None
+    given |= {one.key: one for one in [approval("go-after-first", status="False")]}
+    answer = judge(stage, given, known, ApprovalPolicy(), NOW).answer
+    assert answer is not None and answer.status is Status.FALSE
+
+
+@pytest.mark.parametrize(
+    ("name", "digest", "policy", "counts"),
+    [
+        ("go-first", None, SIGNED, False),
+        ("go-first", "d" * 64, SIGNED, True),
+        ("go-first", None, TWO, True),
+        (f"hold-web-{'d' * 10}", None, SIGNED, True),
+    ],
+)
+def test_a_signature_is_for_one_request(name: str, digest: str | None, policy: ApprovalPolicy, counts: bool) -> None:
+    given = approval(name, digest=digest)
+    known = facts(replace(policy, required=1), by(ANN, signer=ANN))
+    verdict = judge(replace(ASKED, name=name), {given.key: given}, {given.key: known}, ApprovalPolicy(), NOW)
+    assert (verdict.answer is not None) is counts
+    assert ("without which a signed commit may be meant for another request" in verdict.waits) is not counts
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ class Gate:
     namespace: str
     people: dict[str, Person]
     run: str = "go"
+    digest: str = ""
 
     @property
     def request(self) -> str:
@@ -48,6 +49,7 @@ class Gate:
     def text(self, number: str = "", digest: str = "") -> str:
         kind = "ApprovalRequest" if self.namespace else "ClusterApprovalRequest"
         place = f", namespace: {self.namespace}" if self.namespace else ""
+        digest = digest or self.digest
         note = f", annotations: {{gitfleet.dev/digest: '{digest}'}}" if digest else ""
         return (
             f"apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: {kind}\n"
@@ -103,7 +105,10 @@ def made(request: pytest.FixtureRequest, settled: Path, tmp_path_factory: pytest
         as_person(repo, people["ann"], timedelta(), "commit", files=builders.repo_files_for(go))
         as_person(repo, people["bob"], timedelta(), "commit", files={"NOTES": "of others, when the gate is reached"})
         assert run(["run", "--until-settled", str(repo)]) == 0
-    yield Gate(repo, request.param, people)
+    gate = Gate(repo, request.param, people)
+    owner = f"{gate.namespace}_" if gate.namespace else ""
+    asked = git(repo, "show", f"gitfleet/approve/{owner}{gate.request}:{gate.path()}")
+    yield replace(gate, digest=asked.partition("gitfleet.dev/digest: ")[2].split()[0].strip('"'))
 
 
 @pytest.fixture
@@ -148,6 +153,12 @@ def with_a_weaker_policy_in_an_earlier_commit_of_the_push(gate: Gate) -> str:
     return "is not signed"
 
 
+def without_a_digest(gate: Gate) -> str:
+    gate.approve("bob")
+    replace(gate, digest="").approve("cyd", ".2")
+    return "counts for nothing, as it has no annotation gitfleet.dev/digest"
+
+
 def self_given(gate: Gate) -> str:
     gate.approve("bob")
     gate.approve("ann", ".2")
@@ -175,6 +186,7 @@ def for_another_digest(gate: Gate) -> str:
         forged,
         by_a_merge_into_a_commit_before_the_policy,
         with_a_weaker_policy_in_an_earlier_commit_of_the_push,
+        without_a_digest,
         self_given,
         expired,
         for_another_digest,
@@ -209,7 +221,7 @@ def stage_of(gitfleet: Shell, gate: Gate) -> tuple[str, str]:
 
 
 def test_an_approval_that_is_older_than_the_request_counts_for_nothing(gitfleet: Shell, gate: Gate) -> None:
-    late = replace(gate, run="late")
+    late = replace(gate, run="late", digest="")
     late.approve("bob")
     late.approve("cyd", ".2")
     files = builders.repo_files_for(*bodies(gate.namespace, "late")[-1:])

@@ -339,6 +339,26 @@ def test_either_name_of_an_approval_counts(name: str) -> None:
     assert said(world, "go") == SUCCEEDED
 
 
+@pytest.mark.parametrize("names", [("go-first", "go-after-first"), ("go-after-first", "go-first")])
+def test_a_rejection_under_either_name_rejects_what_the_other_approves(names: tuple[str, str]) -> None:
+    world = approved_stages()
+    bodies = [builders.approval("go", "first"), builders.approval("go", "first", approved=False)]
+    for body, name in zip(bodies, names, strict=True):
+        body["metadata"]["name"] = name
+    world.commit(*bodies)
+    world.settle()
+    assert (said(world, "go"), rolled_out(world)["c2"]) == (FAILED, None)
+
+
+def test_a_rejection_with_a_reason_of_the_reconcilers_own_rejects() -> None:
+    world = approved_stages()
+    body = builders.approval("go", "first", approved=False)
+    body["status"]["conditions"][0]["reason"] = "ApprovalNotCounted"
+    world.commit(body)
+    world.settle()
+    assert said(world, "go") == FAILED
+
+
 @pytest.mark.parametrize("change", ["parentStageRollout", "targetStage"])
 def test_an_approval_of_something_else_counts_for_nothing(change: str) -> None:
     world = approved_stages()

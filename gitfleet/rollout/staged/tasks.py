@@ -61,19 +61,22 @@ def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Ap
     if approval.digest not in (None, request.digest):
         return Verdict(None, f"approval {approval.key} is for another request: its digest is not this one's")
     condition = find_condition(approval.conditions, APPROVED)
-    if condition is not None and condition.reason == Reason.APPROVAL_NOT_COUNTED:
+    unknown = condition is None or condition.status is Status.UNKNOWN
+    if condition is not None and unknown and condition.reason == Reason.APPROVAL_NOT_COUNTED:
         return Verdict(None, condition.message, condition)
-    if condition is None or condition.status is Status.UNKNOWN:
+    if condition is None or unknown:
         return Verdict(None, f"approval {approval.key} has no condition {APPROVED} that is True or False")
     word = "approved" if condition.status is Status.TRUE else "rejected"
     why = condition.message or condition.reason
     return Verdict(condition.status, f"{word} by {approval.key}" + (f": {why}" if why else ""), condition)
 
 
-def asked(request: ApprovalRequest) -> tuple[Asked, ...]:
+def asked(request: ApprovalRequest) -> Asked:
     """What a request asks of people, under each of its names."""
     commit, digest = request.annotations.get(ASKED_AT, ""), request.digest or ""
-    return tuple(Asked(name=key.name, digest=digest, commit=commit, namespace=key.namespace) for key in _names(request))
+    own, *others = _names(request)
+    aliases = tuple(key.name for key in others)
+    return Asked(name=own.name, digest=digest, commit=commit, namespace=own.namespace, aliases=aliases)
 
 
 def _names(request: ApprovalRequest) -> Iterator[NamespacedName]:
