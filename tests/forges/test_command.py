@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from gitfleet import wiring
+from gitfleet.adapters.forge import BUILT_IN
 from gitfleet.api.fleet import Branches
 from gitfleet.cli.options import repository_of
 from gitfleet.loop.forge import ForgePublisher, ForgeThread
 from gitfleet.model.forges import ForgeView
 from gitfleet.model.state import FleetState
+from gitfleet.settings import ForgeSettings
 from gitfleet.simulation.clock import ManualClock
 from tests.cli.conftest import Shell, _own_home, git, gitfleet, make_repo
 from tests.forges.server import REPOSITORY, TOKEN, ForgeServer, serving
@@ -53,6 +55,12 @@ def test_a_run_goes_on_without_a_forge_that_hangs(gitfleet: Shell, repo: Path, m
         assert server.asked.is_set()
         server.hangs.set()
     assert git(repo, "rev-parse", "gitfleet/state")
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_forge_is_opened_again_for_another_token(name: str) -> None:
+    chosen = ForgeSettings(name=name, url="http://127.0.0.1:9", repository=REPOSITORY)
+    assert type(wiring.open_forge(chosen, "first")) is type(wiring.open_forge(chosen, "second"))
 
 
 def test_a_thread_shows_what_was_handed_over_last_and_nobody_waits_for_it() -> None:

@@ -1,4 +1,8 @@
-"""Forges, each behind a factory that loads its client library when it is called (extra `forges`)."""
+"""Forges, each behind a factory that loads its client library when it is called (extra `forges`).
+
+No module here has the name of a factory: importing it would put it in the factory's place in this package, where the
+entry points look.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from gitfleet.ports.forges import Forge, ForgeAccess, ForgeFactory
 def github(access: ForgeAccess) -> Forge:
     """GitHub, or GitHub Enterprise Server where a URL is given."""
     try:
-        from gitfleet.adapters.forge.github import GitHub
+        from gitfleet.adapters.forge.github_client import GitHub
     except ImportError as error:
         raise _missing("PyGithub") from error
     return GitHub(access)
@@ -21,7 +25,7 @@ def github(access: ForgeAccess) -> Forge:
 def gitea(access: ForgeAccess) -> Forge:
     """Gitea or Forgejo."""
     try:
-        from gitfleet.adapters.forge.github import Gitea
+        from gitfleet.adapters.forge.github_client import Gitea
     except ImportError as error:
         raise _missing("PyGithub") from error
     return Gitea(access)
@@ -30,7 +34,7 @@ def gitea(access: ForgeAccess) -> Forge:
 def gitlab(access: ForgeAccess) -> Forge:
     """GitLab: gitlab.com, or the server of the URL."""
     try:
-        from gitfleet.adapters.forge.gitlab import GitLab
+        from gitfleet.adapters.forge.gitlab_client import GitLab
     except ImportError as error:
         raise _missing("python-gitlab") from error
     return GitLab(access)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from threading import Lock
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -24,6 +25,8 @@ from gitfleet.model.forges import Comment, CommitStatus, PullRequest, StatusStat
 from gitfleet.ports.forges import ForgeAccess
 
 T = TypeVar("T")
+_CONNECTING: Final = Lock()
+"""What a client takes from the class of its requester is one for all threads."""
 _STATES: Final = {"success": StatusState.SUCCESS, "failure": StatusState.FAILURE, "error": StatusState.FAILURE}
 
 
@@ -135,17 +138,18 @@ def _client(api: str, access: ForgeAccess) -> Github:
             super().__init__(*args, **options)
             self.session.mount("https://", adapter)
 
-    Requester.injectConnectionClasses(Plain, Encrypted)
-    try:
-        return Github(
-            base_url=api,
-            auth=Auth.Token(access.token),
-            per_page=PAGE,
-            verify=str(access.ca_file) if access.ca_file else True,
-            retry=0,
-            seconds_between_requests=None,
-            seconds_between_writes=None,
-            user_agent="gitfleet",
-        )
-    finally:
-        Requester.resetConnectionClasses()
+    with _CONNECTING:
+        Requester.injectConnectionClasses(Plain, Encrypted)
+        try:
+            return Github(
+                base_url=api,
+                auth=Auth.Token(access.token),
+                per_page=PAGE,
+                verify=str(access.ca_file) if access.ca_file else True,
+                retry=0,
+                seconds_between_requests=None,
+                seconds_between_writes=None,
+                user_agent="gitfleet",
+            )
+        finally:
+            Requester.resetConnectionClasses()
