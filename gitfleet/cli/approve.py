@@ -107,10 +107,13 @@ def _answer_stage(
     from gitfleet.loop.person_commits import FilesChange
     from gitfleet.views import approval_path, approval_text, pending_request
 
-    request = pending_request(workspace.driver.load_state(workspace.state_head()), run, stage)
+    state = workspace.driver.load_state(workspace.state_head())
+    request = pending_request(state, run, stage)
     if request is None:
         hint = "`gitfleet get approvals` lists the stages that wait"
         raise BadInput(f'run "{run}" waits for no approval of a stage "{stage}"', hint=hint)
+    if request.run in state.runs and state.runs[request.run].finished:
+        raise BadInput(f'run "{run}" is over, no answer changes it any more', hint="add a new run to go on")
     key, status = request.key, Status.TRUE if approved else Status.FALSE
     verb = "approve" if approved else "reject"
     say(f"{verb}s stage {stage} of run {run}, with snapshot {request.snapshot_index}")

@@ -188,3 +188,26 @@ def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> No
     gitfleet("run", "--once", moving)
     (row,) = gitfleet("get", "clusterapprovalrequests", "-C", moving).out.splitlines()[1:]
     assert row.split()[3:5] == ["True", "True"]
+
+
+def test_a_run_that_is_over_takes_no_answer(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    gated = builders.staged_strategy("slow", builders.stage("all", beforeStageTasks=[{"type": "Approval"}]))
+    commit(moving, builders.repo_files_for(gated))
+    gitfleet("run", "--once", moving)
+    changed = {"type": "External", "applyStrategy": {"whenToApply": "IfNotDrifted"}}
+    commit(
+        moving,
+        builders.repo_files_for(builders.placement("shop", strategy=changed, policy=builders.pick_fixed("c1", "c2"))),
+    )
+    gitfleet("run", "--once", moving)
+    assert "Succeeded=False" in "".join(
+        f"{c['type']}={c['status']}"
+        for c in yaml.safe_load(git(moving, "show", "gitfleet/state:runs/go.yaml"))["status"]["conditions"]
+    )
+    before = git(moving, "rev-parse", "main")
+    for verb in ("approve", "reject"):
+        told = gitfleet(verb, "go", "all", "-C", moving)
+        assert told.code == 1
+        assert 'run "go" is over, no answer changes it any more' in told.err
+    assert git(moving, "rev-parse", "main") == before
