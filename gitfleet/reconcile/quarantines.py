@@ -33,10 +33,16 @@ def in_force(wanted: Desired, known: Mapping[str, Quarantine]) -> Quarantines:
 
 def with_quarantines(state: FleetState, inputs: Inputs) -> FleetState:
     """The state with the quarantines that it is to keep."""
-    known = inputs.before.quarantines
-    return replace(
-        state, quarantines=recorded(inputs.desired, known, state.runs.values(), state.placements, inputs.now)
-    )
+    before = inputs.before
+    # Only once: a run's snapshot may be other content after its placement was removed and added again. Both are written
+    # with one commit, so that no crash leaves the one without the other.
+    begun = [
+        run
+        for key, run in state.runs.items()
+        if run.fell_back and not (key in before.runs and before.runs[key].fell_back)
+    ]
+    found = recorded(inputs.desired, before.quarantines, begun, state.placements, inputs.now)
+    return replace(state, quarantines=found)
 
 
 def recorded(
@@ -46,9 +52,9 @@ def recorded(
     placements: Mapping[PlacementKey, PlacementRecord] | None = None,
     now: datetime | None = None,
 ) -> Mapping[str, Quarantine]:
-    """The quarantines of the state branch, by name; the very mapping of before when nothing changed. Those of runs stay
-    as long as their placement is there (among `placements`, None: all are), lifted where a file says so; those of
-    people as long as their file is."""
+    """The quarantines of the state branch, by name; the very mapping of before when nothing changed. `runs` are those
+    that began to roll back in this pass. Those of runs stay as long as their placement is there (among `placements`,
+    None: all are), lifted where a file says so; those of people as long as their file is."""
     written = sorted(wanted.quarantines.values(), key=lambda one: one.name)
     lifted = {one.content for one in written if one.lifted}
     kept = {n: one for n, one in known.items() if one.run or (wanted.holds_removals and n not in wanted.quarantines)}
@@ -68,9 +74,9 @@ def recorded(
 def _of_run(
     run: RunRecord, placements: Mapping[PlacementKey, PlacementRecord], now: datetime | None
 ) -> Quarantine | None:
-    """What a run that rolls back, or has done so, leaves behind."""
+    """What a run that rolls back leaves behind."""
     record = placements.get(run.placement)
-    snapshot = staged.snapshot_for(run, record) if record is not None and run.fell_back else None
+    snapshot = staged.snapshot_for(run, record) if record is not None else None
     if snapshot is None:
         return None
     name = quarantine_name(run.placement, snapshot.hash)

@@ -9,7 +9,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine, quarantine_name
 from gitfleet.views.quarantines import lifting_text
 from tests import builders
-from tests.scenarios.staged_world import members, message, rolled_out, run_named, said, staged
+from tests.scenarios.staged_world import EXTERNAL, members, message, rolled_out, run_named, said, staged
 from tests.scenarios.test_staged_fallback import ENDED, OLD, WHY, bad_on, until_it_rolls_back, world_with_old
 from tests.scenarios.test_staged_runs import QUICK, STARTED, SUCCEEDED, one_stage, run
 from tests.scenarios.world import World
@@ -93,6 +93,20 @@ def test_a_quarantine_ends_with_its_placement() -> None:
     world.commit(remove=["placements/web.yaml"])
     world.settle()
     assert world.state().quarantines == {}
+
+
+def test_a_placement_that_is_added_again_has_nothing_quarantined_by_the_runs_of_the_old_one() -> None:
+    world, _ = failed_world()
+    world.commit(remove=["placements/web.yaml"])
+    world.settle()
+    world.commit(builders.deployment("web", "web", image="web:4"), builders.placement("web", strategy=EXTERNAL))
+    world.settle()
+    world.commit(builders.deployment("web", "web", image="web:5"))
+    world.settle()
+    assert world.state().quarantines == {}
+    world.commit(run("good"))
+    world.settle()
+    assert (said(world, "good"), set(rolled_out(world).values())) == (SUCCEEDED, {"web:5"})
 
 
 def test_a_run_that_is_removed_leaves_its_quarantine() -> None:
