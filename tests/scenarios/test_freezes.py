@@ -154,10 +154,14 @@ def test_a_faulty_window_keeps_the_last_good_one() -> None:
     assert [(f.path, f.field) for f in world.state().faults] == [("gitfleet.yaml", "spec.freezeWindows[0].timeZone")]
 
 
-def external(time: str, *stages: dict[str, Any], **scope: Any) -> World:
+FIXED = builders.pick_fixed("a1", "a2", "b1", "b2")
+
+
+def external(time: str, *stages: dict[str, Any], policy: dict[str, Any] | None = None, **scope: Any) -> World:
     world = World(rules=(QUICK,), clock=ManualClock(utc("2026-11-20 10:00")))
     clusters = [*members("a1", "a2", stage="canary", region="eu"), *members("b1", "b2", stage="prod", region="us")]
-    world.commit(config(**scope), *clusters, *web("web:1", strategy=EXTERNAL), builders.staged_strategy("all", *stages))
+    placed = web("web:1", strategy=EXTERNAL, policy=policy)
+    world.commit(config(**scope), *clusters, *placed, builders.staged_strategy("all", *stages))
     world.settle()
     world.clock.move_to(utc(f"2026-11-20 {time}"))
     world.commit(builders.staged_run("go", placement="web", strategy="all"))
@@ -223,7 +227,7 @@ def test_an_approval_counts_in_a_window_and_the_stage_says_what_it_waits_for_the
 
 
 def test_what_a_run_takes_away_waits_too() -> None:
-    world = external("12:00", builders.stage("all"))
+    world = external("12:00", builders.stage("all"), policy=FIXED)
     world.settle(timedelta(hours=1))
     world.clock.move_to(utc("2026-11-20 17:30"))
     gone = builders.pick_fixed("a1", "a2", "b1")
@@ -233,6 +237,27 @@ def test_what_a_run_takes_away_waits_too() -> None:
     )
     world.settle(timedelta(hours=1))
     assert world.image("b2") == "web:1"
+
+
+def test_a_run_that_is_stopped_takes_the_placement_off_no_cluster_when_the_window_ends() -> None:
+    stopped = builders.staged_run("next", placement="web", strategy="all")
+    stopped["spec"]["state"] = "Stop"
+    world = external("16:00", *stages(), policy=FIXED, clusters={"matchLabels": {"stage": "prod"}})
+    world.settle(timedelta(minutes=20))
+    assert said(world, "go")[-1] == "Succeeded=True UpdateRunSucceeded"
+    world.clock.move_to(utc("2026-11-20 17:30"))
+    world.commit(
+        builders.placement("web", strategy=EXTERNAL, policy=builders.pick_fixed("a1")),
+        builders.staged_run("next", placement="web", strategy="all"),
+    )
+    world.settle(timedelta(minutes=20))
+    assert rolled_out(world) == {"a1": "web:1", "a2": None, "b1": "web:1", "b2": "web:1"}
+    world.commit(stopped)
+    world.settle(timedelta(hours=3))
+    assert (said(world, "next")[-1], world.image("b2")) == ("Progressing=False UpdateRunStopped", "web:1")
+    world.commit(builders.staged_run("next", placement="web", strategy="all"))
+    world.settle()
+    assert (said(world, "next")[-1], world.image("b2")) == ("Succeeded=True UpdateRunSucceeded", None)
 
 
 @pytest.mark.parametrize("at", ["16:59:59", "17:00", "18:59:59", "19:00"])

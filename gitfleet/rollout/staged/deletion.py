@@ -15,7 +15,7 @@ from gitfleet.rollout.staged.steps import Pass, cluster_phase, stage_phase
 
 def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStatus:
     """The deletion stage after this pass: over when no binding of its clusters is left. A run that is to stop gives up
-    nothing more, and none does while most of the placement's clusters do not answer."""
+    nothing more, nor does one that may start no cluster; what it gave up is followed to its end."""
     if stopping and stage_phase(stage) in (StagePhase.PENDING, StagePhase.GATED):
         return stage
     if said := frozen_start(work, stage):
@@ -25,7 +25,13 @@ def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStat
     stage = work.stage(stage, StageEvent.START)
     frozen = work.frozen(stage)
     hold_frozen(work, f"in stage {stage.name}", frozen, idle=not is_updating(stage))
-    stage = replace(stage, clusters=tuple(_deleted(work, c) if c.cluster not in frozen else c for c in stage.clusters))
+    if stopping or not work.starts:
+        waiting = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.PENDING]
+        for name in (name for name in waiting if name not in frozen):
+            work.hold(name, MoveKind.REMOVE, f"run {work.name}: no cluster of the run starts now")
+    else:
+        waiting = list(frozen)
+    stage = replace(stage, clusters=tuple(c if c.cluster in waiting else _deleted(work, c) for c in stage.clusters))
     if left := [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]:
         work.waiting.append(f"run {work.name} waits until the placement is gone from {stuck_text(left)}")
     if is_through(stage):
