@@ -14,7 +14,7 @@ from gitfleet.simulation.clock import ManualClock
 from gitfleet.views.freezes import views_of
 from tests import builders
 from tests.scenarios.explaining import explain
-from tests.scenarios.staged_world import EXTERNAL, clusters_of, members, message, rolled_out, said, stage_of
+from tests.scenarios.staged_world import EXTERNAL, clusters_of, members, message, rolled_out, run_named, said, stage_of
 from tests.scenarios.world import World
 
 QUICK = ClusterRule(available=timedelta(seconds=10))
@@ -432,3 +432,27 @@ def test_a_new_freeze_that_cannot_be_read_freezes_everything_and_an_override_lif
     world.write({FREEZE_FILE: text})
     world.settle(timedelta(hours=1))
     assert world.image("c1") == "web:3"
+
+
+def test_the_deletion_stage_of_a_run_starts_nothing_in_a_window_and_begins_after_it() -> None:
+    world = external("12:00", builders.stage("all"), clusters={"matchLabels": {"region": "us"}})
+    world.settle(timedelta(hours=1))
+    world.clock.move_to(utc("2026-11-20 17:30"))
+    terms = [{"labelSelector": {"matchLabels": {"region": "eu"}}}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"clusterSelectorTerms": terms}}
+    policy = {"placementType": "PickAll", "affinity": {"clusterAffinity": required}}
+    world.commit(builders.placement("web", strategy=EXTERNAL, policy=policy))
+    world.rest()
+    world.commit(builders.staged_run("next", placement="web", strategy="all"))
+    world.settle(timedelta(hours=1))
+    deletion = run_named(world, "next").status.deletion
+    assert deletion is not None
+    assert deletion.start_time is None
+    assert {c.cluster: c.conditions for c in deletion.clusters} == {"b1": (), "b2": ()}
+    assert stage_of(world, "next", "all").end_time is not None
+    assert rolled_out(world) == dict.fromkeys(("a1", "a2", "b1", "b2"), "web:1")
+    world.settle(timedelta(hours=3))
+    deletion = run_named(world, "next").status.deletion
+    assert deletion is not None
+    assert deletion.start_time == utc("2026-11-20 19:00")
+    assert rolled_out(world) == {"a1": "web:1", "a2": "web:1", "b1": None, "b2": None}

@@ -204,3 +204,11 @@ def test_a_rollback_ends_the_same_wherever_the_process_dies() -> None:
         world.settle()
         assert (said(world, "new"), end_of(world)) == (ENDED, wanted), after
         assert len(world.state().quarantines) == 1, after
+
+
+def test_a_rollback_goes_on_in_a_freeze() -> None:
+    world = world_with_old(bad_on("p2"))
+    until_it_rolls_back(world)
+    world.commit(builders.freeze("all", "2099-01-01T00:00:00Z"))
+    world.settle()
+    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
