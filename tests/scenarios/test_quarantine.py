@@ -9,7 +9,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine, quarantine_name
 from gitfleet.views.quarantines import lifting_text
 from tests import builders
-from tests.scenarios.staged_world import EXTERNAL, members, message, rolled_out, run_named, said, staged
+from tests.scenarios.staged_world import EXTERNAL, members, message, rolled_out, run_named, said, stage_of, staged
 from tests.scenarios.test_staged_fallback import ENDED, OLD, WHY, bad_on, until_it_rolls_back, world_with_old
 from tests.scenarios.test_staged_runs import QUICK, STARTED, SUCCEEDED, one_stage, run
 from tests.scenarios.world import World
@@ -208,3 +208,14 @@ def test_no_run_goes_on_with_content_that_another_one_rolled_back() -> None:
     assert said(world, "new")[:3] == ENDED[:3]
     assert run_named(world, "beside").fell_back or "quarantined" in str(run_named(world, "beside").status.conditions)
     assert "web:1" in rolled_out(world).values()
+
+
+def test_a_rollback_gives_no_quarantined_content_back() -> None:
+    world = world_with_old(bad_on("p2"))
+    world.settle(limit=timedelta(seconds=50))
+    world.commit(quarantine(digest_of(world, 0)))
+    world.settle()
+    assert (said(world, "new"), rolled_out(world)) == (ENDED, {**dict.fromkeys(OLD, "web:2"), "p3": "web:1"})
+    (why,) = {c.conditions[-1].message for c in stage_of(world, "new", "canary").clusters}
+    assert why.startswith("web-0-snapshot, which it had, is quarantined by web-bad; ")
+    assert message(world, "new", "Succeeded").endswith("; no cluster had anything to go back to")

@@ -65,7 +65,8 @@ def is_reverted(work: Pass, stages: Iterable[StageStatus]) -> bool:
 def reverted_text(stages: Iterable[StageStatus]) -> str:
     """Which clusters have what they had before, in a sentence."""
     clusters = (cluster for stage in stages for cluster in stage.clusters)
-    names = [c.cluster for c in clusters if cluster_phase(c) is ClusterPhase.ROLLED_BACK]
+    back = [c for c in clusters if cluster_phase(c) is ClusterPhase.ROLLED_BACK]
+    names = [c.cluster for c in back if ", which it had, " not in c.conditions[-1].message]
     return (
         f"{stuck_text(names)} went back to what they had before" if names else "no cluster had anything to go back to"
     )
@@ -85,8 +86,10 @@ def _reverted(
 ) -> ClusterUpdate:
     """The cluster with what it had before."""
     name, snapshot = cluster.cluster, record.snapshot_named(former.resource_snapshot)
-    if snapshot is None:
-        said = f"{former.resource_snapshot}, which it had, is lost"
+    refused = work.request.quarantined.get(snapshot.hash) if snapshot is not None else None
+    if snapshot is None or refused:
+        why = refused or "is lost"
+        said = f"{former.resource_snapshot}, which it had, {why}"
         return work.cluster(work.cluster(cluster, ClusterEvent.REVERT), ClusterEvent.REVERTED, said)
     overrides = {name: (former.cluster_resource_overrides, former.resource_overrides)}
     moving = replace(work.moving, latest_snapshot=snapshot.name, overrides=overrides, labels=work.request.former_labels)
