@@ -36,7 +36,7 @@ def mislabelled_warnings(objects: Iterable[ReadObject]) -> Refusals:
             topology |= {one.topology_key for one in item.value.effective_policy.topology_spread_constraints}
     present = {(key, value) for _, cluster in members for key, value in cluster.labels.items()}
     present |= {(key, "") for key, _ in present}
-    if len(present) * len(selected) > _MOST_COMPARED:
+    if len(present) * sum(map(len, selected.values())) > _MOST_COMPARED:
         return []
     near = {
         key: _near_key(key, selected, present) for key, _ in present if key not in selected | dict.fromkeys(topology)

@@ -82,7 +82,8 @@ def end_at(schedule: str, zone: str, duration: timedelta, moment: datetime) -> d
 def is_endless(schedule: str, zone: str, duration: timedelta) -> bool:
     """Whether it always begins again before it is over. InvalidSchedule."""
     start = next(starts_after(schedule, zone, _ANY_DAY))
-    return (end_at(schedule, zone, duration, start) or start) - start > _ENDLESS
+    end = end_at(schedule, zone, duration, start) or start
+    return end - start > _ENDLESS or end_at(schedule, zone, duration, end) is not None
 
 
 def time_in(moment: datetime, zone: str) -> str:

@@ -348,12 +348,11 @@ class Driver:
         return result if noted else replace(result, settled=False)
 
     def _ask(self, heads: Mapping[str, str], state: FleetState) -> None:
-        failures, asked = Failures(), Asked()
+        failures, asked = Failures(), Asked() if self.requests is None else None
         if self.requests is not None:
-            wanted = (*views.approval_requests(state), *self._rewrite)
-            publish = self.requests.publish
-            asked = failures.contain(Subject("approvals", ""), asked, publish, heads, self.branches, wanted)
-        if self.forge is not None:
+            wanted, publish = (*views.approval_requests(state), *self._rewrite), self.requests.publish
+            asked = failures.contain(Subject("approvals", ""), None, publish, heads, self.branches, wanted)
+        if self.forge is not None and asked is not None:  # no branches would close every pull request
             failures.contain(Subject("forge", ""), None, self.forge, state, asked, self.branches)
         self._report(failures.found)
 

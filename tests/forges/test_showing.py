@@ -149,6 +149,20 @@ def test_a_pull_request_that_a_person_closed_stays_closed(server: ForgeServer) -
     assert [pull.state for pull in server.pulls] == ["closed"]
 
 
+def test_a_defect_while_branches_are_published_closes_no_pull_request(
+    server: ForgeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = two_stages(server)
+
+    def defect(*_: object) -> Asked:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(RequestBranches, "publish", defect)
+    shown.world.commit(builders.namespace("other"))
+    shown.go_on()
+    assert [pull.state for pull in server.pulls] == ["open"]
+
+
 def test_pull_requests_of_people_are_left_alone(server: ForgeServer) -> None:
     shown = two_stages(server)
     world = shown.world

@@ -146,6 +146,11 @@ def test_what_is_no_time_zone(name: str, fault: str | None) -> None:
 @pytest.mark.parametrize(
     ("schedule", "hours", "endless"),
     [
+        ("* * * * *", 1 / 60, True),
+        ("* * * * *", 1 / 2, True),
+        ("*/10 * * * *", 1 / 6, True),
+        ("*/10 * * * *", 9 / 60, False),
+        ("* * * * 1-5", 1 / 60, False),
         ("0 0 * * *", 24, True),
         ("0 0 * * *", 23, False),
         ("* * * * *", 1, True),
@@ -154,5 +159,5 @@ def test_what_is_no_time_zone(name: str, fault: str | None) -> None:
         ("0 0 1 * *", 720, False),
     ],
 )
-def test_what_never_ends(schedule: str, hours: int, endless: bool) -> None:
+def test_what_never_ends(schedule: str, hours: float, endless: bool) -> None:
     assert is_endless(schedule, BERLIN, timedelta(hours=hours)) is endless
