@@ -10,6 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TypeVar, assert_never
 
 from gitfleet.api.fleet import Branches
@@ -145,7 +146,7 @@ class ForgePublisher:
             if self._calls >= MOST_CALLS:
                 return True
             self._calls += 1
-            self._tried(call, kind, lambda call=call: self._call(forge, target, call))  # type: ignore[misc]  # bound at once
+            self._tried(call, kind, partial(self._call, forge, target, call))
         return False
 
     def _tried(self, what: Hashable, kind: str, call: Callable[[], T]) -> T | None:

@@ -16,6 +16,7 @@ from gitfleet.cli.options import repository_of
 from gitfleet.loop.forge import ForgePublisher, ForgeThread
 from gitfleet.model.forges import ForgeView
 from gitfleet.model.state import FleetState
+from gitfleet.ports.forges import Forge
 from gitfleet.settings import ForgeSettings
 from gitfleet.simulation.clock import ManualClock
 from tests.cli.conftest import Shell, _own_home, git, gitfleet, make_repo
@@ -73,10 +74,10 @@ def test_a_thread_shows_what_was_handed_over_last_and_nobody_waits_for_it() -> N
             go_on.wait(60)
             return None
 
-    def connect(_: str) -> None:
+    def connect(_: str) -> Forge:
         raise AssertionError("nobody connects")
 
-    thread = ForgeThread(Slow(token=lambda: TOKEN, connect=connect, clock=ManualClock()))  # type: ignore[arg-type]
+    thread = ForgeThread(Slow(token=lambda: TOKEN, connect=connect, clock=ManualClock()))
     states = [FleetState(observed_commit=str(number)) for number in range(4)]
     thread.submit(states[0], {}, Branches())
     assert begun.wait(60)
