@@ -19,7 +19,7 @@ from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.fanout import Fanout, Write
-from gitfleet.loop.hold_lines import with_field_lines
+from gitfleet.loop.hold_lines import Lines, with_field_lines
 from gitfleet.loop.request_branches import Asked, RequestBranches
 from gitfleet.loop.results import ReconcileResult, asking_sentences, lost_race, waiting_sentences
 from gitfleet.loop.rewrites import Rewrite
@@ -90,6 +90,7 @@ class Driver:
     _config: tuple[str, FleetConfig] | None = None
     _unchanged: tuple[UnchangedReconcile, ReconcileResult] | None = None
     _observed: Mapping[str, ClusterObservation] = field(default_factory=dict)
+    _lines: Lines = field(default_factory=dict)
     _rewrite: tuple[ApprovalRequest, ...] = ()
     _held: tuple[Desired, Rewrite, Desired] | None = None
 
@@ -146,9 +147,8 @@ class Driver:
         self._config = (commit, kept or wanted.config)
 
     def reconcile(self) -> ReconcileResult:
-        """Do all that can be done now. RetryLater for a passing error of the remote, GiveUp for a lasting one;
-        whatever a
-        cluster does is a result, never an error. After LostRace nothing was done: the next reconcile observes again."""
+        """Do all that can be done now. RetryLater for a passing error of the remote, GiveUp for a lasting one; whatever
+        a cluster does is a result, never an error. After LostRace nothing was done: the next one observes again."""
         now = self.clock.now()
         heads = self.reader.fetch(self.needed)
         inputs = self.gather(heads, now)
@@ -292,8 +292,9 @@ class Driver:
     def decide(self, inputs: Inputs) -> Decision:
         """`reconcile.decide` with the memo of the pass before."""
         decision, self.memo = reconcile.decide(inputs, self.memo, self.plugins)
-        self._report(decision.failures)
-        return with_field_lines(decision, self.reader)
+        decision, failures = with_field_lines(decision, self.reader, self._lines)
+        self._report((*decision.failures, *failures))
+        return decision
 
     def plan_operations(
         self, decision: Decision, newly_observed: Mapping[str, ClusterObservation]
