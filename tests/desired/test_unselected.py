@@ -198,3 +198,16 @@ def test_a_label_that_is_nearly_a_selected_one(labels: list[str], expected: list
     else:
         assert [line.split(": ")[0] for line in found] == expected
         assert all(OR in line for line in found)
+
+
+@pytest.mark.parametrize(("sizes", "compared"), [(200, True), (400, False)])
+def test_so_many_labels_and_selected_ones_are_not_compared(sizes: int, compared: bool) -> None:
+    """Comparing takes time with the product of both, which anybody who writes files chooses."""
+    values = [f"{n * 2654435761 % 2**32:08x}" for n in range(sizes)]
+    by_size = f"matchExpressions: [{{key: size, operator: In, values: {values}}}]"
+    term = f"{{labelSelector: {{matchLabels: {{region: eu}}, {by_size}}}}}"
+    members = [LABELLED % (f"m{n}", f"region: eu, size: '{value}'") for n, value in enumerate(values)]
+    files = {"clusters/1.yaml": LABELLED % ("c1", "regoin: eu"), "clusters/m.yaml": "---\n".join(members)}
+    found = faults_of({**files, "resources/a.yaml": PAYLOAD, "x.yaml": placing(ALL, REQUIRED % term)})
+    meant = "nothing selects this label; did you mean region, as ClusterResourcePlacement/p selects? (warning)"
+    assert found == ([f"{AT}.regoin: {meant}"] if compared else [])
