@@ -143,6 +143,7 @@ def settle_all(
     operations: Iterable[Operation],
     outcomes: Iterable[Outcome],
     failures: Failures,
+    plans: PlansMemo,
 ) -> Mapping[str, Inventory]:
     """`settle_inventory` for every cluster; a cluster without entries is left out, one that fails is as recorded."""
     came: dict[str, list[Outcome]] = {}
@@ -153,7 +154,8 @@ def settle_all(
     for name in {*came, *planned}:
         had, done, found = inventory.get(name, {}), came.get(name, ()), planned.get(name, ())
         subject = Subject("MemberCluster", name)
-        settled = failures.contain(subject, had, settle_inventory, had, done, found, failures)
+        compared = plans[name].request.compared if name in plans else None
+        settled = failures.contain(subject, had, settle_inventory, had, done, found, failures, compared)
         if settled is not had:
             changed[name] = settled
     return _with(inventory, changed)

@@ -9,7 +9,7 @@ from typing import Final
 
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import Identity
-from gitfleet.apply.shapes import shape_digest
+from gitfleet.apply.comparisons import Comparisons
 from gitfleet.formats.managed_fields import is_own_apply, managed_entries
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import LiveObject
@@ -69,14 +69,17 @@ def settle_inventory(
     outcomes: Iterable[Outcome],
     operations: Iterable[Operation] = (),
     failures: Failures | None = None,
+    compared: Comparisons | None = None,
 ) -> Inventory:
     """The inventory after performing: what was applied has the uid, digest and shape that the server returned; what is
     gone, and what `operations` release, has no entry any more.
 
     A deletion that is only under way keeps its entry until an observation finds nothing, and what cannot be settled
-    stays as it was recorded. The same inventory is given back when nothing changes.
+    stays as it was recorded. The same inventory is given back when nothing changes. The shapes are remembered in
+    `compared`, so that the next plan does not work them out again.
     """
     contained = failures or Failures()
+    shapes = Comparisons() if compared is None else compared
     entries = by_identity(inventory)
     before = dict(entries)
     for operation in operations:
@@ -85,11 +88,11 @@ def settle_inventory(
     for outcome in outcomes:
         if outcome.ok:
             subject = Subject.of_object(outcome.operation.key, outcome.operation.cluster)
-            contained.contain(subject, None, _settle_one, outcome, entries)
+            contained.contain(subject, None, _settle_one, outcome, entries, shapes)
     return inventory if entries == before else _ordered(entries)
 
 
-def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry]) -> None:
+def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry], compared: Comparisons) -> None:
     operation = outcome.operation
     if isinstance(operation, Create | Update) and outcome.live is not None:
         entries[operation.key.identity] = InventoryEntry(
@@ -97,7 +100,7 @@ def _settle_one(outcome: Outcome, entries: dict[Identity, InventoryEntry]) -> No
             placement=operation.placement,
             uid=outcome.live.uid,
             applied_digest=operation.manifest.digest,
-            shape_digest=shape_digest(operation.manifest.body, outcome.live.body),
+            shape_digest=compared.shape(operation.manifest, outcome.live),
         )
     elif isinstance(operation, Release) or (isinstance(operation, Delete) and outcome.live is None):
         _drop(entries, operation)

@@ -170,7 +170,7 @@ class Driver:
             outcomes = self.perform(decision, operations)
             self.checkpoint("performed")
             self._emit(status.events_of_outcomes, outcomes, decision.after)
-            settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now())
+            settled, failures = reconcile.settle(decision, operations, outcomes, self.clock.now(), self.memo)
             self._report(failures)
             report = self.publish(decision.after, settled, head, inputs.desired, "report")
             after = report.state

@@ -178,12 +178,12 @@ def _differing(one: Mapping[K, V], other: Mapping[K, V]) -> set[K]:
 
 
 def settle(
-    decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime
+    decision: Decision, operations: tuple[Operation, ...], outcomes: tuple[Outcome, ...], now: datetime, memo: Memo
 ) -> tuple[FleetState, tuple[Failure, ...]]:
     """The state after the operations: what the servers returned, what is gone, and the conditions that follow; and
     what could not be settled."""
     after, failures = decision.after, Failures()
-    settled = apply.settle_all(after.inventory, operations, outcomes, failures)
+    settled = apply.settle_all(after.inventory, operations, outcomes, failures, memo.plans)
     inventory = rollout.release_left(settled, after.clusters, now)
     left_behind = apply.left_behind(after.inventory, inventory, outcomes, decision.inputs.observations)
     seen = observe.Seen.of(decision.works, operations, outcomes, decision.touched(outcomes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,6 +14,7 @@ from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.apply import (
+    ApplyRequest,
     PlansMemo,
     disturbed_by,
     left_behind,
@@ -22,6 +24,8 @@ from gitfleet.apply import (
     settle_all,
 )
 from gitfleet.apply.comparisons import Comparisons
+from gitfleet.apply.fleet import Planned
+from gitfleet.apply.shapes import shape_digest
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation, LiveObject
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Outcome, OutcomeCode, Release, Update
@@ -207,16 +211,24 @@ def test_each_cluster_is_settled_by_its_own_outcomes_and_releases() -> None:
     before = {name: {A.key: ENTRY} for name in ("c1", "c2", "c3")}
     gone = Outcome(operation=delete("c1"), ok=True, code=OutcomeCode.NOT_FOUND)
     release = Release(cluster="c2", placement=WEB, key=A.key, reason="")
-    assert settle_all(before, [release], [gone], Failures()) == {"c3": {A.key: ENTRY}}
-    assert settle_all(before, [], [], Failures()) is before
+    assert settle_all(before, [release], [gone], Failures(), {}) == {"c3": {A.key: ENTRY}}
+    assert settle_all(before, [], [], Failures(), {}) is before
     made = Outcome(operation=create("c9"), ok=True, code=OutcomeCode.APPLIED, live=THERE)
-    assert settle_all({}, [], [made], Failures()) == {"c9": {A.key: ENTRY}}
-    assert list(
-        settle_all({"c9": {A.key: ENTRY}, "c1": {}}, [], [replace(made, operation=create("c2"))], Failures())
-    ) == [
-        "c2",
-        "c9",
-    ]
+    assert settle_all({}, [], [made], Failures(), {}) == {"c9": {A.key: ENTRY}}
+    had = {"c9": {A.key: ENTRY}, "c1": {}}
+    assert list(settle_all(had, [], [replace(made, operation=create("c2"))], Failures(), {})) == ["c2", "c9"]
+
+
+def test_what_an_apply_returned_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shape that goes into the inventory is the one that the next plan asks for."""
+    asked = Mock(side_effect=shape_digest)
+    monkeypatch.setattr("gitfleet.apply.comparisons.shape_digest", asked)
+    planned = Planned(ApplyRequest(cluster="c1", works=(), removing={}, inventory={}, live={}), ())
+    there = LiveObject(A.key, {**A.body, "metadata": {**A.body["metadata"], "uid": "u1", "resourceVersion": "7"}})
+    made = Outcome(operation=create("c1"), ok=True, code=OutcomeCode.APPLIED, live=there)
+    settled = settle_all({}, [], [made], Failures(), {"c1": planned})
+    assert planned.request.compared.shape(A, there) == settled["c1"][A.key].shape_digest
+    asked.assert_called_once()
 
 
 def test_a_cluster_or_an_object_that_cannot_be_settled_stays_as_it_was_recorded() -> None:
@@ -224,12 +236,12 @@ def test_a_cluster_or_an_object_that_cannot_be_settled_stays_as_it_was_recorded(
     failures = Failures()
     before: dict[str, Inventory] = {"c1": broken, "c2": {A.key: ENTRY}}
     gone = [Outcome(operation=delete(name), ok=True, code=OutcomeCode.NOT_FOUND) for name in before]
-    assert settle_all(before, [], gone, failures) == {"c1": broken}
+    assert settle_all(before, [], gone, failures, {}) == {"c1": broken}
     assert [failure.subject for failure in failures.found] == [Subject("MemberCluster", "c1")]
     unreadable: Any = object()
     odd = Outcome(operation=update("c2"), ok=True, code=OutcomeCode.APPLIED, live=LiveObject(A.key, unreadable))
     failures = Failures()
-    assert settle_all({"c2": {A.key: ENTRY}}, [], [odd], failures) == {"c2": {A.key: ENTRY}}
+    assert settle_all({"c2": {A.key: ENTRY}}, [], [odd], failures, {}) == {"c2": {A.key: ENTRY}}
     assert [failure.subject for failure in failures.found] == [Subject.of_object(A.key, "c2")]
 
 

@@ -258,7 +258,7 @@ def performed(moment: Moment, decision: Decision) -> Moment:
     state = moment.state
     if giving_up or leaving:
         done = replace(decision, after=replace(decision.after, inventory=dict.fromkeys(sorted(has), _OWNED)))
-        settled, failures = reconcile.settle(done, (), (), moment.now)
+        settled, failures = reconcile.settle(done, (), (), moment.now, reconcile.Memo())
         assert not failures
         state = replace(settled, inventory={})
         has = {name: generation for name, generation in has.items() if name in settled.clusters}
