@@ -278,7 +278,7 @@ def form_of(moment: Moment) -> Form:
         moment.failing,
         moment.silent,
         tuple(_binding_form(moment, binding) for binding in moment.bindings),
-        tuple(s.name for s in record.resource_snapshots) if record is not None else (),
+        tuple((s.name, s.hash) for s in record.resource_snapshots) if record is not None else (),
         tuple(_run_form(run, now) for run in runs),
         tuple(
             (key.name, tuple((c.type, c.status) for c in request.conditions))

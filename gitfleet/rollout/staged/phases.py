@@ -238,7 +238,7 @@ Phase = TypeVar("Phase", RunPhase, StagePhase, ClusterPhase)
 def phase_of(marks: Mapping[Phase, Marks], conditions: Conditions) -> Phase:
     """The phase that conditions stand for."""
     said = {(c.type, c.status, c.reason) for c in conditions}
-    return next(p for p, wanted in marks.items() if said.issuperset((m.type, m.status, m.reason) for m in wanted))
+    return next(p for p, wanted in marks.items() if all(mark[:3] in said for mark in wanted))
 
 
 def marked(conditions: Conditions, marks: Iterable[Mark], message: str, now: datetime, generation: int) -> Conditions:
