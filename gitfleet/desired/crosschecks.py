@@ -12,7 +12,6 @@ from typing import Final, TypeAlias
 from gitfleet.api import Break
 from gitfleet.api.definitions import definition_of
 from gitfleet.api.fleet import FleetConfig
-from gitfleet.api.freeze_files import Freeze, FreezeOverride
 from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
 from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
@@ -30,7 +29,6 @@ from gitfleet.desired.updates import (
     placement_update_breaks,
     run_update_breaks,
 )
-from gitfleet.formats.near_names import did_you_mean
 from gitfleet.model.state import FleetState
 
 Refusals: TypeAlias = list[tuple[ReadObject, Break]]
@@ -170,23 +168,6 @@ def budget_warnings(objects: Iterable[ReadObject]) -> Refusals:
         if isinstance(item.value, DisruptionBudget) and (kind := types.get(PlacementKey("", item.value.name)))
         for note in item.value.breaks_beside(kind)
     ]
-
-
-def freeze_warnings(objects: Iterable[ReadObject]) -> Refusals:
-    """Overrides that lift freezes that there are not."""
-    items = list(objects)
-    windows = {w.name for item in items if isinstance(item.value, FleetConfig) for w in item.value.freeze_windows}
-    freezes = {item.value.name for item in items if isinstance(item.value, Freeze)}
-    refused: Refusals = []
-    for item in items:
-        if isinstance(item.value, FreezeOverride):
-            named = (("windows", item.value.windows, windows), ("freezes", item.value.freezes, freezes))
-            for field, names, known in named:
-                for index, name in enumerate(names):
-                    if name not in known:
-                        hint = did_you_mean(name, known, "correct it, or remove it")
-                        refused.append((item, (("spec", field, index), f"names nothing that there is; {hint}")))
-    return refused
 
 
 def config_refusals(objects: Iterable[ReadObject]) -> Refusals:

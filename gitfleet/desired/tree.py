@@ -20,7 +20,6 @@ from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
     config_refusals,
-    freeze_warnings,
     override_refusals,
     scope_refusals,
     scopes_of,
@@ -117,12 +116,11 @@ def _warnings(pool: _Pool) -> Refusals:
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
     found = [
         *budget_warnings(sound),
-        *freeze_warnings(sound),
         *selector_warnings(sound, known),
         *undeclared_warnings(sound, known),
     ]
     found += policy_warnings(sound, known)
-    absent = absent_warnings(pool.chosen.values(), pool.hidden)
+    absent = absent_warnings(pool.chosen.values(), pool.hidden, pool.request.accepted)
     absent += unselected_warnings(pool.chosen.values(), pool.hidden, pool.recovery.everything())
     return [*found, *((item, note) for item, note in absent if item.identity not in pool.kept)]
 

@@ -8,6 +8,7 @@ it away or another namespace has it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
 
 from gitfleet.api import Break, Location
@@ -15,19 +16,25 @@ from gitfleet.api.annotations import below
 from gitfleet.api.cluster_selectors import ClusterSelectorTerm
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.envelopes import carried
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.freeze_files import Freeze, FreezeOverride
+from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.overrides import OverriddenResource, Override, OverrideKey
 from gitfleet.api.placements import Placement, ResourceSelector, SelectionScope
+from gitfleet.api.runs import DELETE_STAGE
+from gitfleet.api.staged import StagedStrategy
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.mislabelled import mislabelled_warnings
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.formats.kinds import is_selectable
-from gitfleet.formats.near_names import nearest
+from gitfleet.formats.near_names import did_you_mean, nearest
 
 _MOST_COMPARED: Final = 100_000
 """So many names are compared at most for the hints of one commit, about a second's work."""
+_REMOVE: Final = "correct it, or remove it"
 _AFFINITY: Final = ("spec", "policy", "affinity", "clusterAffinity")
 _Labels: TypeAlias = Mapping[str, str]
 
@@ -37,8 +44,8 @@ def unselected_warnings(
 ) -> Refusals:
     """The selectors of placements and overrides, for resources and for clusters, of which each selects nothing at all
     while something nearly the same is there, the names of resources that overrides are for and that are not there at
-    all, and mislabelled clusters; none where what is `hidden` may be what it selects. `before` is what was in force and
-    may differ now."""
+    all, scopes of freezes that match nothing, and mislabelled clusters; none where what is `hidden` may be what it
+    selects. `before` is what was in force and may differ now."""
     items = list(objects)
     present = _Present(items, hidden, before)
     warned: Refusals = []
@@ -47,6 +54,12 @@ def unselected_warnings(
             warned += [(item, note) for note in (*_resources(item.value, present), *_affinity(item.value, present))]
         elif isinstance(item.value, Override):
             warned += [(item, note) for note in (*_overridden(item.value, present), *_rules(item.value, present))]
+        elif isinstance(item.value, Freeze | FreezeOverride):
+            warned += [(item, note) for note in _scope(item.value.scope, ("spec", "scope"), present)]
+        elif isinstance(item.value, FleetConfig):
+            for index, window in enumerate(item.value.freeze_windows):
+                here = ("spec", "freezeWindows", index, "scope")
+                warned += [(item, note) for note in _scope(window.scope, here, present)]
     return warned + mislabelled_warnings(items)
 
 
@@ -57,6 +70,9 @@ class _Present:
         self.hidden = hidden
         self.before = before
         self.clusters = [item.value.scheduling_labels for item in items if isinstance(item.value, MemberCluster)]
+        self.placements = {str(item.value.key) for item in items if isinstance(item.value, Placement)}
+        strategies = [item.value for item in items if isinstance(item.value, StagedStrategy)]
+        self.stages = {DELETE_STAGE, *(stage.name for strategy in strategies for stage in strategy.stages)}
         self._manifests = [item.value for item in items if isinstance(item.value, Manifest)]
         self._objects: dict[tuple[str, str, str], dict[str, _Labels]] = {}
         self._wrapped: dict[tuple[str, str, str], dict[str, _Labels]] | None = None
@@ -165,6 +181,24 @@ def _term(term: ClusterSelectorTerm, here: Location, present: _Present) -> Itera
     if term.label_selector is not None and not present.hidden.has_some_of("MemberCluster"):
         notes = list(_near_labels(term.label_selector, present.clusters, "cluster", present))
         yield from below((*here, "labelSelector"), notes)
+
+
+def _scope(scope: FreezeScope, here: Location, present: _Present) -> Iterator[Break]:
+    """The parts of a scope that match nothing, near to something or not: what was to be frozen goes on."""
+    hides = present.hidden.has_some_of
+    for word, patterns, known, kind in (
+        ("placement", scope.placements, present.placements, "ResourcePlacement"),
+        ("stage", scope.stages, present.stages, "StagedUpdateStrategy"),
+    ):
+        for index, pattern in enumerate(patterns if not (hides(kind) or hides(f"Cluster{kind}")) else ()):
+            if not any(fnmatchcase(name, pattern) for name in known):
+                hint = did_you_mean(pattern, known, _REMOVE)
+                yield (*here, f"{word}s", index), f"matches no {word} in the repo; {hint}"
+    selector = scope.clusters
+    if selector is None or hides("MemberCluster") or any(map(selector.matches, present.clusters)):
+        return
+    notes = list(_near_labels(selector, present.clusters, "cluster", present))
+    yield from below((*here, "clusters"), notes or [((), f"matches no cluster in the repo; {_REMOVE}")])
 
 
 def _near_labels(selector: LabelSelector, every: Sequence[_Labels], what: str, present: _Present) -> Iterator[Break]:

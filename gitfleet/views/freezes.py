@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitfleet.api import write
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.freeze_files import Freeze, FreezeOverride, FreezeRules
 from gitfleet.api.freezes import FreezeScope, FreezeWindow
 from gitfleet.api.objects import JsonObject
@@ -18,9 +19,10 @@ from gitfleet.views.tables import NONE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeView:
-    """A freeze window, a Freeze or a FreezeOverride."""
+    """A freeze window, a Freeze or a FreezeOverride; whether its scope `matches` anything in the repo."""
 
     value: FreezeWindow | Freeze | FreezeOverride
+    matches: bool = True
 
     @property
     def namespace(self) -> str:
@@ -67,14 +69,15 @@ class FreezeView:
                 return f"until {moment_text(expires)}"
 
     def state(self, now: datetime) -> str:
-        """Frozen, Lifting, Waiting for its time, or Expired."""
+        """Frozen, Lifting, Waiting for its time, or Expired; NoMatch where it would be one of the first two."""
+        frozen, lifting = ("Frozen", "Lifting") if self.matches else ("NoMatch", "NoMatch")
         match self.value:
             case FreezeWindow():
-                return "Frozen" if self._end(self.value, now) else "Waiting"
+                return frozen if self._end(self.value, now) else "Waiting"
             case Freeze(start=start, until=until):
-                return "Expired" if until <= now else "Waiting" if start and now < start else "Frozen"
+                return "Expired" if until <= now else "Waiting" if start and now < start else frozen
             case FreezeOverride(expires=expires):
-                return "Expired" if expires <= now else "Lifting"
+                return "Expired" if expires <= now else lifting
 
     def next(self, now: datetime) -> str:
         """When that state ends; `<none>` for what has expired."""
@@ -123,15 +126,31 @@ class UnreadableFreeze:
         return {"kind": self.kind, "metadata": {"name": self.name}, "status": {"message": self.reason}}
 
 
-def views_of(rules: FreezeRules) -> list[FreezeView | UnreadableFreeze]:
-    """Freezes that cannot be read, windows, Freezes and FreezeOverrides, in this order."""
-    every: list[FreezeWindow | Freeze | FreezeOverride] = [*rules.windows, *rules.freezes, *rules.overrides]
-    return [*map(UnreadableFreeze, rules.unreadable), *(FreezeView(value=value) for value in every)]
+def views_of(rules: FreezeRules, faults: Collection[Fault] = ()) -> list[FreezeView | UnreadableFreeze]:
+    """Freezes that cannot be read, windows, Freezes and FreezeOverrides, in this order; the `faults` of the commit say
+    whose scope matches nothing."""
+    every: list[tuple[FreezeWindow | Freeze | FreezeOverride, str, str]] = [
+        *((window, "FleetConfig", f"spec.freezeWindows[{n}].scope.") for n, window in enumerate(rules.windows)),
+        *((freeze, f"Freeze/{freeze.name}", "spec.scope.") for freeze in rules.freezes),
+        *((override, f"FreezeOverride/{override.name}", "spec.scope.") for override in rules.overrides),
+    ]
+    warned = [(f"{fault.object}/", fault.field) for fault in faults if fault.severity is Severity.WARNING]
+    views = []
+    for value, label, here in every:
+        fields = [field.removeprefix(here) for of, field in warned if of.startswith(f"{label}/") and here in field]
+        views.append(FreezeView(value=value, matches=_matches(value.scope, fields)))
+    return [*map(UnreadableFreeze, rules.unreadable), *views]
+
+
+def _matches(scope: FreezeScope, warned: Collection[str]) -> bool:
+    """Whether each field of a scope matches something, where those of the `warned` parts match nothing."""
+    parts = (("placements[", len(scope.placements)), ("stages[", len(scope.stages)), ("clusters", 1))
+    return not any(most and sum(field.startswith(part) for field in warned) >= most for part, most in parts)
 
 
 def freeze_views(state: StateReader, name: str | None = None) -> Iterator[FreezeView | UnreadableFreeze]:
     """Every one as of the commit that was reconciled last, or those of a name."""
-    return (view for view in views_of(state.head().freezes) if name in (None, view.name))
+    return (view for view in views_of(state.head().freezes, state.faults()) if name in (None, view.name))
 
 
 def _parts(scope: FreezeScope) -> Iterator[str]:

@@ -57,6 +57,30 @@ def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> No
     assert faults.code == 0, faults.out
 
 
+def test_get_says_whose_scope_matches_nothing(gitfleet: Shell, frozen: Path) -> None:
+    scopes = [
+        {"placements": ["web", "wbe"]},
+        {"placements": ["wbe"]},
+        {"stages": ["a"]},
+        {"clusters": {"matchLabels": {"a": "b"}}},
+    ]
+    freezes = [
+        {**FREEZE, "metadata": {"name": f"f{n}"}, "spec": {**FREEZE["spec"], "scope": s}} for n, s in enumerate(scopes)
+    ]
+    commit(frozen, {"freezes/century.yaml": builders.to_yaml(FREEZE, *freezes)})
+    assert gitfleet("run", "--once", frozen).code == 0
+    rows = [line.split() for line in gitfleet("get", "freezes", "-C", frozen).out.splitlines()]
+    states = {"century": "Frozen", "f0": "Frozen", "f1": "NoMatch", "f2": "NoMatch", "f3": "NoMatch", "late": "Expired"}
+    assert {row[0]: row[2] for row in rows[1:]} == states
+    warned = [line.split(": ", 2) for line in gitfleet("validate", frozen).out.splitlines()]
+    assert [(name, said.partition(";")[0]) for _, name, said in warned] == [
+        ("Freeze/f0", "spec.scope.placements[1]: matches no placement in the repo"),
+        ("Freeze/f1", "spec.scope.placements[0]: matches no placement in the repo"),
+        ("Freeze/f2", "spec.scope.stages[0]: matches no stage in the repo"),
+        ("Freeze/f3", "spec.scope.clusters: matches no cluster in the repo"),
+    ]
+
+
 def test_get_lists_a_freeze_that_cannot_be_read(gitfleet: Shell, frozen: Path) -> None:
     commit(frozen, {"freezes/new.yaml": builders.to_yaml({**FREEZE, "metadata": {"name": "new"}, "spec": {}})})
     assert gitfleet("run", "--once", frozen).code == 0
