@@ -20,7 +20,8 @@ class SourceFile:
     """One entry of a tree: `mode` as git prints it, blob id, size in bytes when it is known.
 
     `parsed` is None when the bytes were not read; `why` may say so in words. `reading` is what `read_file` said of the
-    same path and blob before, if the caller kept it: the file is then not read again.
+    same path and blob before, if the caller kept it: the file is then not read again. `sources` are the files and
+    folders of which it was built.
     """
 
     blob: str
@@ -29,6 +30,7 @@ class SourceFile:
     parsed: ParsedFile | None = None
     why: str = ""
     reading: FileReading | None = None
+    sources: tuple[str, ...] = ()
 
     def read(self, path: str, contents: Contents) -> FileReading | None:
         """The file typed, from memory where it can be; None when there is nothing to read."""

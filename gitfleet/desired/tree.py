@@ -394,4 +394,5 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
         holds_removals=pool.holds_removals,
         vanished=vanished_objects(pool.request, pool.recovery.everything(), pool.chosen),
         ignored=ignored_placed(pool.request),
+        sources={folder: built.sources for folder, built in pool.request.built.items() if built.sources},
     )

@@ -17,7 +17,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput, GitfleetError, RetryLater
 from gitfleet.formats.yaml_reader import parse_documents
 from gitfleet.loop.rewrites import Rewrite
-from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, FactsByApproval
+from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, Change, FactsByApproval
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import CommitFacts, HistoryReader, RepoReader, SignerKeys
@@ -129,11 +129,13 @@ class ApprovalHistory:
 
     def _authors(self, head: str, asked: Asked) -> Iterable[str]:
         """Who made the change that is asked for."""
-        lasts = [commit for path in asked.files for commit in self.history.last_changes(head, path)]
-        commits = (*asked.changes, *lasts)
-        if not commits:
-            return self.history.authors(asked.commit, asked.after or None)
-        return {email for commit in dict.fromkeys(commits) for email in self.history.authors(commit, None)}
+        changes = asked.changes
+        if not changes:
+            after = asked.after or next(iter(self.history.about(asked.commit).parents), "")
+            changes = (Change(commit=asked.commit, after=after),)
+        for change in changes:
+            known = (change.after,) if change.after else ()
+            yield from self.history.authors(change.commit or head, known, change.paths)
 
     def _commit(self, about: CommitFacts, keys: Collection[SignerKeys]) -> ApprovalCommit:
         """A commit of an approval; whoever signed it has a key in each of `keys`."""

@@ -149,7 +149,7 @@ class Kustomizer:
                 left_out = sorted(closure.paths - files.keys())
                 if left_out:
                     raise BadInput(f"{left_out[0]} is too large to be read")
-                output = _output(self.builder.build(folder, files | closure.rewritten))
+                output = _output(self.builder.build(folder, files | closure.rewritten), closure)
             except RetryLater as error:
                 self.unfinished = True
                 return desired.SourceFile(blob="", why=str(error))
@@ -198,9 +198,11 @@ def _possible_user(folder: str, closures: Mapping[str, _Closure]) -> str | None:
     return None
 
 
-def _output(content: bytes) -> desired.SourceFile:
+def _output(content: bytes, closure: _Closure | None = None) -> desired.SourceFile:
     """kustomize's output as one file. Its lines are nowhere in the repo, so every document stands on line 1."""
     parsed = desired.parse_file("kustomization.yaml", content, max_bytes=MAX_STATE_BYTES)
     documents = tuple(replace(document, line=1) for document in parsed.documents)
     faults = tuple((1, f"kustomize's output: {message}") for _, message in parsed.faults)
-    return desired.SourceFile(blob="", size=len(content), parsed=ParsedFile(documents, tuple(sorted(set(faults)))))
+    parsed = ParsedFile(documents, tuple(sorted(set(faults))))
+    sources = tuple(sorted(closure.paths | closure.folders)) if closure is not None else ()
+    return desired.SourceFile(blob="", size=len(content), parsed=parsed, sources=sources)

@@ -13,13 +13,22 @@ from gitfleet.api.values import NamespacedName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What is approved: the commits up to `commit` ("": the watched branch's head) that `after` does not have ("": all
+    that there are) and that touched one of `paths` (files and folders; none: whatever they touched)."""
+
+    commit: str = ""
+    after: str = ""
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What waits for an approval: `name` (and `namespace`) is that of the approval, `aliases` are further names of it,
     `digest` what it is bound to.
 
     `commit` is the watched branch's at which it was asked for, `after` the one that was reconciled before that
-    ("": not known): what lies between them is what is approved, or where there are any, `changes` (commits) and the
-    last changes of `files`.
+    ("": not known): what lies between them is what is approved, or `changes` where there are any.
     """
 
     name: str
@@ -28,8 +37,7 @@ class Asked:
     after: str = ""
     namespace: str = ""
     aliases: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

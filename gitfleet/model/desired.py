@@ -69,6 +69,8 @@ class Desired:
     holds_removals: bool = False
     vanished: Mapping[Identity, Vanished] = field(default_factory=dict, compare=False)
     ignored: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    """The files and folders that kustomize's outputs were made of, by the folder whose objects they are."""
 
     @property
     def config(self) -> FleetConfig:

@@ -128,9 +128,10 @@ class HistoryReader(Protocol):
     def is_ancestor(self, old: str, new: str) -> bool | None:
         """Whether a commit is another one, or comes before it; None where the history does not reach so far."""
 
-    def authors(self, commit: str, after: str | None) -> Collection[str]:
-        """The emails of the authors of a commit and all before it that `after` does not have, merges left out; without
-        `after`, that its first parent does not have. BadInput where these are too many."""
+    def authors(self, commit: str, known: Collection[str], paths: Collection[str]) -> Collection[str]:
+        """The emails of the authors and co-authors (trailer Co-authored-by) of a commit and of all before it that none
+        of the commits `known` has, those alone that touched one of these files and folders (none: whatever). Merges
+        count where they leave a file as no parent has it. BadInput where these are too many."""
 
     def signer(self, commit: str, keys: SignerKeys) -> tuple[str, str]:
         """Who of the owners of these keys signed a commit ("": none of them), and why it is nobody."""

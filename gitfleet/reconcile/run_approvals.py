@@ -21,6 +21,7 @@ from gitfleet.model.approvals import Asked, Verdict
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
+from gitfleet.reconcile.run_changes import changes_of
 from gitfleet.rollout import staged
 
 
@@ -65,15 +66,8 @@ def uncounted(inputs: Inputs, runs: Mapping[NamespacedName, RunRecord]) -> Itera
 
 
 def asked_of_people(before: FleetState, wanted: Desired) -> Iterator[Asked]:
-    """What the requests of runs ask. Who made the change is who committed what the run rolls out, and the run."""
+    """What those requests of runs ask that people have said something to, with the change that is approved."""
     for request in before.approvals.values():
-        run, file = before.runs.get(request.run), wanted.runs.get(request.run)
-        if request.accepted or run is None:
-            continue
-        record = before.placements.get(run.placement)
-        snapshot = staged.snapshot_for(run, record) if record is not None else None
-        yield replace(
-            staged.asked(request),
-            changes=(snapshot.commit,) if snapshot is not None and snapshot.commit else (),
-            files=(file.origin.path,) if file is not None and file.origin is not None else (),
-        )
+        run, asked = before.runs.get(request.run), staged.asked(request)
+        if run is not None and not request.accepted and any(approvals.given(asked, wanted.approvals)):
+            yield replace(asked, changes=changes_of(run, before, wanted))

@@ -178,11 +178,16 @@ class MemoryRepo:
         """Whether a commit is another one or comes before it."""
         return old == new or old in self.ancestors(new, most=len(self._commits))
 
-    def authors(self, commit: str, after: str | None) -> Collection[str]:
-        """The emails of the authors of a commit and of those before it that `after` does not have."""
+    def authors(self, commit: str, known: Collection[str], paths: Collection[str]) -> Collection[str]:
+        """HistoryReader.authors, of commits without trailers and without merges."""
         line = [commit, *self.ancestors(commit, most=len(self._commits))]
-        known = {after, *self.ancestors(after, most=len(self._commits))} if after else set(line[1:])
-        return {self._commit(one).author[1] for one in line if one not in known}
+        old = {one for head in known for one in (head, *self.ancestors(head, most=len(self._commits)))}
+        new = [self._commit(one) for one in line if one not in old]
+        return {one.author[1] for one in new if not paths or self._touches(one, paths)}
+
+    def _touches(self, made: MemoryCommit, paths: Collection[str]) -> bool:
+        before = self._commit(made.parent).tree if made.parent is not None else EMPTY
+        return any(f"{path}/".startswith(f"{one}/") for path in differences(before, made.tree) for one in paths)
 
     def signer(self, commit: str, keys: SignerKeys) -> tuple[str, str]:
         """Nobody: commits in memory have no signatures."""

@@ -57,6 +57,12 @@ class Gate:
             'status: {conditions: [{type: Approved, status: "True"}]}\n'
         )
 
+    def asked(self) -> str:
+        """The digest that the request's branch names."""
+        owner = f"{self.namespace}_" if self.namespace else ""
+        file = git(self.repo, "show", f"gitfleet/approve/{owner}{self.request}:{self.path()}")
+        return file.partition("gitfleet.dev/digest: ")[2].split()[0].strip('"')
+
     def approve(self, who: str, number: str = "", *, ago: float = 0, digest: str = "", sign: bool = True) -> None:
         """A person commits an approval so many hours ago."""
         files = {self.path(number): self.text(number, digest)}
@@ -106,9 +112,7 @@ def made(request: pytest.FixtureRequest, settled: Path, tmp_path_factory: pytest
         as_person(repo, people["bob"], timedelta(), "commit", files={"NOTES": "of others, when the gate is reached"})
         assert run(["run", "--until-settled", str(repo)]) == 0
     gate = Gate(repo, request.param, people)
-    owner = f"{gate.namespace}_" if gate.namespace else ""
-    asked = git(repo, "show", f"gitfleet/approve/{owner}{gate.request}:{gate.path()}")
-    yield replace(gate, digest=asked.partition("gitfleet.dev/digest: ")[2].split()[0].strip('"'))
+    yield replace(gate, digest=gate.asked())
 
 
 @pytest.fixture
@@ -165,6 +169,23 @@ def self_given(gate: Gate) -> str:
     return "was given by ann@example.com, who made the change (separateDuties); another person must approve"
 
 
+def given_by_who_wrote_an_earlier_commit_of_the_change(gate: Gate) -> str:
+    """Ann writes the content, Bob mends a word of it and commits the run, in the place of the one before."""
+    content = builders.repo_files_for(builders.deployment("shop", "web", image="web:2"))
+    as_person(gate.repo, gate.people["ann"], timedelta(), "commit", files=content)
+    mended = {path: text.replace("web:2", "web:3") for path, text in content.items()}
+    as_person(gate.repo, gate.people["bob"], timedelta(), "commit", files=mended)
+    (gate.repo / builders.path_of(bodies(gate.namespace, "go")[-1])).unlink()
+    files = builders.repo_files_for(*bodies(gate.namespace, "next")[-1:])
+    as_person(gate.repo, gate.people["bob"], timedelta(), "commit", files=files)
+    assert run(["run", "--until-settled", str(gate.repo)]) == 0
+    later = replace(gate, run="next")
+    later = replace(later, digest=later.asked())
+    later.approve("cyd")
+    later.approve("ann", ".2")
+    return "was given by ann@example.com, who made the change (separateDuties); another person must approve"
+
+
 def expired(gate: Gate) -> str:
     gate.approve("bob", ago=2)
     gate.approve("cyd", ".2", ago=2)
@@ -188,6 +209,7 @@ def for_another_digest(gate: Gate) -> str:
         with_a_weaker_policy_in_an_earlier_commit_of_the_push,
         without_a_digest,
         self_given,
+        given_by_who_wrote_an_earlier_commit_of_the_change,
         expired,
         for_another_digest,
     ],

@@ -88,6 +88,8 @@ def test_every_path_that_a_kustomization_names_is_given_to_the_build_and_nothing
                "bases/two/kustomization.yaml", "components/c/kustomization.yaml", "components/c/cp.yaml"}  # fmt: skip
     assert folder == APP
     assert set(given) == outside | {f"{APP}/{name}" for name in NAMED.split()}
+    folders = {APP, f"{APP}/more", "bases/one", "bases/deep", "bases/two", "components/c"}
+    assert {folder: set(made_of) for folder, made_of in desired.sources.items()} == {APP: set(given) | folders}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,9 @@ from gitfleet.errors import BadInput
 from gitfleet.formats import git_names as names
 from gitfleet.ports.repos import CommitFacts, SignerKeys
 
-_MOST_COMMITS = 1000
+_MOST_COMMITS = 10_000
+_BEGIN, _AND = "\x01", "\x02"
+_AUTHORS = "%x01%ae%x02%(trailers:key=Co-authored-by,valueonly,unfold,separator=%x02)"
 
 
 class GitHistory(GitReader):
@@ -46,21 +48,31 @@ class GitHistory(GitReader):
         shallow = self._connection.local("rev-parse", "--is-shallow-repository").output.strip() == b"true"
         return False if apart and not shallow else None
 
-    def authors(self, commit: str, after: str | None) -> Collection[str]:
-        """The emails of authors since `after` (the first parent when None), merges left out; BadInput for more than
-        1,000 commits."""
-        known = self.about(commit).parents[:1] if after is None else (after,)
-        since = (f"--max-count={_MOST_COMMITS + 1}", *(f"^{names.check_object_id(oid)}" for oid in known))
-        result = self._read(
-            f"the authors of {commit}", "log", "-z", "--no-merges", "--no-show-signature", "--no-mailmap",
-            "--format=%ae", commit, *since, "--", commits=(commit,),
+    def authors(self, commit: str, known: Collection[str], paths: Collection[str]) -> Collection[str]:
+        """HistoryReader.authors. BadInput for more than 10,000 commits."""
+        what = f"the authors of {commit}"
+        arguments = (
+            "-z", f"--format={_AUTHORS}", "--full-history", f"--max-count={_MOST_COMMITS + 1}", "--no-show-signature",
+            "--no-mailmap", names.check_object_id(commit), *(f"^{names.check_object_id(oid)}" for oid in known), "--",
+            *paths,
         )  # fmt: skip
-        found = result.output.decode(errors="replace").split("\0")
-        if len(found) > _MOST_COMMITS:
+        written = self._read(what, "log", "--no-merges", *arguments, commits=(commit,)).output
+        merging = ("log", "--merges", "-c", "--name-only", "--no-renames", *arguments)
+        merged = self._read(what, *merging, commits=(commit,)).output
+        lines, merges = (output.decode(errors="replace").split(_BEGIN)[1:] for output in (written, merged))
+        if max(len(lines), len(merges)) > _MOST_COMMITS:
             raise BadInput(f"more than {_MOST_COMMITS} commits are to be approved, whose authors are not all read")
-        return {email.strip() for email in found if email.strip()}
+        # A merge is followed by the files that differ from each parent: what a person did there by hand.
+        lines += [who for who, _, files in (one.partition("\0") for one in merges) if files.strip("\0\n")]
+        emails = (_email(who) for line in lines for who in line.rstrip("\0\n").split(_AND))
+        return {email for email in emails if email}
 
     def signer(self, commit: str, keys: SignerKeys) -> tuple[str, str]:
         """Who of the owners of these keys signed a commit, as git verifies it; "" and why where it is nobody."""
         self.about(commit)
         return signer_of(self._connection.mirror.git_dir, names.check_object_id(commit), keys)
+
+
+def _email(who: str) -> str:
+    """The email of `NAME <EMAIL>`, or what stands there alone."""
+    return who.rpartition("<")[2].partition(">")[0].strip()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitfleet.adapters.git import GitRemote
+from gitfleet.adapters.git import GitRemote, history
 from gitfleet.errors import BadInput
 from gitfleet.ports.repos import SignerKeys
 from tests.adapters.git.hubs import git
@@ -72,19 +72,63 @@ def test_a_file_has_a_commit_that_brought_it_and_one_that_wrote_it(clone: Path, 
     ]
 
 
-def test_the_authors_between_two_commits_are_those_who_wrote_not_those_who_merged(clone: Path) -> None:
+def test_authors_are_those_who_wrote_between_two_commits_not_those_who_merged(clone: Path) -> None:
+    def by(name: str, *words: str) -> None:
+        git(clone, "-c", "user.name=x", "commit", "--quiet", f"--author={name} <{name}@example.org>", "-m", *words)
+
     first = git(clone, "rev-parse", "main")
-    bob = ("-c", "user.name=Bob")
+    lines = [f"{number}\n" for number in range(20)]
     git(clone, "switch", "--quiet", "-c", "topic")
-    git(clone, *bob, "commit", "--quiet", "--allow-empty", "--author", "Bob <Bob@example.org>", "-m", "By Bob")
+    (clone / "d").mkdir()
+    (clone / "d" / "web.yaml").write_text("".join(lines))
+    git(clone, "add", "--all")
+    by("Bob", "Web\n\nCo-authored-by: Cyd Doe <cyd@example.org>\nCo-Authored-By: dan@example.org")
+    by("Eve", "Nothing", "--allow-empty")
     git(clone, "switch", "--quiet", "main")
-    git(clone, "merge", "--quiet", "--no-ff", "topic")
+    (clone / "other").write_text("1")
+    git(clone, "add", "--all")
+    by("Fay", "Other")
+    git(clone, "merge", "--quiet", "--no-ff", "--no-commit", "topic")
+    by("Gus", "A merge as git makes it")
+    clean = git(clone, "rev-parse", "main")
+    git(clone, "switch", "--quiet", "-c", "more", first)
+    (clone / "more").write_text("1")
+    git(clone, "add", "--all")
+    by("Hal", "More")
+    git(clone, "switch", "--quiet", "main")
+    git(clone, "merge", "--quiet", "--no-ff", "--no-commit", "more")
+    (clone / "d" / "web.yaml").write_text("".join([*lines, "by hand\n"]))
+    git(clone, "add", "--all")
+    by("Ida", "A merge with something of its own")
     last = git(clone, "rev-parse", "main")
+
+    def authors(*names: str) -> set[str]:
+        return {f"{name}@example.org" for name in names}
+
+    repo, web = remote_of(clone), authors("Bob", "cyd", "dan")
+    for commit_id, known, paths, found in (
+        (last, (first,), (), web | authors("Eve", "Fay", "Hal", "Ida")),
+        (last, (first,), ("d/web.yaml",), web | authors("Ida")),
+        (last, (first,), ("d", "more"), web | authors("Hal", "Ida")),
+        (clean, (first,), ("d",), web),
+        (last, (clean,), ("d", "nothing"), authors("Ida")),
+        (last, (clean,), ("*",), set()),
+        (last, (), ("a",), authors("ann")),
+        (clean, (last,), (), set()),
+    ):
+        assert (commit_id, repo.authors(commit_id, known, paths)) == (commit_id, found), paths
+    for commit_id, known in (("1" * 40, ()), (last, ("1" * 40,))):
+        with pytest.raises(BadInput):
+            repo.authors(commit_id, known, ())
+
+
+def test_authors_that_are_not_all_read_are_an_error(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = commit(clone, "a", "2")
     repo = remote_of(clone)
-    assert (repo.authors(last, first), repo.authors(last, None)) == ({"Bob@example.org"}, {"Bob@example.org"})
-    assert repo.authors(first, None) == {"ann@example.org"}
-    with pytest.raises(BadInput):
-        repo.authors("1" * 40, None)
+    monkeypatch.setattr(history, "_MOST_COMMITS", 1)
+    assert repo.authors(last, repo.about(last).parents, ()) == {"ann@example.org"}
+    with pytest.raises(BadInput, match="more than 1 commits are to be approved"):
+        repo.authors(last, (), ())
 
 
 def test_signatures_are_verified_with_the_given_keys_alone(
