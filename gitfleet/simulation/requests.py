@@ -102,16 +102,21 @@ def _discovery_response(server: MemoryServer, path: str) -> Response | None:
             return Response(200, {"gitVersion": server.kubernetes_version})
         case ["", "api", version]:
             return _resources(server, "", version)
+        case ["", "apis"]:
+            groups = [_group(server, name) for name in server.groups()]
+            return Response(200, {"apiVersion": "v1", "kind": "APIGroupList", "groups": groups})
         case ["", "apis", group]:
-            served = server.served(group)
-            versions = sorted({version for _, kind in served for version in kind.versions}, reverse=True)
-            listed = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
-            body = {"apiVersion": "v1", "kind": "APIGroup", "name": group, "versions": listed}
-            return Response(200, body) if served else _nothing_at(server, group)
+            body = {"apiVersion": "v1", "kind": "APIGroup", **_group(server, group)}
+            return Response(200, body) if server.served(group) else _nothing_at(server, group)
         case ["", "apis", group, version]:
             return _resources(server, group, version)
         case _:
             return None
+
+
+def _group(server: MemoryServer, name: str) -> JsonObject:
+    versions = sorted({version for _, kind in server.served(name) for version in kind.versions}, reverse=True)
+    return {"name": name, "versions": [{"groupVersion": f"{name}/{one}", "version": one} for one in versions]}
 
 
 def _nothing_at(server: MemoryServer, group: str | None) -> Response:

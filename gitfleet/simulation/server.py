@@ -107,6 +107,10 @@ class MemoryServer:
         found = {**kinds.BUILT_IN, **self._custom}
         return [(at.kind, kind) for at, kind in found.items() if at.group == group]
 
+    def groups(self) -> list[str]:
+        """The groups with a name of which kinds are served now."""
+        return sorted({at.group for at in (*kinds.BUILT_IN, *self._custom) if at.group})
+
     def unsettled(self) -> list[ObjectKey]:
         """The objects whose controllers are not done, in order: what is not available now, whoever reads it."""
         return sorted(stored.live.key for stored in self.objects.values() if not stored.done)

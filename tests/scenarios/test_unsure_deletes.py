@@ -47,6 +47,19 @@ def refuses(status: int, reason: str) -> Fault:
     return lambda world, request: error(status, reason)
 
 
+PAGE = Response(404, b"<html>404 page not found</html>")
+
+
+def no_object(found: Response, *paths: str) -> Fault:
+    """A proxy that answers for health and kinds, and does not find the objects, nor these paths."""
+
+    def answer(world: World, request: Request) -> Response:
+        lost = request.path in paths or "/configmaps" in request.path
+        return found if lost else world.fleet.cluster("c1").request(request)
+
+    return answer
+
+
 def another(manager: str) -> Fault:
     """Another server has objects of the same names."""
 
@@ -66,6 +79,11 @@ FAULTS: dict[str, Fault] = {
     "the token has expired": refuses(401, "Unauthorized"),
     "the rights are gone": refuses(403, "Forbidden"),
     "nothing is found": refuses(404, "NotFound"),
+    "nothing is found on a page": lambda world, request: PAGE,
+    "no object is found": no_object(error(404, "NotFound")),
+    "no object is found on a page": no_object(PAGE),
+    "no kind is found on a page": no_object(PAGE, "/apis", "/api/v1"),
+    "empty responses": lambda world, request: Response(200, {}),
     "a server error": refuses(503, "ServiceUnavailable"),
     "another server, made by others": another("kubectl"),
     "another server, made by gitfleet": another("gitfleet"),
@@ -133,5 +151,4 @@ def test_what_is_not_seen_for_certain_is_not_deleted(fault: str, restarts: bool)
     world.settle()
     assert has(world, "c2") == {"kept"}
     # What a server says not to have, or to have from somebody else, is not waited for: it is gitfleet's no more.
-    believed = fault.startswith("another") or fault == "nothing is found"
-    assert has(world, "c1") == ({"kept", "settings"} if believed else {"kept"})
+    assert has(world, "c1") == ({"kept", "settings"} if fault.startswith("another") else {"kept"})

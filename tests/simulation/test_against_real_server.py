@@ -228,8 +228,9 @@ def _comparable(reported: tuple[int, Any]) -> tuple[Any, ...]:
     status, body = reported
     if not isinstance(body, dict):
         return status, body
+    about = body.get("details", {}) if status == 404 else {}
     words = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UID", body["message"]) if status not in (400, 410, 422) else ""
-    return status, body["reason"], words
+    return status, body["reason"], words, about.get("name"), about.get("kind")
 
 
 def test_refusals_are_the_same_down_to_the_words(real: Side) -> None:
@@ -259,6 +260,8 @@ def test_pages_and_discovery_look_the_same(real: Side) -> None:
             query = {**query, "continue": page["metadata"]["continue"]}
         pages.append([name for name in found if name.startswith("paged-")])
     assert pages[0] == pages[1] == ["paged-0", "paged-1", "paged-2"]
+    groups = [{group["name"] for group in side.send("GET", "/apis")[1]["groups"]} for side in (real, memory)]
+    assert {"apps", "simulated.example.com"} <= groups[1] <= groups[0]
     for path in ("/api/v1", "/apis/apps/v1", "/apis/networking.k8s.io/v1", "/apis/simulated.example.com/v1"):
         kinds = []
         for side in (real, memory):

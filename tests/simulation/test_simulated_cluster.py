@@ -350,8 +350,7 @@ def test_a_definition_goes_with_its_objects() -> None:
     live, _ = lab.bench.have(definition, widget)
     lab.client.perform([lab.bench.delete(live.key, live.uid)])
     assert lab.bench.see(key_of(widget)) is None
-    # What discovery found is kept, as for a real server: it is the path that is gone.
-    assert lab.apply(widget) == (False, "NotFound")
+    assert lab.apply(widget) == (False, "NeedsCRD")
     assert short(client_of(lab.cluster, lab.clock).perform([lab.bench.create(widget)])) == [(False, "NeedsCRD")]
 
 

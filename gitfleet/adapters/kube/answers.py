@@ -1,11 +1,13 @@
-"""Whether a response holds the object that was asked for: a server may lie, or a proxy answer for another one."""
+"""Whether a response is about the object that was asked for: a server may lie, or a proxy answer for another one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gitfleet.adapters.kube.refusals import refusal_of, status_of
 from gitfleet.api.objects import JsonObject, ObjectKey
+from gitfleet.ports.transport import Response
 
 OTHER: Final = "the server answered with another object"
 
@@ -27,3 +29,24 @@ def other_object(body: JsonObject, key: ObjectKey, *, namespaced: bool) -> str:
     found = (group, body.get("kind", key.kind), metadata.get("name"), metadata.get("namespace") or "")
     wanted = (key.group, key.kind, key.name, key.namespace if namespaced else "")
     return "" if found == wanted else f"{key}: {OTHER}"
+
+
+def doubtful_404(response: Response, key: ObjectKey, plural: str) -> str:
+    """What is wrong with a 404 that should mean that there is no such object: a sentence, "" when it does.
+
+    An API server then names the object (apimachinery `errors.NewNotFound`). Whatever else stands at its address, and
+    the API server itself where it does not serve the kind any more, does not.
+    """
+    status = status_of(response)
+    details = status.get("details")
+    named = (details.get("name"), details.get("kind")) if isinstance(details, Mapping) else None
+    if status.get("kind") == "Status" and status.get("reason") == "NotFound" and named in _names(key, plural):
+        return ""
+    return refusal_of(
+        response, f"{key}: the server answered 404 and does not say that this object is not there"
+    ).message
+
+
+def _names(key: ObjectKey, plural: str) -> tuple[tuple[str, str], ...]:
+    """How a `Status` names an object: by the plural of its kind; a server of an extension may take the kind itself."""
+    return (key.name, plural), (key.name, key.kind)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 from urllib.parse import quote
 
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import Wire
 from gitfleet.api.objects import ObjectKey
 from gitfleet.errors import BadInput, RetryLater
+from gitfleet.ports.transport import Response
 
 
 class DiscoveryRefused(RetryLater):
@@ -69,15 +71,21 @@ class Discovery:
                 return found
             return Absence.OTHER_VERSION if key.group and self._in_other_version(key, prefix) else Absence.NO_KIND
 
+    def forget(self, resource: Resource) -> None:
+        """Ask again for the kinds of its group and version: the server may have lost this one."""
+        with self._lock:
+            if resource in self._known.get(resource.prefix, {}).values():
+                del self._known[resource.prefix]
+
     def _in_other_version(self, key: ObjectKey, prefix: str) -> bool:
-        response = self._wire.send("GET", f"/apis/{key.group}")
-        if response.status == 404:
-            return False
-        if not response.ok:
-            raise DiscoveryRefused(refusal_of(response, f"the kinds of {key.group}").message)
-        for version in response.json().get("versions") or ():
+        """Only the list of all groups tells that one is not there: any server has no answer for its path."""
+        groups = self._entries(self._wire.send("GET", "/apis"), "groups", "the groups of its API")
+        versions = [version for group in groups if group.get("name") == key.group for version in group["versions"]]
+        for version in versions:
             other = f"/apis/{version.get('groupVersion')}"
             if other == prefix:
+                if not self._known[prefix]:
+                    raise DiscoveryRefused(f"the kinds of {prefix}: the server names this version and not its kinds")
                 continue
             if other not in self._known:
                 self._known[other] = self._request(other)
@@ -87,13 +95,20 @@ class Discovery:
 
     def _request(self, prefix: str) -> Mapping[str, Resource]:
         response = self._wire.send("GET", prefix)
-        if response.status == 404:
+        if response.status == 404 and prefix.startswith("/apis/"):
             return {}
-        if not response.ok:
-            raise DiscoveryRefused(refusal_of(response, f"the kinds of {prefix}").message)
-        resources = response.json().get("resources") or ()
+        resources = self._entries(response, "resources", f"the kinds of {prefix}")
         return {
             str(entry["kind"]): Resource(prefix, str(entry["name"]), bool(entry.get("namespaced")))
             for entry in reversed(resources)
             if "/" not in str(entry.get("name"))
         }
+
+    @staticmethod
+    def _entries(response: Response, field: str, what: str) -> Sequence[Mapping[str, Any]]:
+        if not response.ok:
+            raise DiscoveryRefused(refusal_of(response, what).message)
+        if field not in response.json():
+            raise DiscoveryRefused(f"{what}: the server's response has no {field}")
+        entries: Sequence[Mapping[str, Any]] = response.json()[field] or ()
+        return entries

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from gitfleet.adapters.kube.answers import other_object
+from gitfleet.adapters.kube.answers import doubtful_404, other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.refusals import refusal_of
 from gitfleet.adapters.kube.wire import JSON, Wire, next_page_of
@@ -49,8 +49,9 @@ class Observer:
             response = self._wire.send("GET", "/version")
         if response.status == 401:
             raise ClusterUnreachable(f"the API server of {self._wire.name} refused the credentials")
-        if response.status == 413:  # that is ours: no API server answers these with so much
-            raise ClusterUnreachable(f"what answers as the API server of {self._wire.name} is none: {response.text()}")
+        if response.status in (404, 413):  # every API server has a version, and none answers with so much (413 is ours)
+            why = masked(response.text())
+            raise ClusterUnreachable(f"what answers as the API server of {self._wire.name} is none: {why}")
         return response.ok, "" if response.ok else masked(
             f"the API server says that it is not ready: {response.text()}"
         )
@@ -61,7 +62,7 @@ class Observer:
         for response in self._wire.pages("/api/v1/namespaces", accept=_NAMES_ONLY, most=_MOST_PAGES):
             if not response.ok:
                 return None
-            for item in response.json().get("items") or ():
+            for item in response.json()["items"] or ():
                 found[str(item["metadata"]["name"])] = ""
         return found
 
@@ -79,13 +80,28 @@ class Observer:
         for part in run_parallel(self._read, tasks, self._parallel):
             found.live.update(part.live)
             found.unreadable.update(part.unreadable)
+        doubted = {place: key for place, group in tasks for key in group if key in found.unreadable}
+        gone = {place for place, key in doubted.items() if self._went(key)}
+        for key in [key for place, group in tasks if place in gone for key in group]:
+            found.unreadable.pop(key, None)
+            found.live[key] = None
         return found
+
+    def _went(self, key: ObjectKey) -> bool:
+        """Whether the server has lost the kind since it was discovered; asks only where a 404 left that open."""
+        try:
+            return self._discovery.find(key) is Absence.NO_KIND
+        except DiscoveryRefused:
+            return False
 
     def get(self, resource: Resource, key: ObjectKey) -> tuple[LiveObject | None, str]:
         """One object: (None, "") is NotFound, a sentence means that it could not be read."""
         response = self._wire.send("GET", resource.path(key.namespace, key.name))
         if response.status == 404:
-            return None, ""
+            why = doubtful_404(response, key, resource.plural)
+            if why:
+                self._discovery.forget(resource)
+            return None, why
         if not response.ok:
             return None, refusal_of(response, str(key)).message
         body = response.json()
@@ -136,10 +152,10 @@ class Observer:
         first = wanted[0]
         complete = False
         for response in self._wire.pages(resource.path(first.namespace), most=_MOST_PAGES):
-            if not response.ok:
+            if not response.ok or "items" not in response.json():
                 break
             page = response.json()
-            for item in page.get("items") or ():
+            for item in page["items"] or ():
                 key = missing.pop(str(item["metadata"]["name"]), None)
                 if key is None:
                     continue

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from gitfleet.adapters.kube.answers import other_object
+from gitfleet.adapters.kube.answers import doubtful_404, other_object
 from gitfleet.adapters.kube.discovery import Absence, Discovery, DiscoveryRefused, Resource, segment
 from gitfleet.adapters.kube.observing import Observer, run_parallel
 from gitfleet.adapters.kube.refusals import refusal_of
@@ -126,6 +126,8 @@ class Performer:
         path = resource.path(operation.key.namespace, operation.key.name)
         response = self._wire.send("DELETE", path, body=options)
         if response.status == 404:
+            if doubt := doubtful_404(response, operation.key, resource.plural):
+                return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=doubt)
             return Outcome(operation=operation, ok=True, code=OutcomeCode.NOT_FOUND, message=f"{operation.key} is gone")
         if not response.ok:
             refusal = refusal_of(response, str(operation.key))

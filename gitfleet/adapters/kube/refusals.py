@@ -25,7 +25,7 @@ class Refusal:
 def refusal_of(response: Response, what: str, secrets: Iterable[str] = ()) -> Refusal:
     """Read a response that is not a success. `what` names the object, as the sentence's subject; no value of `secrets`
     is repeated, however the server quotes it."""
-    status = _status(response)
+    status = status_of(response)
     message_text = str(status.get("message") or response.text() or f"HTTP {response.status}")
     message = masked(f"{what}: {without_values(message_text, secrets)}")
     code, retry = _classify(response.status, str(status.get("reason") or ""), message_text, status)
@@ -60,7 +60,8 @@ def _classify(http_status: int, reason: str, message_text: str, status: JsonObje
             return OutcomeCode.INVALID, False
 
 
-def _status(response: Response) -> JsonObject:
+def status_of(response: Response) -> JsonObject:
+    """The `Status` that is the body of a refusal, or whatever object is; empty where the body is none."""
     try:
         body = response.json()
     except ValueError:

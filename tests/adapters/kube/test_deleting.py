@@ -16,6 +16,14 @@ from tests.adapters.kube.test_wire import wire
 
 KEY = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
 KINDS = json.dumps({"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]})
+
+
+def lost(reason: str = "NotFound", answer: str = "Status", **details: str) -> str:
+    """What an API server says of an object that it does not have."""
+    details = {"name": "cm", "kind": "configmaps", **details}
+    return json.dumps({"kind": answer, "status": "Failure", "reason": reason, "details": details, "code": 404})
+
+
 GONE = json.dumps({"kind": "Status", "status": "Success"})
 LEAVING = json.dumps({"kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "ns", "uid": "u1"}})
 
@@ -31,7 +39,8 @@ def stub() -> Iterator[Stub]:
     [
         (200, GONE, (True, "Deleted", False)),
         (200, LEAVING, (True, "Deleting", True)),
-        (404, json.dumps({"message": "not found"}), (True, "NotFound", False)),
+        (404, lost(), (True, "NotFound", False)),
+        (404, json.dumps({"message": "not found"}), (False, "ServerError", False)),
         (409, json.dumps({"message": "the UID in the precondition does not match"}), (False, "Conflict", False)),
         (403, json.dumps({"message": "no"}), (False, "Forbidden", False)),
     ],

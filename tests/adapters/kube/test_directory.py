@@ -78,7 +78,7 @@ def test_connections_that_cannot_be_made(
 
 def test_contexts_files_and_secrets_are_found(tmp_path: Path) -> None:
     with serving() as stub:
-        stub.replies = [(200, "{}", {})]
+        stub.replies = [(200, '{"items": []}', {})]
         body = json.dumps(kubeconfig({"server": stub.url}))
         (tmp_path / "config").write_text(body)
         asked: list[tuple[str, str, str]] = []

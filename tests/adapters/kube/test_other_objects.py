@@ -14,6 +14,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.model.operations import Create, Delete, OutcomeCode, PropagationPolicy
 from tests import builders
 from tests.adapters.kube.stub import Stub, serving
+from tests.adapters.kube.test_deleting import lost
 from tests.adapters.kube.test_wire import wire
 
 KEY = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
@@ -85,6 +86,80 @@ def test_an_object_that_is_read_as_another_one_is_unreadable(stub: Stub, name: s
     seen = KubeClient("c1", wire(stub), parallel=1).observe([KEY])
     assert seen.reachable and KEY not in seen.live
     assert "the server answered with a" in seen.unreadable[KEY]
+
+
+@pytest.mark.parametrize(
+    ("body", "gone"),
+    [
+        (lost(), True),
+        (lost(answer="Cluster"), False),
+        (lost(reason="Gone"), False),
+        (lost(name="other"), False),
+        (lost(kind="namespaces"), False),
+        (json.dumps({"kind": "Status", "reason": "NotFound", "details": "cm"}), False),
+        (json.dumps({"kind": "Status", "reason": "NotFound"}), False),
+        (json.dumps(["cm"]), False),
+        ("404 page not found", False),
+        ("<html>no such site</html>", False),
+        ("", False),
+    ],
+)
+def test_a_404_counts_where_it_names_the_object(stub: Stub, body: str, gone: bool) -> None:
+    stub.replies = [(200, KINDS, {}), (404, body, {})]
+    seen = KubeClient("c1", wire(stub), parallel=1).observe([KEY], probe=False)
+    assert seen.reachable and seen.live == ({KEY: None} if gone else {})
+    assert gone or seen.unreadable[KEY].startswith(f"{KEY}: the server answered 404 and does not say that this object")
+
+
+def test_a_list_that_is_none_is_read_one_by_one(stub: Stub) -> None:
+    keys = [ObjectKey("", "v1", "ConfigMap", "ns", f"cm-{number}") for number in range(8)]
+    stub.replies = [(200, KINDS, {}), (200, "{}", {}), (404, lost(name=keys[0].name), {}), (404, "no", {})]
+    seen = KubeClient("c1", wire(stub), parallel=1).observe(keys, probe=False)
+    assert seen.live == {keys[0]: None} and set(seen.unreadable) == set(keys[1:])
+
+
+GROUPS = json.dumps({"kind": "APIGroupList", "groups": [{"name": "apps", "versions": [{"groupVersion": "apps/v1"}]}]})
+GADGET = ObjectKey("example.com", "v1", "Gadget", "ns", "g")
+SCALE = ObjectKey("apps", "v1", "Scale", "ns", "s")
+
+
+@pytest.mark.parametrize(
+    ("key", "replies", "unreadable"),
+    [
+        (GADGET, [(404, "404 page not found"), (200, GROUPS)], None),
+        (GADGET, [(404, "404 page not found"), (404, "404 page not found")], "the groups of its API: 404 page"),
+        (GADGET, [(404, "404 page not found"), (200, "{}")], "the groups of its API: "),
+        (GADGET, [(200, "{}")], "the kinds of /apis/example.com/v1: "),
+        (SCALE, [(200, KINDS), (200, GROUPS)], None),
+        (
+            SCALE,
+            [(404, "404 page not found"), (200, GROUPS)],
+            "the kinds of /apis/apps/v1: the server names this version",
+        ),
+        (KEY, [(404, "404 page not found")], "the kinds of /api/v1: 404 page"),
+        (KEY, [(200, json.dumps({"resources": []}))], None),
+    ],
+)
+def test_a_kind_is_gone_where_the_server_says_what_it_has(
+    stub: Stub, key: ObjectKey, replies: list[tuple[int, str]], unreadable: str | None
+) -> None:
+    stub.replies = [(status, body, {}) for status, body in replies]
+    seen = KubeClient("c1", wire(stub), parallel=1).observe([key], probe=False)
+    assert (seen.live == {key: None}) is (unreadable is None), seen
+    assert unreadable is None or seen.unreadable[key].startswith(unreadable)
+
+
+@pytest.mark.parametrize("gone", [True, False])
+@pytest.mark.parametrize("objects", [1, 9])
+def test_a_kind_that_went_takes_its_objects_with_it(stub: Stub, objects: int, gone: bool) -> None:
+    """The server's list of kinds is asked for once more where a 404 names no object."""
+    keys = [ObjectKey("", "v1", "ConfigMap", "ns", f"cm-{number}") for number in range(objects)]
+    reads = objects + (objects > 8)
+    stub.replies = [(200, KINDS, {}), *[(404, "404 page not found", {})] * reads]
+    stub.replies.append((200, json.dumps({"resources": []}) if gone else KINDS, {}))
+    seen = KubeClient("c1", wire(stub), parallel=1).observe(keys, probe=False)
+    assert (set(seen.live), set(seen.unreadable)) == ((set(keys), set()) if gone else (set(), set(keys)))
+    assert len(stub.seen) == reads + 2
 
 
 def test_an_item_of_a_list_that_lies_in_another_namespace_is_unreadable(stub: Stub) -> None:

@@ -64,6 +64,7 @@ def head(*lines: str, length: int | None = None, status: str = "200 OK") -> byte
 
 
 HTML = b"<!DOCTYPE html><title>Please log in</title>"
+LOST = b'{"kind": "Status", "status": "Failure", "reason": "NotFound", "message": "cluster c1 not found", "code": 404}'
 BOMB = gzip.compress(bytes(50 << 20))
 STRANGE = {
     "HTML": (head("Content-Type: text/html", length=len(HTML)), HTML, {}, "gave HTML instead of JSON"),
@@ -79,6 +80,9 @@ STRANGE = {
     "bad chunks": (head("Transfer-Encoding: chunked"), b"zz\r\nnonsense\r\n", {}, "broke off"),
     "cut short": (head(length=100), b"{", {}, "broke off"),
     "no HTTP": (b"SSH-2.0-OpenSSH_9.2\r\n", b"", {}, "broke off"),
+    "404": (head(length=20, status="404 Not Found"), b"404 page not found\n\n", {}, "is none: 404 page not found"),
+    "404 as a Status": (head(length=len(LOST), status="404 Not Found"), LOST, {}, "is none"),
+    "nothing": (head(length=2), b"{}", {}, "another shape"),
     "a wrong kind": (head(length=27), b'{"kind":"Secret","items":3}', {}, "another shape"),
 }
 
