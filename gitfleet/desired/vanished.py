@@ -12,7 +12,7 @@ from gitfleet.api.objects import Identity, Origin
 from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, read_paths
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.desired.request import SYMLINK, DesiredRequest
-from gitfleet.formats.near_names import is_near, is_typing_error
+from gitfleet.formats.near_names import is_renamed
 from gitfleet.model.desired import Vanished
 
 
@@ -97,12 +97,6 @@ def _is_cluster(identity: Identity) -> bool:
 
 
 def _is_renamed(old: Identity, new: Identity) -> bool:
-    """Whether two objects of one file differ in one part of their identity, and there as a typing error does; a cluster
-    may have any other name, since the file of a cluster is about that cluster."""
-    if _is_cluster(old) and _is_cluster(new):
-        return True
-    differing = [place for place in range(4) if old[place] != new[place]]
-    if len(differing) != 1:
-        return False
-    place = differing[0]
-    return is_near(old[place], new[place]) if place < 2 else is_typing_error(old[place], new[place])
+    """Whether two objects of one file differ by a typing error; a cluster may have any other name, since the file of a
+    cluster is about that cluster."""
+    return (_is_cluster(old) and _is_cluster(new)) or is_renamed(old, new)

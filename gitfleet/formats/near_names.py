@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -38,6 +38,15 @@ def is_near(one: str, other: str) -> bool:
     if min(len(one), len(other)) < _SHORTEST or _NUMBERS.sub("0", one) == _NUMBERS.sub("0", other):
         return False
     return is_typing_error(one, other) or (one[0] == other[0] and likeness(one, other) >= _NEAR)
+
+
+def is_renamed(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether two objects' group, kind, namespace and name differ in one of them, and there as a typing error does."""
+    differing = [place for place in range(4) if old[place] != new[place]]
+    if len(differing) != 1:
+        return False
+    place = differing[0]
+    return is_near(old[place], new[place]) if place < 2 else is_typing_error(old[place], new[place])
 
 
 def likeness(one: str, other: str) -> float:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gitfleet.api.annotations import Location
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Cause, FieldPlace, Removal, RemovalKind
-from gitfleet.api.objects import Identity, Manifest, ObjectKey, Origin
+from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
-from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.formats.near_names import is_renamed
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
 from gitfleet.removals.selected import label_edit
@@ -24,23 +24,40 @@ IGNORE_FILE: Final = ".gitfleetignore"
 @dataclass(frozen=True, slots=True)
 class Causes:
     """The causes of what a commit removes; `written` are all objects of the payload, `had` those that the placements
-    have, by placement and object, and `places` the files of these."""
+    have, by placement and object, and `places` the files of these. `envelopes` are the envelopes of those that an
+    envelope carried, `carried` what these carry now, and `fresh` what of it no envelope carried before."""
 
     desired: Desired
     written: Mapping[Identity, Manifest]
     had: Mapping[tuple[PlacementKey, Identity], Manifest]
     places: Mapping[tuple[PlacementKey, Identity], str]
+    envelopes: Mapping[tuple[PlacementKey, Identity], Identity]
+    carried: Mapping[Identity, frozenset[Identity]]
+    fresh: Mapping[Identity, Sequence[Identity]]
 
     @classmethod
     def between(cls, before: FleetState, desired: Desired) -> Causes:
         """Of a commit that is read against a state."""
         records = before.placements.items()
         latest = [(key, record.latest_resources) for key, record in records if record.latest_resources is not None]
+        written = {manifest.key.identity: manifest for manifest in desired.payload}
+        envelopes = {
+            (key, inner): envelope
+            for key, snapshot in latest
+            for envelope, inside in _carried(snapshot.manifests or ()).items()
+            for inner in inside
+        }
+        carried_now = _carried(written[one] for one in set(envelopes.values()) & written.keys())
+        known = {identity for _, identity in envelopes}
+        places = {(key, one.key.identity): one.path for key, snapshot in latest for one in snapshot.documents}
         return cls(
             desired,
-            written={manifest.key.identity: manifest for manifest in desired.payload},
+            written,
             had={(key, one.key.identity): one for key, snapshot in latest for one in snapshot.manifests or ()},
-            places={(key, i): path for key, snapshot in latest for i, path in _paths(snapshot).items()},
+            places={at: places.get((at[0], envelope), "") for at, envelope in envelopes.items()} | places,
+            envelopes=envelopes,
+            carried=carried_now,
+            fresh={envelope: sorted(now - known) for envelope, now in carried_now.items()},
         )
 
     def vanished(self, removal: Removal) -> Vanished | None:
@@ -54,7 +71,26 @@ class Causes:
             identity = removal.object.identity
         else:
             return None
-        return self.desired.vanished.get(identity)
+        found = self.desired.vanished.get(identity)
+        envelope = self._envelope(removal)
+        return found if found is not None or envelope is None else self._unwrapped(identity, envelope)
+
+    def _unwrapped(self, identity: Identity, envelope: Identity) -> Vanished | None:
+        """What became of an object that an envelope carried: what became of the envelope, unless that is still there
+        and has lost the object."""
+        manifest, now = self.written.get(envelope), self.carried.get(envelope, frozenset())
+        if manifest is None:
+            gone = self.desired.vanished.get(envelope)
+            return replace(gone, successor=None) if gone is not None else None
+        if identity in now:
+            return None
+        successor = next((new for new in self.fresh[envelope] if is_renamed(identity, new)), None)
+        return Vanished(path=manifest.origin.path, line=manifest.origin.line, successor=successor)
+
+    def _envelope(self, removal: Removal) -> Identity | None:
+        if removal.placement is None or removal.object is None:
+            return None
+        return self.envelopes.get((removal.placement, removal.object.identity))
 
     def of(self, removal: Removal) -> Cause:
         """The cause of one removal, as far as it is known."""
@@ -70,8 +106,10 @@ class Causes:
         origin = placement.origin if placement is not None else None
         if placement is None or origin is None or removal.kind in (RemovalKind.PLACEMENT, RemovalKind.CLUSTER):
             return Cause()
-        if removal.object is not None and (edited := self._of_labels(placement, removal.object)) is not None:
-            return edited
+        if removal.object is not None:
+            identity = self._envelope(removal) or removal.object.identity
+            if (edited := self._of_labels(placement, identity, removal.object.namespace)) is not None:
+                return edited
         of_binding = removal.kind is RemovalKind.BINDING
         does = "picks other clusters" if of_binding else "selects other objects"
         if path and removal.object is not None and not self.is_written(removal):
@@ -79,10 +117,10 @@ class Causes:
         field = ("spec", "policy" if of_binding else "resourceSelectors")
         return _at(origin, field, f"{origin.path} {does}")
 
-    def _of_labels(self, placement: Placement, key: ObjectKey) -> Cause | None:
+    def _of_labels(self, placement: Placement, identity: Identity, namespace: str) -> Cause | None:
         """Where an edit of its labels, or of those of its Namespace, takes an object out of a placement's selection."""
-        for identity in (key.identity, (*NAMESPACE_KIND, "", key.namespace)):
-            then, now = self.had.get((placement.key, identity)), self.written.get(identity)
+        for edited in (identity, (*NAMESPACE_KIND, "", namespace)):
+            then, now = self.had.get((placement.key, edited)), self.written.get(edited)
             found = label_edit(placement.selectors, then, now) if then is not None and now is not None else None
             if now is not None and found is not None:
                 key_, edit = found
@@ -100,8 +138,9 @@ class Causes:
         return _at(override.origin, here, f"{override.origin.path} deletes objects there")
 
     def is_written(self, removal: Removal) -> bool:
-        """Whether the object that is removed still stands in the repo."""
-        return removal.object is not None and removal.object.identity in self.written
+        """Whether the object that is removed still stands in the repo, in its envelope if it had one."""
+        identity, envelope = removal.object.identity if removal.object else None, self._envelope(removal)
+        return identity in self.written or (envelope is not None and identity in self.carried.get(envelope, ()))
 
     def of_held(self, removal: Removal) -> Cause:
         """The cause of a removal that is held already: the one that was seen when it began, which later commits do not
@@ -127,12 +166,10 @@ def _at(origin: Origin, location: Location, text: str) -> Cause:
     return Cause(origin.path, origin.line, text, field=field)
 
 
-def _paths(snapshot: ResourceSnapshot) -> dict[Identity, str]:
-    """The files of a snapshot's objects; what an envelope carries stands in the envelope's file."""
-    paths = {document.key.identity: document.path for document in snapshot.documents}
-    inside = carried(snapshot.manifests or ())
-    within = {inner.identity: paths.get(envelope.identity, "") for envelope, f in inside.items() for inner in f or ()}
-    return {**within, **paths}
+def _carried(manifests: Iterable[Manifest]) -> dict[Identity, frozenset[Identity]]:
+    """What the envelopes among these objects carry, as far as they can be read."""
+    inside = carried(manifests).items()
+    return {envelope.identity: frozenset(inner.identity for inner in f or ()) for envelope, f in inside}
 
 
 def _of_vanished(found: Vanished) -> Cause:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -67,6 +68,54 @@ def test_what_an_envelope_loses_is_held_released_and_taken_back(envelope: Any, l
     assert not world.state().holds
 
 
+BUNDLE = "resources/web/%s-bundle.yaml"
+LOSSES: dict[str, tuple[Callable[[Any, str], dict[str, str | None]], HoldRule, str, str]] = {
+    "half of it": (
+        lambda make, path: {path: "# Moved here\n---\n" + builders.to_yaml(make(*INNER[:2]))},
+        HoldRule.MASS_DELETION, "{path}:3", "{path} has it no more",
+    ),
+    "its file is removed": (
+        lambda make, path: {path: None}, HoldRule.MASS_DELETION, "{path}:1", "{path} was removed",
+    ),
+    "its file is hidden": (
+        lambda make, path: {".gitfleetignore": f"# old\n{path}\n"},
+        HoldRule.IGNORED_FILE, ".gitfleetignore:2", "line 2 hides {path}",
+    ),
+    "its file is renamed": (
+        lambda make, path: {path: None, path + ".old": builders.to_yaml(make(*INNER))},
+        HoldRule.IGNORED_FILE, "{path}:1", "{path} is now {path}.old, which gitfleet does not read",
+    ),
+    "a typing error": (
+        lambda make, path: {path: "# Moved here\n---\n" + builders.to_yaml(make(*INNER[:3], "iner-4"))},
+        HoldRule.LIKELY_TYPO, "{path}:3", "{path} has ConfigMap/web/iner-4 in its place",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("envelope", [config_map, resource_envelope])
+@pytest.mark.parametrize(("edit", "rule", "place", "cause"), LOSSES.values(), ids=LOSSES)
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_an_envelope_loses_is_held_at_the_envelope(
+    envelope: Any, edit: Any, rule: HoldRule, place: str, cause: str, restarts: bool
+) -> None:
+    world = settled(envelope(*INNER))
+    path = BUNDLE % envelope()["kind"].lower()
+    if restarts:
+        world.restart()
+    with world.nothing_deleted():
+        world.write(edit(envelope, path))
+        world.settle()
+    hold = only_hold(world)
+    assert rule in {reason.rule for reason in hold.reasons}
+    assert {f"{reason.path}:{reason.line}" for reason in hold.reasons} == {place.format(path=path)}
+    assert {reason.causes for reason in hold.reasons} == {cause.format(path=path)}
+    assert {removal.cause.text for removal in hold.removals} == {cause.format(path=path)}
+    for text in (None, builders.to_yaml(envelope(*INNER))):
+        world.write({".gitfleetignore": None, path: text} if text else {path + ".old": None})
+    world.settle()
+    assert not world.state().holds and len(placed(world)) == len(INNER) * len(CLUSTERS)
+
+
 def test_an_object_that_leaves_an_envelope_for_a_file_is_no_removal() -> None:
     world = settled(config_map(*INNER))
     with world.nothing_deleted():
@@ -97,3 +146,32 @@ def test_an_object_that_moves_beside_a_held_envelope_stays_where_it_was() -> Non
     world.settle()
     assert placed(world) == {f"{cluster} {INNER[0]}" for cluster in CLUSTERS}
     assert not [fault for fault in world.state().faults if fault.severity == "error"]
+
+
+def test_an_envelope_that_is_selected_no_more_takes_what_it_carries_along() -> None:
+    """The label is the cause for all of it, and the manifests are still there."""
+    roles = {f"{name}.yaml": builders.an_object("rbac.authorization.k8s.io/v1", "ClusterRole", name) for name in INNER}
+    envelope = {**builders.an_object(API, "ClusterResourceEnvelope", "bundle"), "data": roles}
+    selector = {"group": API.partition("/")[0], "version": "v1beta1", "kind": envelope["kind"]}
+    selectors = [builders.select_namespace("web"), {**selector, "labelSelector": {"matchLabels": {"team": "web"}}}]
+    world = World()
+    world.commit(
+        *(builders.member_cluster(name) for name in CLUSTERS), builders.namespace("web"),
+        labelled(envelope, "web"), builders.placement("web", selectors=selectors),
+    )  # fmt: skip
+    world.settle()
+    assert len(placed(world)) == len(INNER) * len(CLUSTERS)
+    with world.nothing_deleted():
+        world.commit(labelled(envelope, "wbe"))
+        world.settle()
+    hold = only_hold(world)
+    path = builders.path_of(envelope)
+    line = builders.to_yaml(labelled(envelope, "wbe")).splitlines().index("    team: wbe") + 1
+    text = f"{selector['kind']}/bundle in {path} has label team=wbe instead of team=web"
+    assert {removal.cause.text for removal in hold.removals} == {text}
+    assert {(removal.cause.path, removal.cause.line) for removal in hold.removals} == {(path, line)}
+    assert HoldRule.LABELS_CHANGED in {reason.rule for reason in hold.reasons}
+
+
+def labelled(body: dict[str, Any], team: str) -> dict[str, Any]:
+    return {**body, "metadata": {**body["metadata"], "labels": {"team": team}}}
