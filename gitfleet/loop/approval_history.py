@@ -113,7 +113,7 @@ class ApprovalHistory:
         origin = approval.origin
         ids = self.history.last_changes(head, origin.path) if origin is not None else ()
         if origin is None or not ids:
-            raise BadInput("no commit is known that added it")
+            raise BadInput("no commit is known that added it, and that no later one undid")
         found = [self.history.about(commit) for commit in ids]
         policy, keys = self._policy(found[0], asked, where)
         fresh = [about for about in found if self.history.is_ancestor(about.id, asked.commit) is not True]

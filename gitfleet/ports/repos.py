@@ -123,7 +123,8 @@ class HistoryReader(Protocol):
 
     def last_changes(self, commit: str, path: str) -> Sequence[str]:
         """The commits by which a file came to be as a commit has it: the one that brought it there, following first
-        parents, and, where that merged it, the one that wrote it. None for a file that is not there."""
+        parents, and, where that merged it, the one that wrote it. None for a file that is not there, and none that a
+        later commit undid, though a merge brought its file again."""
 
     def is_ancestor(self, old: str, new: str) -> bool | None:
         """Whether a commit is another one, or comes before it; None where the history does not reach so far."""

@@ -186,6 +186,28 @@ def merge_into(repo: Path, first: str, files: Mapping[str, str], *others: str) -
     git(repo, "reset", "--hard", "--quiet", git(repo, "commit-tree", tree, *parents, "-m", "Merge").strip())
 
 
+def after_it_was_taken_back(repo: Path, bob: Person, path: str) -> tuple[str, str]:
+    """Bob takes a signed approval back; the commits before it and of it."""
+    given, before = git(repo, "rev-parse", "HEAD", "HEAD~1").split()
+    (repo / path).unlink()
+    as_person(repo, bob, timedelta(), "commit")
+    return before, given
+
+
+def brought_again_by_a_merge(fleet: Fleet) -> str:
+    by_a_signed_commit(fleet)
+    before, given = after_it_was_taken_back(fleet.repo, fleet.bob, fleet.path)
+    merge_into(fleet.repo, before, {fleet.path: fleet.text()}, given)
+    return "is not signed"
+
+
+def brought_again_by_a_merge_into_it(fleet: Fleet) -> str:
+    by_a_signed_merge_of_the_request(fleet)
+    _, given = after_it_was_taken_back(fleet.repo, fleet.bob, fleet.path)
+    merge_into(fleet.repo, given, {fleet.path: git(fleet.repo, "show", f"{given}:{fleet.path}")})
+    return "no commit is known that added it, and that no later one undid"
+
+
 def replayed(fleet: Fleet) -> str:
     """Given for an earlier removal of the same."""
     older = f"{fleet.hold.rpartition('-')[0]}-0123456789"
@@ -206,6 +228,8 @@ def replayed(fleet: Fleet) -> str:
         with_its_own_key_in_the_same_commit,
         with_a_weaker_policy_in_an_earlier_commit_of_the_push,
         by_a_merge_into_a_commit_before_the_policy,
+        brought_again_by_a_merge,
+        brought_again_by_a_merge_into_it,
         replayed,
     ],
 )

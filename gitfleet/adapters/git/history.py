@@ -26,12 +26,19 @@ class GitHistory(GitReader):
         return objects.parse_commit(commit, result.output)
 
     def last_changes(self, commit: str, path: str) -> Sequence[str]:
-        """The commits that brought a file to where a commit has it, and that wrote it where the first merged it."""
-        what, found = f"the history of {path}", []
-        for how in (("--first-parent",), ()):
-            arguments = ("rev-list", "--max-count=1", *how, names.check_object_id(commit), "--", names.check_path(path))
-            found += self._read(what, *arguments, commits=(commit,)).output.decode().split()
-        return tuple(dict.fromkeys(found)) if path in self.list_tree(commit) else ()
+        """HistoryReader.last_changes."""
+        if path not in self.list_tree(commit):
+            return ()
+        names.check_path(path)
+        brought, written = (self._touching(commit, path, *how) for how in (("--first-parent",), ()))
+        found = dict.fromkeys((*brought, *written))
+        later = ("--full-history", "--ancestry-path")
+        return tuple(oid for oid in found if not self._touching(commit, path, f"^{oid}", *later))
+
+    def _touching(self, commit: str, path: str, *how: str) -> Sequence[str]:
+        """The newest commit up to a commit that touched a file, none where there is none."""
+        arguments = ("rev-list", "--max-count=1", *how, names.check_object_id(commit), "--", path)
+        return self._read(f"the history of {path}", *arguments, commits=(commit,)).output.decode().split()
 
     def is_ancestor(self, old: str, new: str) -> bool | None:
         """Whether a commit is another one or comes before it; None where the history does not reach so far."""

@@ -72,6 +72,40 @@ def test_a_file_has_a_commit_that_brought_it_and_one_that_wrote_it(clone: Path, 
     ]
 
 
+@pytest.mark.parametrize("takes_back", [True, False], ids=["taken back", "answered otherwise"])
+@pytest.mark.parametrize("merged", [True, False], ids=["merged", "committed"])
+def test_a_merge_does_not_bring_back_a_commit_that_a_later_one_undid(
+    clone: Path, merged: bool, takes_back: bool
+) -> None:
+    path, first = "approvals/x.yaml", git(clone, "rev-parse", "main")
+    git(clone, "switch", "--quiet", "-c", "topic")
+    written = commit(clone, path, "yes\n")
+    git(clone, "switch", "--quiet", "main")
+    git(clone, "merge", "--quiet", "--no-ff" if merged else "--ff-only", "topic")
+    brought = git(clone, "rev-parse", "main")
+    tree = git(clone, "rev-parse", "main^{tree}")
+    if takes_back:
+        (clone / path).unlink()
+        undone = commit(clone, "b", "1")
+    else:
+        undone = commit(clone, path, "no\n")
+
+    def merge(*parents: str) -> str:
+        return git(clone, "commit-tree", tree, *(word for one in parents for word in ("-p", one)), "-m", "Replayed")
+
+    crafted = {first: [first, undone, brought], undone: [undone, written], brought: [brought, undone]}
+    made = {parent: merge(*parents) for parent, parents in crafted.items()}
+    for number, oid in enumerate(made.values()):
+        git(clone, "branch", f"crafted-{number}", oid)
+    repo = remote_of(clone)
+    assert {parent: tuple(repo.last_changes(oid, path)) for parent, oid in made.items()} == {
+        first: (made[first],),
+        undone: (made[undone],),
+        brought: (),
+    }
+    assert repo.last_changes(brought, path) and (takes_back or tuple(repo.last_changes(undone, path)) == (undone,))
+
+
 def test_authors_are_those_who_wrote_between_two_commits_not_those_who_merged(clone: Path) -> None:
     def by(name: str, *words: str) -> None:
         git(clone, "-c", "user.name=x", "commit", "--quiet", f"--author={name} <{name}@example.org>", "-m", *words)
