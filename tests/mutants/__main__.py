@@ -25,8 +25,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "rollout": ("tests/rollout",),
     "rollout/staged": (
         "tests/rollout/test_staged_phases.py",
-        "tests/scenarios/test_staged_runs.py",
-        "tests/scenarios/test_staged_seeds.py",
+        "tests/rollout/test_run_trials.py",
     ),
     "apply": ("tests/apply", "tests/scenarios/test_unchanged_and_disturbed.py"),
     "works": ("tests/works",),
@@ -35,6 +34,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "schedule": ("tests/schedule",),
     "status": ("tests/status", "tests/views/test_views.py"),
     "removals": ("tests/removals",),
+    "approvals": ("tests/approvals",),
     "reconcile": (
         "tests/loop/test_contained.py",
         "tests/loop/test_memo.py",

@@ -61,7 +61,7 @@ def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: b
     for at, cluster in enumerate(followed):
         if cluster_phase(cluster) is not ClusterPhase.PENDING or cluster.cluster in waiting:
             continue
-        why = why or _held_back(work, spec, stage, followed, may_start=may_start)
+        why = why or held_back(work, spec, stage, followed, may_start=may_start)
         if not why:
             followed[at] = _follow(work, spec, stage, _start(work, spec, stage, cluster))
         else:
@@ -72,16 +72,24 @@ def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: b
     return replace(stage, clusters=tuple(followed))
 
 
-def _held_back(
-    work: Pass, spec: Stage, stage: StageStatus, clusters: Sequence[ClusterUpdate], *, may_start: bool
+def held_back(
+    work: Pass,
+    spec: Stage,
+    stage: StageStatus,
+    clusters: Sequence[ClusterUpdate],
+    *,
+    may_start: bool,
+    begun: str = RunConditionType.STARTED,
 ) -> str:
-    """Why no (further) cluster of a stage starts in this pass; "" while one may."""
+    """Why no (further) cluster of a stage starts in this pass, to be updated or (`begun`) rolled back; "" while one
+    may."""
     limit = concurrency(spec.max_concurrency, len(clusters))
-    if sum(cluster_phase(cluster) is ClusterPhase.UPDATING for cluster in clusters) >= limit:
+    phase = ClusterPhase.UPDATING if begun == RunConditionType.STARTED else ClusterPhase.ROLLING_BACK
+    if sum(cluster_phase(cluster) is phase for cluster in clusters) >= limit:
         return f"stage {stage.name} updates at most {limit} at the same time"
     if not may_start or not work.starts or work.failure:
         return "no cluster of the run starts now"
-    later = next_start(spec, clusters, work.now)
+    later = next_start(spec, clusters, work.now, begun)
     if later is None:
         return ""
     work.clock(later - work.now)

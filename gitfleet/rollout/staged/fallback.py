@@ -22,15 +22,14 @@ from gitfleet.rollout.staged.clusters import (
     ClusterResult,
     binding_of,
     cluster_result,
+    held_back,
     is_current,
     is_silent,
     rolled_out_by,
     stuck_text,
     until_stuck,
 )
-from gitfleet.rollout.staged.pace import next_start
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase
-from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.steps import Pass, cluster_phase
 from gitfleet.rollout.waits import unavailable_period
 
@@ -38,20 +37,17 @@ from gitfleet.rollout.waits import unavailable_period
 def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: PlacementRecord) -> StageStatus:
     """The stage after this pass of a run that rolls back."""
     clusters = [_followed(work, spec, cluster) for cluster in stage.clusters]
-    limit = concurrency(spec.max_concurrency, len(clusters))
+    goes, why = work.request.state != "Stop", ""
     order = sorted(range(len(clusters)), key=lambda at: cluster_phase(clusters[at]) is ClusterPhase.UPDATED)
     for at in order:
         former = _owed(work, clusters[at])
         if former is None:
             continue
-        slots = sum(cluster_phase(cluster) is ClusterPhase.ROLLING_BACK for cluster in clusters)
-        later = next_start(spec, clusters, work.now, RunConditionType.ROLLED_BACK)
-        if slots < limit and later is None and work.starts and work.request.state != "Stop":
+        why = why or held_back(work, spec, stage, clusters, may_start=goes, begun=RunConditionType.ROLLED_BACK)
+        if why:
+            work.hold(clusters[at].cluster, MoveKind.UPDATE, f"run {work.name} rolls back: {why}")
+        else:
             clusters[at] = _reverted(work, spec, stage, clusters[at], former, record)
-            continue
-        work.clock(later - work.now if later is not None else None)
-        why = f"run {work.name} rolls back at most {limit} clusters of stage {stage.name} at the same time"
-        work.hold(clusters[at].cluster, MoveKind.UPDATE, why)
     return replace(stage, clusters=tuple(clusters))
 
 

@@ -27,10 +27,18 @@ from gitfleet.rollout.staged.clusters import (
 )
 from gitfleet.rollout.staged.deletion import delete_stage
 from gitfleet.rollout.staged.fallback import is_reverted, revert_clusters, reverted_text
-from gitfleet.rollout.staged.phases import Mark, RunEvent, RunPhase, StageEvent, StagePhase, with_condition
+from gitfleet.rollout.staged.phases import (
+    ClusterPhase,
+    Mark,
+    RunEvent,
+    RunPhase,
+    StageEvent,
+    StagePhase,
+    with_condition,
+)
 from gitfleet.rollout.staged.requests import RunRequest, RunStep
 from gitfleet.rollout.staged.start import check_unchanged, external, initialized
-from gitfleet.rollout.staged.steps import Pass, after_events, run_phase, stage_phase
+from gitfleet.rollout.staged.steps import Pass, after_events, cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import after_tasks, before_tasks
 
 _DONE = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
@@ -232,10 +240,11 @@ def _stopped(work: Pass, spec: Stage, stage: StageStatus) -> StageStatus:
 
 def _hold_back(work: Pass, stage: StageStatus) -> None:
     """The clusters of a stage whose turn has not come."""
+    why = ": no cluster of the run starts now" if stage.start_time else f" has not started stage {stage.name} yet"
     for cluster in stage.clusters:
         binding = binding_of(work, cluster.cluster)
-        if binding is not None:
-            work.hold(cluster.cluster, kind_of(binding), f"run {work.name} has not started stage {stage.name} yet")
+        if binding is not None and cluster_phase(cluster) is ClusterPhase.PENDING:
+            work.hold(cluster.cluster, kind_of(binding), f"run {work.name}{why}")
 
 
 def _step(work: Pass, status: RunStatus) -> RunStep:
