@@ -92,8 +92,7 @@ _NOT_SEEN: Final = ApprovalFacts(failure="no commit of the watched branch is kno
 
 
 def _unverified(policy: ApprovalPolicy) -> ApprovalFacts:
-    asks = policy != ApprovalPolicy()
-    return ApprovalFacts(failure="who gave it cannot be verified here" if asks else "", policy=policy)
+    return ApprovalFacts(failure="who gave it cannot be verified here" if policy != ApprovalPolicy() else "")
 
 
 def _judged(facts: ApprovalFacts, now: datetime) -> _Counted | str:

@@ -85,10 +85,7 @@ def _part(hold: Hold, removals: tuple[Removal, ...]) -> Hold:
         else hold.reasons[n]
         for n in stay
     )
-    renumbered = (
-        replace(removal, reasons=tuple(stay.index(n) for n in removal.reasons) if removal.reasons else ())
-        for removal in removals
-    )
+    renumbered = (replace(removal, reasons=tuple(stay.index(n) for n in removal.reasons)) for removal in removals)
     return replace(hold, reasons=tuple(reasons), removals=tuple(renumbered))
 
 

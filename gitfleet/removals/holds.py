@@ -97,7 +97,7 @@ def _reasons(hold: Hold, removals: Sequence[Removal]) -> tuple[HoldReason, ...]:
 def _with_causes(reason: HoldReason, causes: Iterable[Cause]) -> HoldReason:
     """A reason with the place of its first cause, and what happened at all of them."""
     known = [cause for cause in causes if cause.path]
-    texts = named_briefly(list(dict.fromkeys(cause.text for cause in known)), _MOST_NAMED) if known else ""
+    texts = named_briefly(list(dict.fromkeys(cause.text for cause in known)), _MOST_NAMED)
     path, line = (known[0].path, known[0].line) if known else ("", 0)
     return replace(reason, causes=texts, path=path, line=line)
 

@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import AllowedSigners, ApprovalPolicy
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import DIGEST, Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import judge, next_name
+from gitfleet.approvals import judge, next_name, path_of, strictest
 from gitfleet.formats.git_names import GITFLEET
-from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked
+from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, Verdict
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ASKED = Asked(name="hold-web-dddddddddd", digest="d" * 64, commit="c" * 40)
@@ -84,7 +85,11 @@ ANN, BOB = "ann@example.org", "bob@example.org"
             facts(HOUR, by(ANN, age=3601)),
             "expired: its commit aaaaaaaaaa is older than 1h0m0s (expiresAfter); approve again",
         ),
-        (facts(HOUR, by(ANN, age=-60)), ""),
+        (facts(HOUR, by(ANN, age=-300)), ""),
+        (
+            facts(HOUR, by(US, age=3601)),
+            "expired: its commit aaaaaaaaaa is older than 1h0m0s (expiresAfter); approve again",
+        ),
         (
             facts(HOUR, by(ANN, age=-3600)),
             "counts for nothing, since its commit aaaaaaaaaa says that it was made in the future; approve again",
@@ -101,6 +106,14 @@ ANN, BOB = "ann@example.org", "bob@example.org"
         (
             facts(SEPARATE, by(US)),
             "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve",
+        ),
+        (
+            facts(TWO, by(US)),
+            "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve",
+        ),
+        (
+            facts(replace(SIGNED, separate_duties=True), by(BOB, signer="Ann@example.org"), authors=frozenset({ANN})),
+            "was given by Ann@example.org, who made the change (separateDuties); another person must approve",
         ),
         (facts(SEPARATE, by(US, committer=ANN), authors=frozenset({BOB})), ""),
         (facts(SEPARATE, by(ANN), by(US), authors=frozenset({BOB})), ""),
@@ -143,7 +156,79 @@ def test_the_strictest_policy_of_those_before_the_approvals_says_how_many() -> N
     given = {one.key: one for one in (approval(), approval(f"{ASKED.name}.2"))}
     one, other = given
     known = {one: facts(replace(TWO, required=3), by(ANN)), other: facts(ApprovalPolicy(), by(BOB))}
-    assert judge(ASKED, given, known, ApprovalPolicy(), NOW).waits.startswith("2 of 3 approvals are there")
+    people = "by ann@example.org and bob@example.org"
+    assert judge(ASKED, given, known, ApprovalPolicy(), NOW).waits == f"2 of 3 approvals are there, {people}"
+
+
+def test_what_counts_is_said_beside_what_does_not() -> None:
+    """One has no answer, one is of nobody known, one is for another request."""
+    names = [f"{ASKED.name}.{number}" for number in range(2, 5)]
+    given = {one.key: one for one in (approval(status="Unknown"), approval(names[0]), approval(names[1]))}
+    wrong = replace(approval(names[2], digest="e" * 64), origin=Origin("a.yaml", 7))
+    given[wrong.key] = wrong
+    second, third = (NamespacedName("", name) for name in names[:2])
+    known = {key: ApprovalFacts() for key in (second, third)}
+    sentence = f"is for another request than {ASKED.name}, as its annotation {DIGEST} says; approve the one that waits"
+    fault = Fault("a.yaml", 7, f"ClusterApprovalRequest/{names[2]}", "", sentence, Severity.WARNING)
+    verdict = judge(ASKED, given, known, ApprovalPolicy(), NOW)
+    assert verdict == Verdict(answer=given[second].conditions[0], faults=(fault,))
+    known[third] = facts(replace(TWO, required=3), by(ANN))
+    by_both = f"2 of 3 approvals are there, by ann@example.org and somebody; {fault}"
+    assert judge(ASKED, given, known, ApprovalPolicy(), NOW) == Verdict(waits=by_both, faults=(fault,))
+    known[second] = ApprovalFacts(failure="it broke")
+    broken = _counts_for_nothing(names[0], "it broke")
+    waits = f"1 of 3 approvals are there, by ann@example.org; {broken}; {fault}"
+    assert judge(ASKED, given, known, ApprovalPolicy(), NOW) == Verdict(waits=waits, faults=(broken, fault))
+    no = approval(f"{ASKED.name}.9", status="False")
+    verdict = judge(ASKED, {**given, no.key: no}, known, ApprovalPolicy(), NOW)
+    assert verdict == Verdict(answer=no.conditions[0], faults=(broken, fault))
+
+
+def _counts_for_nothing(name: str, why: str) -> Fault:
+    sentence = f"counts for nothing, since {why}"
+    return Fault(f"approvals/{name}.yaml", 1, f"ClusterApprovalRequest/{name}", "", sentence, Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "origin", "fault"),
+    [
+        ("", None, ("", 1, f"ClusterApprovalRequest/{ASKED.name}")),
+        ("shop", None, ("", 1, f"ApprovalRequest/shop/{ASKED.name}")),
+        ("shop", Origin("b.yaml", 7), ("b.yaml", 7, f"ApprovalRequest/shop/{ASKED.name}")),
+    ],
+)
+def test_a_fault_names_the_file_and_the_object(
+    namespace: str, origin: Origin | None, fault: tuple[str, int, str]
+) -> None:
+    given = replace(approval(), key=NamespacedName(namespace, ASKED.name), origin=origin)
+    asked = replace(ASKED, namespace=namespace)
+    (found,) = judge(asked, {given.key: given}, {}, ApprovalPolicy(), NOW).faults
+    assert (found.path, found.line, found.object) == fault
+
+
+ALL_KEYS = AllowedSigners(ssh="others")
+
+
+@pytest.mark.parametrize(
+    ("policies", "strict"),
+    [
+        ([], ApprovalPolicy()),
+        ([ApprovalPolicy()], ApprovalPolicy()),
+        ([TWO, ApprovalPolicy()], TWO),
+        ([TWO, SEPARATE, HOUR], replace(TWO, separate_duties=True, expires_after=3600.0)),
+        ([HOUR, replace(HOUR, expires_after=60.0)], replace(HOUR, expires_after=60.0)),
+        ([SIGNED, ApprovalPolicy()], SIGNED),
+        ([SIGNED, replace(SIGNED, allowed_signers=ALL_KEYS)], replace(SIGNED, allowed_signers=ALL_KEYS)),
+    ],
+)
+def test_the_strictest_of_several_policies_asks_for_all(policies: list[ApprovalPolicy], strict: ApprovalPolicy) -> None:
+    assert strictest(policies) == strict
+
+
+def test_the_next_approval_of_a_namespace_is_in_its_folder() -> None:
+    assert (path_of("a"), path_of("a", "shop")) == ("approvals/a.yaml", "approvals/shop/a.yaml")
+    paths = ["approvals/a.yaml", "approvals/shop/a.yaml", "approvals/shop/a.2.yaml"]
+    assert (next_name("a", paths), next_name("a", paths, "shop")) == ("a.2", "a.3")
 
 
 def test_approvals_under_all_names_of_a_request_count_together() -> None:
@@ -201,5 +286,6 @@ def test_where_nobody_looks_at_commits_only_a_policy_that_asks_nothing_is_met(
     given = approval()
     verdict = judge(ASKED, {given.key: given}, None, policy, NOW)
     assert (verdict.answer is not None) is counts
-    assert ("who gave it cannot be verified here" in verdict.waits) is not counts
+    sentence = f"ClusterApprovalRequest/{ASKED.name}: counts for nothing, since who gave it cannot be verified here"
+    assert verdict.waits == ("" if counts else f"approvals/{ASKED.name}.yaml:1: {sentence}")
     assert judge(ASKED, {given.key: given}, {}, ApprovalPolicy(), NOW).answer is None

@@ -26,6 +26,13 @@ def config_map(name: str, namespace: str = "web", **labels: str) -> Manifest:
     return obj("v1", "ConfigMap", name, namespace, metadata={"labels": labels})
 
 
+def envelope(*inside: Manifest, broken: bool = False) -> Manifest:
+    """An envelope that carries some objects."""
+    data = {f"{one.key.name}.yaml": one.body for one in inside}
+    api = "placement.kubernetes-fleet.io/v1beta1"
+    return obj(api, "ResourceEnvelope", "bundle", "web", data="oops" if broken else data)
+
+
 def placed(key: PlacementKey, clusters: Iterable[str], *manifests: Manifest) -> PlacementRecord:
     """A placement that has these objects, and these clusters."""
     record = builders.record(key.name, *(builders.binding(key, name) for name in clusters), namespace=key.namespace)

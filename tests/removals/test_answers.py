@@ -14,6 +14,7 @@ from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import judge
+from gitfleet.model.approvals import Asked, Verdict
 from gitfleet.removals import Kept, answered, asked, pending, remaining, wrong_approvals
 from gitfleet.removals.answers import IN_PART
 from tests.removals.fleets import config_map, hold, of_cluster, of_object
@@ -54,6 +55,20 @@ def test_only_the_file_of_the_watched_branch_answers(
     (now,) = answered({NAME: known}, {NAME: verdict}).values()
     assert now.answer is answer
     assert (now is known) == (now.conditions == recorded)
+
+
+def test_a_hold_is_asked_for_by_all_that_names_it() -> None:
+    known = replace(hold(NAME, [A]), commit="e", after="b")
+    assert asked(known) == Asked(name=NAME, digest="d", commit="e", after="b")
+
+
+def test_an_answer_that_does_not_count_is_said_by_the_hold() -> None:
+    known = hold(NAME, [A], conditions=(YES,))
+    (now,) = answered({NAME: known}, {NAME: Verdict(waits="1 of 2 approvals are there")}).values()
+    (said,) = now.conditions
+    assert (said.type, said.status, said.reason) == ("Approved", Status.UNKNOWN, "ApprovalNotCounted")
+    assert (said.message, said.last_transition_time) == ("1 of 2 approvals are there", known.since)
+    assert answered({NAME: now}, {NAME: Verdict(waits="1 of 2 approvals are there")})[NAME] is now
 
 
 def test_what_is_not_approved_waits() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitfleet.api.objects import Manifest
+from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState
 from gitfleet.removals import going
 from tests.removals.fleets import (
@@ -13,6 +13,7 @@ from tests.removals.fleets import (
     WEB,
     config_map,
     deleting,
+    envelope,
     fleet,
     placed,
     unpicked,
@@ -20,9 +21,9 @@ from tests.removals.fleets import (
     with_web,
     without,
 )
-from tests.works.builders import obj
 
 A, B = config_map("a"), config_map("b")
+OTHER = PlacementKey("", "zoo")
 BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, config_map("s", "shop")))
 HAD = BEFORE.placements[WEB]
 
@@ -46,6 +47,9 @@ def test_what_was_on_its_way_out_is_not_named_again() -> None:
     leaving = without(BEFORE, "c1", leaving=True)
     assert ids(leaving, without(BEFORE, "c1")) == []
     assert ids(deleting(BEFORE), replace(BEFORE, placements={})) == ["Placement shop"]
+    other = replace(HAD, placement=replace(HAD.placement, key=OTHER))
+    more = replace(deleting(BEFORE), placements={**deleting(BEFORE).placements, OTHER: other})
+    assert ids(more, replace(more, placements={})) == ["Placement shop", "Placement zoo"]
     assert ids(deleting(BEFORE), unpicked(with_objects(deleting(BEFORE), A), "c1")) == []
     assert ids(unpicked(BEFORE, "c1"), with_web(BEFORE, replace(HAD, bindings=HAD.bindings[1:]))) == []
 
@@ -58,14 +62,8 @@ def test_what_goes_with_its_placement_or_cluster_is_not_named_by_itself() -> Non
 def test_what_comes_is_no_removal() -> None:
     assert ids(with_objects(BEFORE, A), BEFORE) == ids(unpicked(BEFORE, "c2"), BEFORE) == []
     assert ids(without(BEFORE, "c1"), BEFORE) == ids(FleetState(), BEFORE) == []
-    assert ids(with_web(BEFORE, replace(HAD, resource_snapshots=())), with_objects(BEFORE, A)) == []
-
-
-def envelope(*inside: Manifest, broken: bool = False) -> Manifest:
-    """An envelope that carries some objects."""
-    data = {f"{one.key.name}.yaml": one.body for one in inside}
-    api = "placement.kubernetes-fleet.io/v1beta1"
-    return obj(api, "ResourceEnvelope", "bundle", "web", data="oops" if broken else data)
+    nothing = with_web(BEFORE, replace(HAD, resource_snapshots=()))
+    assert ids(nothing, with_objects(BEFORE, A)) == ids(BEFORE, nothing) == []
 
 
 def test_an_object_in_an_envelope_counts_as_itself() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.api.clusters import CLUSTER_GROUP, Connection
+from gitfleet.api.fleet import FleetConfig, MassDelete
 from gitfleet.api.holds import ALLOW_EMPTY, Cause, FieldPlace, Removal, RemovalKind
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity, Manifest, Origin
@@ -16,15 +17,18 @@ from gitfleet.api.overrides import ClusterResourceOverride, OverrideKey, Overrid
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.desired import Desired, Vanished
-from gitfleet.model.state import Damage, FleetState
+from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.removals import JudgeRequest, going, judge
+from gitfleet.removals.causes import Causes
 from gitfleet.removals.judging import MOST_REASONS
 from tests.removals.fleets import (
     CLUSTERS,
+    NOW,
     SHOP,
     WEB,
     config_map,
     deleting,
+    envelope,
     fleet,
     hold,
     of_binding,
@@ -189,9 +193,9 @@ def test_overrides_that_delete_every_object_of_a_placement() -> None:
 
 
 @pytest.mark.parametrize("blob", ["", "abc"])
-@pytest.mark.parametrize(("first", "number"), [("Delete", 0), ("JSONPatch", 1)])
+@pytest.mark.parametrize(("first", "number"), [("Delete", 0), ("JSONPatch", 1), ("", 0)])
 def test_the_cause_of_what_an_override_deletes_is_its_first_such_rule(first: str, number: int, blob: str) -> None:
-    kinds = [first, "Delete", "Delete"]
+    kinds = [first, "Delete", "Delete"] if first else ["JSONPatch", "JSONPatch"]
     rules = tuple(OverrideRule(cluster_terms=(), override_type=kind, patches=()) for kind in kinds)
     origin = Origin("overrides/off.yaml", 3, blob)
     other = ClusterResourceOverride(key=OverrideKey("", "on"), resources=(), rules=rules[1:])
@@ -402,6 +406,32 @@ def test_an_earlier_hold_that_cannot_be_read_holds_everything() -> None:
         assert judged(before, before) == []
 
 
+def test_each_placement_is_judged_by_what_it_loses_itself() -> None:
+    """Shop loses one object of two, or goes; of web all objects go."""
+    both = with_objects(BEFORE)
+    shop = placed(SHOP, CLUSTERS, S, config_map("t", "shop"))
+    before = fleet(BEFORE.placements[WEB], shop)
+    less = {SHOP: BEFORE.placements[SHOP], WEB: both.placements[WEB]}
+    assert judged(before, replace(before, placements=less)) == [([EMPTY], OF_A | OF_B)]
+    goes = replace(shop, placement=replace(shop.placement, deleting=NOW))
+    assert judged(before, replace(before, placements={**less, SHOP: goes})) == [([EMPTY], OF_A | OF_B)]
+    assert judged(NAMED, deleting(NOTHING), [of_object(A)]) == []
+    assert judged(BEFORE, BEFORE, [of_object(A)]) == []
+
+
+def test_what_is_held_already_counts_for_the_share_of_its_placement() -> None:
+    before = fleet(placed(WEB, ("c1",), *(config_map(f"w{n}") for n in range(20))), *many_others())
+    new, held = ([of_object(config_map(f"w{n}")) for n in some] for some in (range(4), range(4, 8)))
+    for had, waits_now in (((), False), (tuple(held), True)):
+        request = JudgeRequest(desired=Desired(commit="d"), before=before, after=before, new=tuple(new), held=had)
+        assert bool(judge(request)) is waits_now
+
+
+def many_others() -> list[PlacementRecord]:
+    """So much beside web that its share of the fleet and of a cluster is small."""
+    return [placed(SHOP, ("c1", "c2"), *(config_map(f"s{n}", "shop") for n in range(40)))]
+
+
 def test_findings_that_share_a_removal_wait_together_and_others_apart() -> None:
     """Of the placement web all objects go, of shop all clusters, and c1 is hidden."""
     after = with_objects(BEFORE)
@@ -420,6 +450,19 @@ def test_findings_that_share_a_removal_wait_together_and_others_apart() -> None:
     ]
 
 
+def test_of_a_removal_that_only_later_reasons_hold_none_is_named() -> None:
+    """What is beyond the reasons that are kept holds, too."""
+    many = [config_map(f"m{n:02}") for n in range(MOST_REASONS + 2)]
+    unlimited = MassDelete(max_percent=100)
+    before = replace(fleet(placed(WEB, CLUSTERS, *many, A)), mass_delete=unlimited)
+    vanished = {one.key.identity: gone(f"{n}.yaml", ignored=n) for n, one in enumerate(many, 1)}
+    config = {"fleetconfigs": {"fleet": FleetConfig(mass_delete=unlimited)}}
+    ((reasons, removals),) = judged(before, with_objects(before), vanished=vanished, objects=config)
+    assert len(reasons) == MOST_REASONS and len(removals) == len(many) + 1
+    kept = {id_ for id_, (_, numbers) in removals.items() if numbers}
+    assert kept == {of_object(one).id for one in many[2:]}
+
+
 def test_so_many_reasons_are_kept() -> None:
     many = [config_map(f"m{n:02}") for n in range(MOST_REASONS + 2)]
     before = fleet(placed(WEB, CLUSTERS, *many, A))
@@ -431,6 +474,90 @@ def test_so_many_reasons_are_kept() -> None:
     assert last == (f"line {len(many)} hides {len(many)}.yaml", (0,))
 
 
+def with_origin(origin: Origin | None) -> PlacementRecord:
+    """The placement web in another place."""
+    web = NAMED.placements[WEB]
+    return replace(web, placement=replace(web.placement, origin=origin))
+
+
+SOMEWHERE = Origin("placements/web.yaml", 4, "abc")
+KNOWN = Desired(commit="d", **has_web(with_web(NAMED, with_origin(SOMEWHERE))))
+
+
+@pytest.mark.parametrize(
+    ("removal", "found", "cause"),
+    [
+        (of_cluster("c2"), gone("c.yaml", removed=True, line=3), Cause("c.yaml", 3, "c.yaml was removed")),
+        (of_cluster("c2"), gone("c.yaml", line=3), Cause("c.yaml", 3, "c.yaml has it no more")),
+        (
+            of_cluster("c2"),
+            gone("c.yaml", line=3, successor=identity("cluster c3")),
+            Cause("c.yaml", 3, "c.yaml has MemberCluster/c3 in its place"),
+        ),
+        (
+            of_cluster("c2"),
+            gone("c.yaml", line=3, moved="c.txt"),
+            Cause("c.yaml", 1, "c.yaml is now c.txt, which gitfleet does not read", hidden="c.yaml"),
+        ),
+        (
+            of_cluster("c2"),
+            gone("c.yaml", line=3, ignored=7),
+            Cause(".gitfleetignore", 7, "line 7 hides c.yaml", hidden="c.yaml"),
+        ),
+        (of_cluster("c2"), None, Cause()),
+        (OF_WEB, None, Cause()),
+        (
+            of_binding("c1"),
+            None,
+            Cause(
+                SOMEWHERE.path,
+                4,
+                f"{SOMEWHERE.path} picks other clusters",
+                field=FieldPlace(SOMEWHERE, ("spec", "policy")),
+            ),
+        ),
+        (
+            of_object(config_map("never-placed")),
+            None,
+            Cause(
+                SOMEWHERE.path,
+                4,
+                f"{SOMEWHERE.path} selects other objects",
+                field=FieldPlace(SOMEWHERE, ("spec", "resourceSelectors")),
+            ),
+        ),
+    ],
+)
+def test_the_cause_of_one_removal(removal: Removal, found: Vanished | None, cause: Cause) -> None:
+    name = {RemovalKind.CLUSTER: "cluster c2"}.get(removal.kind, "placement web")
+    wanted = replace(KNOWN, vanished={identity(name): found} if found is not None else {})
+    assert Causes.between(NAMED, wanted).of(removal) == cause
+
+
+def test_what_an_envelope_carries_stands_in_its_file() -> None:
+    """An envelope that cannot be read carries nothing."""
+    bundle, broken = envelope(B), replace(envelope(A, broken=True), key=replace(envelope().key, name="broken"))
+    before = with_objects(NAMED, A, bundle, broken)
+    wanted = replace(KNOWN, ignored={bundle.origin.path: 3})
+    hidden = Cause(".gitfleetignore", 3, f"line 3 hides {bundle.origin.path}", hidden=bundle.origin.path)
+    causes = Causes.between(before, wanted)
+    assert causes.of(of_object(B)) == causes.of(of_object(bundle)) == hidden
+    unread = with_web(before, without_manifests(before))
+    assert Causes.between(unread, wanted).of(of_object(bundle)) == hidden
+
+
+def without_manifests(state: FleetState) -> PlacementRecord:
+    """The placement web as it is read where nobody needs its manifests."""
+    web = state.placements[WEB]
+    return replace(web, resource_snapshots=tuple(replace(one, manifests=None) for one in web.resource_snapshots))
+
+
+def test_the_newer_line_of_the_same_cause_counts() -> None:
+    cause = Causes.between(NAMED, KNOWN).of(of_binding("c1"))
+    held = replace(of_binding("c1"), cause=replace(cause, line=2, field=None))
+    assert Causes.between(NAMED, KNOWN).of_held(held) == cause
+
+
 @pytest.mark.parametrize(
     ("how", "cause"),
     [
@@ -440,6 +567,17 @@ def test_so_many_reasons_are_kept() -> None:
             Cause(".gitfleetignore", 7, f"line 7 hides {B.origin.path}", hidden=B.origin.path),
         ),
         ({"objects": {}}, Cause()),
+        ({"payload": (A,)}, Cause(B.origin.path, 1, f"{B.origin.path} has it no more")),
+        (has_web(with_web(NAMED, with_origin(None))), Cause()),
+        (
+            has_web(with_web(NAMED, with_origin(replace(WEB_FILE, blob="abc")))),
+            Cause(
+                WEB_FILE.path,
+                WEB_FILE.line,
+                f"{WEB_FILE.path} selects other objects",
+                field=FieldPlace(replace(WEB_FILE, blob="abc"), ("spec", "resourceSelectors")),
+            ),
+        ),
     ],
 )
 def test_the_cause_of_an_object_that_leaves_a_selection(how: dict[str, Any], cause: Cause) -> None:

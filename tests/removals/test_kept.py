@@ -11,7 +11,7 @@ import pytest
 from gitfleet.api.holds import Hold, HoldReason, HoldRule, Removal, RemovalKind, removals_digest
 from gitfleet.model.desired import Desired
 from gitfleet.removals import HeldBack, Kept, new_holds, still_wanted
-from tests.removals.fleets import SHOP, WEB, config_map, fleet, of_binding, of_cluster, of_object, placed
+from tests.removals.fleets import SHOP, WEB, config_map, envelope, fleet, of_binding, of_cluster, of_object, placed
 
 A, B = config_map("a"), config_map("b")
 AN, BN = A.key.identity, B.key.identity
@@ -49,7 +49,7 @@ def overridden(manifest: object, cluster: str) -> Removal:
 def test_what_is_kept_for_removals_asks_for_these_and_no_others(removals: list[Removal], kept: Kept) -> None:
     """The object a stands in a file, b does not."""
     every = [OF_WEB, of_cluster("c1"), of_binding("c1"), of_object(A), of_object(B, SHOP), overridden("a", "c1")]
-    assert Kept.of(removals, [A]) == kept
+    assert Kept.of(removals, [A]) == Kept.of(removals, [envelope(A)]) == kept
     asked = {removal.id for removal in (*every, *removals) if kept.asks_for(removal)}
     assert asked == {removal.id for removal in removals}
 

@@ -7,16 +7,30 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.bindings import BindingState
 from gitfleet.api.holds import Cause, FieldPlace, Hold, Removal, RemovalKind
 from gitfleet.api.labels import LabelRequirement, LabelSelector
 from gitfleet.api.objects import Manifest, Origin
-from gitfleet.api.placements import ResourceSelector
+from gitfleet.api.placements import PlacementKey, ResourceSelector
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.removals import as_of_now, fields_of, with_lines
 from gitfleet.removals.selected import label_edit, matches
-from tests.removals.fleets import SHOP, WEB, config_map, fleet, hold, of_binding, of_cluster, of_object, placed
+from gitfleet.removals.unfinished import brought_unfinished
+from tests.removals.fleets import (
+    SHOP,
+    WEB,
+    config_map,
+    fleet,
+    hold,
+    of_binding,
+    of_cluster,
+    of_object,
+    placed,
+    with_web,
+)
+from tests.state import builders
 from tests.works.builders import obj
 
 A, B = config_map("a"), config_map("b")
@@ -60,8 +74,9 @@ def test_of_a_cluster_that_deletes_its_objects_they_all_go() -> None:
 
 
 def test_what_was_never_applied_or_is_abandoned_does_not_go() -> None:
-    never = {key: replace(entry, uid=None) for key, entry in BEFORE.inventory["c1"].items()}
+    never = {key: replace(entry, uid=None if key == A.key else "u") for key, entry in BEFORE.inventory["c1"].items()}
     before = replace(BEFORE, inventory={**BEFORE.inventory, "c1": never})
+    assert counts(now(hold("h", [of_binding("c1")], "why"), before)) == {"c1": (1, 0)}
     assert counts(now(hold("h", [of_object(A)], "why"), before)) == {"c2": (1, 0), "c3": (1, 0)}
     record = BEFORE.placements[WEB]
     strategy = replace(record.placement.strategy, delete_propagation_policy=DeletePropagation.ABANDON)
@@ -84,6 +99,16 @@ def test_what_is_only_kept_wants_nothing() -> None:
     assert counts(now(part, shared)) == {"c1": (1, 0)}
     leaving = hold("h", [of_object(A), of_cluster("c2")], "why")
     assert counts(now(leaving, shared)) == {"c2": (1, 0)}
+    partly = fleet(placed(WEB, CLUSTERS, A), placed(SHOP, ("c2",), A))
+    assert counts(now(hold("h", [of_object(A)], "why"), partly)) == {"c1": (1, 0), "c3": (1, 0)}
+
+
+def test_where_nothing_is_placed_nothing_goes() -> None:
+    empty = replace(BEFORE, inventory={"c2": BEFORE.inventory["c2"]})
+    deletes = replace(BEFORE.clusters["c1"], delete_propagation_policy=DeletePropagation.DELETE)
+    removals = [of_cluster("c1"), of_binding("c1"), of_object(A, PlacementKey("", "gone"))]
+    before = replace(empty, clusters={**BEFORE.clusters, "c1": deletes})
+    assert counts(now(hold("h", removals, "why"), before)) == {"c1": (0, 0)}
 
 
 def test_what_an_unfinished_rollout_brought_counts_unless_all_that_was_before_stays() -> None:
@@ -102,6 +127,19 @@ def test_what_an_unfinished_rollout_brought_counts_unless_all_that_was_before_st
     }
     before = replace(fleet(record), inventory=inventory)
     assert now(hold("h", [of_object(B)], "why"), before).objects == 0
+    with_its_cluster = hold("h", [of_object(B), of_binding("c1")], "why")
+    assert counts(now(with_its_cluster, before)) == {"c1": (2, 0)}, "of the cluster all goes"
+    back = with_web(before, replace(record, resource_snapshots=(older, replace(older, index=2))))
+    assert brought_unfinished(before, back, WEB, frozenset()) == {"c1": frozenset({B.key.identity})}
+    assert brought_unfinished(before, before, WEB, frozenset({B.key.identity})) == {"c1": frozenset({B.key.identity})}
+    unpicked = (first, *(replace(b, state=BindingState.UNSCHEDULED) for b in others))
+    assert brought_unfinished(with_web(before, replace(record, bindings=unpicked)), back, WEB, frozenset()) == {}
+    silent = {name: builders.cluster(name, healthy="Unknown") for name in before.clusters}
+    assert brought_unfinished(replace(before, clusters=silent), back, WEB, frozenset()) == {}
+    one = {**silent, "c3": before.clusters["c3"]}
+    assert brought_unfinished(replace(before, clusters=one), back, WEB, frozenset()) == {
+        "c1": frozenset({B.key.identity})
+    }
     assert counts(now(hold("h", [of_object(A), of_object(B)], "why"), before)) == {
         "c1": (2, 0),
         "c2": (1, 0),
@@ -219,6 +257,7 @@ def test_a_selector_names_objects_whatever_version_they_are_written_in() -> None
     assert not matches(selector("rbac.authorization.k8s.io", "v1", "ClusterRole", name="writer"), role)
     assert not matches(selector("", "v1", "ClusterRole", name="reader"), role)
     assert not matches(selector("rbac.authorization.k8s.io", "v1", "Role", name="reader"), role)
+    assert matches(by(LabelRequirement("a", "Wrong")), chosen()), "one that cannot be read has not lost anything"
 
 
 @pytest.mark.parametrize("edited", ["object", "namespace"])
@@ -235,3 +274,11 @@ def test_an_object_that_leaves_by_labels_has_the_place_of_the_edit(edited: str) 
     found = now(hold("h", [of_object(selected)], "why"), fleet(record), objects=objects, payload=payload)
     sentence = f"{changed.key} in resources/edited.yaml has label team=wbe instead of team=web"
     assert str(found.reasons[0]) == f"resources/edited.yaml:7: why: {sentence}"
+    changed = replace(changed, origin=Origin("resources/edited.yaml", 7, "blob"))
+    written = tuple(changed if one.key == changed.key else one for one in payload)
+    found = now(hold("h", [of_object(selected)], "why"), fleet(record), objects=objects, payload=written)
+    assert found.removals[0].cause.field == FieldPlace(changed.origin, ("metadata", "labels", "team"))
+    without = fleet(placed(WEB, CLUSTERS, selected))
+    found = now(hold("h", [of_object(selected)], "why"), without, objects=objects, payload=written)
+    is_known = edited == "object"
+    assert (found.removals[0].cause.path == changed.origin.path) is is_known, "what its Namespace had is not known"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gitfleet.api.fleet import MassDelete
-from gitfleet.api.holds import Removal
+from gitfleet.api.holds import HoldRule, Removal
 from gitfleet.model.state import FleetState
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.placed import Losses
@@ -17,6 +17,7 @@ from tests.removals.fleets import SHOP, WEB, config_map, fleet, of_binding, of_c
 from tests.state.builders import T0
 
 FIVE = tuple(f"c{number}" for number in range(1, 6))
+A = config_map("a")
 WEBS = tuple(config_map(f"w{number}") for number in range(10))
 SHOPS = tuple(config_map(f"s{number}", "shop") for number in range(10))
 BEFORE = fleet(placed(WEB, FIVE, *WEBS), placed(SHOP, FIVE, *SHOPS))
@@ -33,7 +34,8 @@ def found(
     """The sentence of each share that is exceeded, with what it holds."""
     losses = Losses.between(before, before, Kept.of([*new, *held]))
     asked = Asked(new={r: losses.of(r) for r in new}, held={r: losses.of(r) for r in held})
-    shares = shares_exceeded(asked, before, losses.placed, wanted or before.mass_delete)
+    shares = list(shares_exceeded(asked, before, losses.placed, wanted or before.mass_delete))
+    assert {one.reason.rule for one in shares} <= {HoldRule.MASS_DELETION}
     return {one.reason.message: [removal.id for removal in one.removals] for one in shares}
 
 
@@ -117,6 +119,16 @@ def test_a_scope_counts_from_so_many_clusters_or_objects_on(clusters: int, objec
     assert bool(found([of_object(one) for one in has], before=before)) == is_counted
 
 
+def test_a_cluster_counts_as_one_cluster_and_a_placement_as_all_that_have_it() -> None:
+    two = replace(BEFORE, mass_delete=MassDelete(min_clusters=2, min_objects=1000))
+    assert found([of_binding("c1")], before=two) == {}
+    before = fleet(
+        placed(SHOP, ("c1",), *SHOPS, *(config_map(f"t{n}", "shop") for n in range(4))), placed(WEB, FIVE, A)
+    )
+    sentence = f"the commit removes 5 of the 5 objects that placement web has, from 5 clusters {ALL}"
+    assert found([of_object(A)], before=before) == {sentence: [of_object(A).id]}
+
+
 def test_the_stricter_limits_count_and_the_sentence_says_so() -> None:
     lifted = MassDelete(max_percent=100, min_clusters=100, min_objects=1000)
     (sentence,) = found(webs(0, 1, 2, 3), wanted=lifted)
@@ -130,3 +142,4 @@ def test_the_stricter_limits_count_and_the_sentence_says_so() -> None:
 def test_what_takes_nothing_away_exceeds_nothing() -> None:
     nothing = MassDelete(max_percent=0, min_clusters=1, min_objects=1)
     assert found([of_object(config_map("never-placed"))], wanted=nothing) == {}
+    assert found([of_object(A)], before=fleet(placed(SHOP, FIVE, *SHOPS)), wanted=nothing) == {}
