@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cached_property
 
 from gitfleet import rollout, works
 from gitfleet.api.clusters import MemberCluster
@@ -28,7 +29,7 @@ from gitfleet.rollout import staged
 Requests = Mapping[NamespacedName, ApprovalRequest]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Runs:
     """The runs that the commit asks for: those that gitfleet knows as far as they are, new ones before their first
     step, each with the state that people want now."""
@@ -39,16 +40,11 @@ class Runs:
 
     def unfinished(self, key: PlacementKey) -> tuple[RunRecord, ...]:
         """The runs of a placement that are not over, in the order in which they were seen."""
-        found = (run for run in self.records.values() if run.placement == key and not run.finished)
-        return tuple(sorted(found, key=lambda run: (run.created, run.key)))
+        return self._unfinished.get(key, ())
 
-    def requests_of(self, run: StagedRun) -> dict[NamespacedName, ApprovalRequest]:
+    def requests_of(self, run: StagedRun) -> Requests:
         """The approval requests of a run."""
-        return {
-            key: request
-            for key, request in self.requests.items()
-            if (key.namespace, request.parent_run) == (run.key.namespace, run.key.name)
-        }
+        return self._requests.get((run.key.namespace, run.key.name), {})
 
     def snapshots_of(self, record: PlacementRecord) -> frozenset[str]:
         """The names of the snapshots that a placement's unfinished runs need, also to go back (decision D17)."""
@@ -56,6 +52,22 @@ class Runs:
         found = (staged.snapshot_for(run, record) for run in runs)
         former = (former.resource_snapshot for run in runs for _, former in run.formers)
         return frozenset((*(snapshot.name for snapshot in found if snapshot is not None), *former))
+
+    @cached_property
+    def _unfinished(self) -> dict[PlacementKey, tuple[RunRecord, ...]]:
+        """Each placement asks in each pass, and most runs that there are were over long ago."""
+        found: dict[PlacementKey, list[RunRecord]] = {}
+        for run in sorted(self.records.values(), key=lambda run: (run.created, run.key)):
+            if not run.finished:
+                found.setdefault(run.placement, []).append(run)
+        return {key: tuple(runs) for key, runs in found.items()}
+
+    @cached_property
+    def _requests(self) -> Mapping[tuple[str, str | None], Requests]:
+        found: dict[tuple[str, str | None], dict[NamespacedName, ApprovalRequest]] = {}
+        for key, request in self.requests.items():
+            found.setdefault((key.namespace, request.parent_run), {})[key] = request
+        return found
 
 
 def runs_of(inputs: Inputs) -> Runs:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import doctest
 import re
+from contextlib import redirect_stdout
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from gitfleet.api.bindings import BindingState
+from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.labels import LabelRequirement
 from gitfleet.api.placements import PlacementType
 from gitfleet.api.runs import ApprovalRequest
 from gitfleet.api.staged import StagedRun
 from gitfleet.api.strategies import ApplyStrategy
+from gitfleet.rollout.staged import steps
 from tests.rollout import run_trials
+from tests.rollout.builders import scheduled
 
 NAMES = {
     one.__name__: one
@@ -42,3 +49,25 @@ def test_a_run_does_as_its_transcript_says(title: str) -> None:
     told: list[str] = []
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.FAIL_FAST | doctest.REPORT_NDIFF)
     assert runner.run(found, out=told.append).failed == 0, "".join(told)
+
+
+def test_a_pass_costs_as_much_as_the_clusters_that_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not as much as their square: how many are under way is counted once for all that may start."""
+    counted = [phases_asked(clusters, monkeypatch) for clusters in (50, 100)]
+    assert counted[1] < 2.5 * counted[0]
+
+
+def phases_asked(clusters: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often the pass that starts all clusters of a stage asks how far one of them is."""
+    names = [f"c{at}" for at in range(clusters)]
+    run = run_trials.trial(
+        run_trials.stage(max_concurrency="100%"),
+        bindings=tuple(scheduled(name) for name in names),
+    )
+    run.request = replace(run.request, clusters={name: MemberCluster(name=name) for name in names})
+    asked = Mock(side_effect=steps.cluster_phase)
+    monkeypatch.setattr("gitfleet.rollout.staged.clusters.cluster_phase", asked)
+    with redirect_stdout(StringIO()):
+        run.go()
+    assert len(run.step.moves) == clusters
+    return asked.call_count

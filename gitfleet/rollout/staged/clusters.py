@@ -57,12 +57,14 @@ def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: b
     that takes too long keeps its slot."""
     followed = [_follow(work, spec, stage, cluster) for cluster in stage.clusters]
     followed = _with_failures(work, spec, stage, followed)
-    why, waiting = "", work.frozen(stage) if may_start else {}
+    why, free, waiting = "", 0, work.frozen(stage) if may_start else {}
     for at, cluster in enumerate(followed):
         if cluster_phase(cluster) is not ClusterPhase.PENDING or cluster.cluster in waiting:
             continue
-        why = why or held_back(work, spec, stage, followed, may_start=may_start)
+        if not (why or free):
+            why, free = held_back(work, spec, stage, followed, may_start=may_start)
         if not why:
+            free -= 1
             followed[at] = _follow(work, spec, stage, _start(work, spec, stage, cluster))
         else:
             work.hold(cluster.cluster, _kind(work, cluster.cluster), f"run {work.name}: {why}")
@@ -80,22 +82,23 @@ def held_back(
     *,
     may_start: bool,
     begun: str = RunConditionType.STARTED,
-) -> str:
-    """Why no (further) cluster of a stage starts in this pass, to be updated or (`begun`) rolled back; "" while one
-    may."""
+) -> tuple[str, int]:
+    """Why no (further) cluster of a stage starts in this pass, to be updated or (`begun`) rolled back; "" while some
+    may, and how many before this has to be asked again."""
     limit = concurrency(spec.max_concurrency, len(clusters))
     phase = ClusterPhase.UPDATING if begun == RunConditionType.STARTED else ClusterPhase.ROLLING_BACK
-    if sum(cluster_phase(cluster) is phase for cluster in clusters) >= limit:
-        return f"stage {stage.name} updates at most {limit} at the same time"
+    free = limit - sum(cluster_phase(cluster) is phase for cluster in clusters)
+    if free <= 0:
+        return f"stage {stage.name} updates at most {limit} at the same time", 0
     if not may_start or not work.starts or work.failure:
-        return "no cluster of the run starts now"
+        return "no cluster of the run starts now", 0
     later = next_start(spec, clusters, work.now, begun)
     if later is None:
-        return ""
+        return "", 1 if spec.start_rate else free
     work.clock(later - work.now)
     why = f"stage {stage.name} starts at most {spec.start_rate} a minute, the next at {moment_text(later)}"
     work.waiting.append(f"run {work.name} waits: {why}")
-    return why
+    return why, 0
 
 
 def _say_soaks(work: Pass, spec: Stage, stage: StageStatus, clusters: Sequence[ClusterUpdate]) -> None:

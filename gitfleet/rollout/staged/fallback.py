@@ -37,16 +37,18 @@ from gitfleet.rollout.waits import unavailable_period
 def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: PlacementRecord) -> StageStatus:
     """The stage after this pass of a run that rolls back."""
     clusters = [_followed(work, spec, cluster) for cluster in stage.clusters]
-    goes, why = work.request.state != "Stop", ""
+    goes, why, free = work.request.state != "Stop", "", 0
     order = sorted(range(len(clusters)), key=lambda at: cluster_phase(clusters[at]) is ClusterPhase.UPDATED)
     for at in order:
         former = _owed(work, clusters[at])
         if former is None:
             continue
-        why = why or held_back(work, spec, stage, clusters, may_start=goes, begun=RunConditionType.ROLLED_BACK)
+        if not (why or free):
+            why, free = held_back(work, spec, stage, clusters, may_start=goes, begun=RunConditionType.ROLLED_BACK)
         if why:
             work.hold(clusters[at].cluster, MoveKind.UPDATE, f"run {work.name} rolls back: {why}")
         else:
+            free -= 1
             clusters[at] = _reverted(work, spec, stage, clusters[at], former, record)
     return replace(stage, clusters=tuple(clusters))
 
