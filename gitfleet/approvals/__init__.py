@@ -2,6 +2,7 @@
 
 judge(asked, approvals, facts, policy, now) -> Verdict
 given(asked, approvals)                     the approvals that are meant for a request
+wrong_approvals(waiting, known, approvals)  those that answer nothing, and were meant for what waits
 strictest(policies)                         the policy that asks for all that these ask for
 next_name(name, paths), path_of(name)       the name of one more approval of a request, and where its file lies
 
@@ -10,6 +11,6 @@ Source: decision record 0014.
 """
 
 from gitfleet.approvals.judging import judge, strictest
-from gitfleet.approvals.naming import APPROVALS_FOLDER, given, next_name, path_of
+from gitfleet.approvals.naming import APPROVALS_FOLDER, given, next_name, path_of, wrong_approvals
 
-__all__ = ["APPROVALS_FOLDER", "given", "judge", "next_name", "path_of", "strictest"]
+__all__ = ["APPROVALS_FOLDER", "given", "judge", "next_name", "path_of", "strictest", "wrong_approvals"]

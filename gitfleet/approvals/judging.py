@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from gitfleet.api.conditions import Condition, Status, find_condition
-from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.holds import APPROVED
 from gitfleet.api.staged import DIGEST, Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals.naming import given
+from gitfleet.approvals.naming import fault_of, given
 from gitfleet.formats.durations import seconds_text
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.formats.sentences import named_briefly
@@ -49,7 +49,7 @@ def judge(
         if condition is None or condition.status is Status.UNKNOWN:
             continue
         if approval.digest not in (None, asked.digest):
-            faults.append(_fault(approval, f"is for another request than {asked.name}, as {_DIGEST}"))
+            faults.append(fault_of(approval, f"is for another request than {asked.name}, as {_DIGEST}"))
         elif condition.status is Status.FALSE:
             return Verdict(answer=condition, faults=tuple(faults))
         else:
@@ -59,7 +59,7 @@ def judge(
             if not isinstance(result, str) and known.policy.allowed_signers is not None and not bound:
                 result = _NO_DIGEST
             if isinstance(result, str):
-                faults.append(_fault(approval, result))
+                faults.append(fault_of(approval, result))
             else:
                 counted.append(result)
                 deciding = deciding or condition
@@ -138,10 +138,3 @@ def _giver(facts: ApprovalFacts) -> tuple[str, ApprovalCommit | None] | str:
     if policy.required > 1 or policy.separate_duties:
         return "names no person, as its commit is gitfleet's own; merge it by a merge commit, or use gitfleet approve"
     return "somebody", written_first[0] if written_first else None
-
-
-def _fault(approval: Approval, sentence: str) -> Fault:
-    origin = approval.origin
-    kind = "ApprovalRequest" if approval.key.namespace else "ClusterApprovalRequest"
-    name = f"{kind}/{approval.key}"
-    return Fault(origin.path if origin else "", origin.line if origin else 1, name, "", sentence, Severity.WARNING)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, count
 
+from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.holds import HOLD_PREFIX
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
+from gitfleet.formats.near_names import is_near
 from gitfleet.model.approvals import Asked
 
 APPROVALS_FOLDER = "approvals"
@@ -20,6 +23,51 @@ def given(asked: Asked, approvals: Mapping[NamespacedName, Approval]) -> Iterato
     for key, approval in sorted(approvals.items()):
         if key.namespace == asked.namespace and f"{key.name}{_SEPARATOR}".startswith(begins):
             yield approval
+
+
+def wrong_approvals(
+    waiting: Collection[Asked], others: Iterable[Asked], approvals: Mapping[NamespacedName, Approval]
+) -> Iterator[Fault]:
+    """A warning for each approval that is for one of those that are `waiting` and does not answer it: its name is none
+    of theirs nor of the `others` that are there, or it says itself that it is for another stage."""
+    own = {approval.key: one for one in waiting for approval in given(one, approvals)}
+    known = {approval.key for one in others for approval in given(one, approvals)}
+    for key, approval in sorted(approvals.items()) if waiting else ():
+        if key in own:
+            if approval.target_stage is not None and own[key].name not in _names_by_spec(approval):
+                said = f"is for stage {approval.target_stage} of run {approval.parent_run}"
+                yield fault_of(approval, f"{said}, and {key.name} is not; correct one of them", "spec.targetStage")
+        elif key not in known and (one := next((one for one in waiting if _may_be_meant(approval, one)), None)):
+            what = "hold" if one.name.startswith(HOLD_PREFIX) else "request"
+            name = NamespacedName(one.namespace, one.name)
+            sentence = f"answers no {what} that is there now; {name} waits for an approval of its own"
+            yield fault_of(approval, sentence, "metadata.name")
+
+
+def _may_be_meant(approval: Approval, one: Asked) -> bool:
+    """For a hold: one for the same subject, with nearly the same digest, or without it. For a stage: nearly its name,
+    the run's or the stage's alone, or its run and stage in the spec."""
+    written, (subject, _, last) = approval.key.name, one.name.rpartition("-")
+    begins, _, ends = written.rpartition("-")
+    if one.name.startswith(HOLD_PREFIX):
+        return not approval.key.namespace and (is_near(ends, last) or subject in (written, begins))
+    if approval.key.namespace and one.namespace not in ("", approval.key.namespace):
+        return False
+    near = any(is_near(written, name) for name in (one.name, *one.aliases))
+    return near or written in (subject, last) or begins == subject or one.name in _names_by_spec(approval)
+
+
+def _names_by_spec(approval: Approval) -> tuple[str, ...]:
+    """The names of the requests that an approval may be for by its spec (decision D9)."""
+    run, stage = approval.parent_run, approval.target_stage
+    return (f"{run}-{stage}", f"{run}-before-{stage}") if run is not None else ()
+
+
+def fault_of(approval: Approval, sentence: str, field: str = "") -> Fault:
+    """A warning about an approval."""
+    origin, kind = approval.origin, "ApprovalRequest" if approval.key.namespace else "ClusterApprovalRequest"
+    path, line = (origin.path, origin.line) if origin is not None else ("", 1)
+    return Fault(path, line, f"{kind}/{approval.key}", field, sentence, Severity.WARNING)
 
 
 def next_name(name: str, paths: Collection[str], namespace: str = "") -> str:

@@ -26,6 +26,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import Person
+from gitfleet.reconcile.run_approvals import wrong_approvals
 from gitfleet.views import (
     PlannedReconcile,
     Recorded,
@@ -86,17 +87,20 @@ class Workspace:
         return self.driver.desired_trees.at(commit, self.driver.load_state(self.state_head()))
 
     def faults_at(self, commit: str) -> tuple[Fault, ...]:
-        """All that is wrong in a commit, and with what is installed here: a FleetConfig may name other plug-ins."""
-        wanted = self.desired_at(commit)
+        """All that is wrong in a commit, and with what is installed here: a FleetConfig may name other plug-ins; and
+        approvals that miss what waits now."""
+        before = self.driver.load_state(self.state_head())
+        wanted = self.driver.desired_trees.at(commit, before)
+        known = {*wanted.faults, *wrong_approvals(before.holds.values(), before, wanted)}
         found = schedule.profile_for(wanted.config, self.driver.plugins)[1]
         origin = wanted.config.origin
         if not found or origin is None or not origin.blob:
-            return tuple(sorted({*wanted.faults, *found}))
+            return tuple(sorted({*known, *found}))
         content = self.driver.reader.read_blobs([origin.blob], limit=1 << 24).get(origin.blob, b"")
         numbers = [int(fault.field.rpartition("[")[2].rstrip("]")) for fault in found]
         lines = lines_of(content, [(origin.document, ("spec", "scheduler", "plugins", number)) for number in numbers])
         placed = (replace(fault, line=line) for fault, line in zip(found, lines, strict=True))
-        return tuple(sorted({*wanted.faults, *placed}))
+        return tuple(sorted({*known, *placed}))
 
     def decide(self, revision: str | None, base: str | None = None, what_if: WhatIf = NOTHING) -> Decision:
         """What a reconcile of a revision would decide now; with `base`, as if that revision had been decided before."""

@@ -19,6 +19,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import GiveUp
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
+from gitfleet.reconcile.run_approvals import wrong_approvals
 
 Memo = TypeVar("Memo")
 
@@ -83,7 +84,7 @@ def _with_holds(decision: Decision, holds: dict[str, Hold], uncounted: Iterable[
     inputs, after = decision.inputs, decision.after
     before = inputs.before
     same = holds.keys() == before.holds.keys() and all(holds[name] is before.holds[name] for name in holds)
-    warnings = (*uncounted, *removals.wrong_approvals(holds, inputs.desired.approvals))
+    warnings = (*uncounted, *wrong_approvals(holds.values(), before, inputs.desired))
     after = replace(
         after,
         holds=before.holds if same else dict(sorted(holds.items())),

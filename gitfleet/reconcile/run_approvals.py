@@ -3,6 +3,7 @@
 asked_of_people   what the requests ask, for whoever looks up how approvals were given
 answers_to        the answers that count, and why others do not
 uncounted         the warnings of those that do not
+wrong_approvals   the warnings of those that answer nothing, of holds too
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gitfleet import approvals
+from gitfleet import approvals, removals
 from gitfleet.api.conditions import Condition, Reason, Status
 from gitfleet.api.faults import Fault
-from gitfleet.api.holds import APPROVED
+from gitfleet.api.holds import APPROVED, Hold
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
@@ -28,23 +29,24 @@ from gitfleet.rollout import staged
 def answers_to(requests: Iterable[ApprovalRequest], inputs: Inputs) -> Mapping[NamespacedName, Approval]:
     """What people's approvals come to by the fleet's policy (who, how many), or why they do not count yet."""
     found: dict[NamespacedName, Approval] = {}
+    every = [staged.asked(request) for request in inputs.before.approvals.values()]
     for request in requests:
-        verdict = _verdict(request, inputs)
-        answer = verdict.answer
-        if answer is None and verdict.waits:
+        verdict, asked = _verdict(request, inputs), staged.asked(request)
+        names = [NamespacedName(asked.namespace, name) for name in (asked.name, *asked.aliases)]
+        named = {name: inputs.desired.approvals[name] for name in names if name in inputs.desired.approvals}
+        wrong = approvals.wrong_approvals([asked], every, inputs.desired.approvals) if not named else ()
+        answer, waits = verdict.answer, verdict.waits or "; ".join(map(str, wrong))
+        if answer is None and waits:
             answer = Condition(
                 type=APPROVED,
                 status=Status.UNKNOWN,
                 reason=Reason.APPROVAL_NOT_COUNTED.value,
-                message=verdict.waits,
+                message=waits,
                 last_transition_time=request.created,
             )
         if answer is not None:
-            found[request.key] = Approval(key=request.key, conditions=(answer,))
-            continue
-        asked = staged.asked(request)
-        names = (NamespacedName(asked.namespace, name) for name in (asked.name, *asked.aliases))
-        found |= {name: inputs.desired.approvals[name] for name in names if name in inputs.desired.approvals}
+            named = {request.key: Approval(key=request.key, conditions=(answer,))}
+        found |= named
     return found
 
 
@@ -59,10 +61,23 @@ def _verdict(request: ApprovalRequest, inputs: Inputs) -> Verdict:
 def uncounted(inputs: Inputs, runs: Mapping[NamespacedName, RunRecord]) -> Iterator[Fault]:
     """A warning for each approval of a stage that counts for nothing, while its request waits."""
     for request in inputs.before.approvals.values():
-        run = runs.get(request.run)
-        if request.answer is None and run is not None and not run.finished:
+        if _waits(request, runs):
             verdict = _verdict(request, inputs)
             yield from verdict.faults if verdict.answer is None else ()
+
+
+def _waits(request: ApprovalRequest, runs: Mapping[NamespacedName, RunRecord]) -> bool:
+    run = runs.get(request.run)
+    return request.answer is None and run is not None and not run.finished
+
+
+def wrong_approvals(holds: Iterable[Hold], before: FleetState, wanted: Desired) -> Iterator[Fault]:
+    """A warning for each approval that answers none of the holds and of the stages' requests, or another stage than it
+    says, while one waits that it may be meant for."""
+    asked = [(removals.asked(hold), hold.answer is None) for hold in holds]
+    asked += [(staged.asked(request), _waits(request, before.runs)) for request in before.approvals.values()]
+    waiting, others = ([one for one, waits in asked if waits is side] for side in (True, False))
+    return approvals.wrong_approvals(waiting, others, wanted.approvals)
 
 
 def asked_of_people(before: FleetState, wanted: Desired) -> Iterator[Asked]:

@@ -11,7 +11,6 @@
     as_of_now           the holds with the counts and causes of what they hold now
     fields_of           the fields whose lines are to be found in the files
     with_lines          the holds with these lines
-    wrong_approvals     approvals that answer no hold, or another set of removals
 
 Forbidden here: selecting, scheduling, reading files. Nothing is counted as a removal that the state does not know as
 placed, so a fleet without a state holds nothing.
@@ -19,7 +18,7 @@ placed, so a fleet without a state holds nothing.
 Source: decisions D25, D31 and D33.
 """
 
-from gitfleet.removals.answers import answered, asked, pending, remaining, wrong_approvals
+from gitfleet.removals.answers import answered, asked, pending, remaining
 from gitfleet.removals.going import going
 from gitfleet.removals.holds import as_of_now, fields_of, new_holds, with_lines
 from gitfleet.removals.judging import HeldBack, JudgeRequest, judge
@@ -40,5 +39,4 @@ __all__ = [
     "remaining",
     "still_wanted",
     "with_lines",
-    "wrong_approvals",
 ]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from gitfleet.api.conditions import Condition, Reason, Status
-from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.holds import APPROVED, Hold, Removal
-from gitfleet.api.staged import Approval
-from gitfleet.api.values import NamespacedName
-from gitfleet.formats.near_names import is_near
 from gitfleet.model.approvals import Asked, Verdict
 from gitfleet.removals.kept import Kept
 
 IN_PART: Final = "; a part of it is held no more, the rest still is"
 """What a reason ends with once some of its removals were taken back."""
 Holds = Mapping[str, Hold]
-Approvals = Mapping[NamespacedName, Approval]
 
 
 def asked(hold: Hold) -> Asked:
@@ -87,28 +82,3 @@ def _part(hold: Hold, removals: tuple[Removal, ...]) -> Hold:
     )
     renumbered = (replace(removal, reasons=tuple(stay.index(n) for n in removal.reasons)) for removal in removals)
     return replace(hold, reasons=tuple(reasons), removals=tuple(renumbered))
-
-
-def wrong_approvals(holds: Holds, approvals: Approvals) -> Iterator[Fault]:
-    """A warning for each approval that answers no hold, while one waits that it may be meant for: one for the same
-    subject, one with nearly the same digest, or one whose digest was left out."""
-    waiting = [name for name, hold in holds.items() if hold.answer is None]
-    for key, approval in sorted(approvals.items()):
-        name = next((name for name in waiting if _may_be_meant(key.name, name)), None)
-        if key.namespace or name is None or any(f"{key.name}.".startswith(f"{known}.") for known in holds):
-            continue
-        origin = approval.origin
-        yield Fault(
-            origin.path if origin else "",
-            origin.line if origin else 1,
-            f"ClusterApprovalRequest/{key.name}",
-            "metadata.name",
-            f"answers no hold that is there now; {name} waits for an approval of its own",
-            Severity.WARNING,
-        )
-
-
-def _may_be_meant(written: str, waiting: str) -> bool:
-    subject, _, digest = waiting.rpartition("-")
-    begins, _, ends = written.rpartition("-")
-    return is_near(ends, digest) or written == subject or begins == subject

@@ -243,6 +243,7 @@ def test_an_approval_that_counts_for_nothing_says_why(
     assert json.loads(gitfleet("get", "bindings", "-C", fleet.repo, "-o", "json").out)["items"], "nothing went"
     page = git(fleet.repo, "show", "gitfleet/state:README.md")
     assert why in page
+    assert (why in gitfleet("validate", fleet.repo).out) is (give is replayed)
     (hold,) = json.loads(gitfleet("get", "holds", "-C", fleet.repo, "-o", "json").out)["items"]
     if give is not replayed:
         (condition,) = hold["status"]["conditions"]

@@ -13,9 +13,9 @@ from gitfleet.api.holds import Hold, Removal
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import judge
+from gitfleet.approvals import judge, wrong_approvals
 from gitfleet.model.approvals import Asked, Verdict
-from gitfleet.removals import Kept, answered, asked, pending, remaining, wrong_approvals
+from gitfleet.removals import Kept, answered, asked, pending, remaining
 from gitfleet.removals.answers import IN_PART
 from tests.removals.fleets import config_map, hold, of_cluster, of_object
 from tests.state.builders import condition
@@ -140,17 +140,16 @@ def test_a_removal_without_numbers_waits_for_every_reason() -> None:
     ],
 )
 def test_an_approval_that_may_be_meant_for_a_hold_is_warned_about(written: str, is_said: bool) -> None:
-    found = list(wrong_approvals({NAME: hold(NAME, [A])}, approvals(written)))
+    found = list(wrong_approvals([asked(hold(NAME, [A]))], [], approvals(written)))
     expected = [("approvals/a.yaml", 3, f"ClusterApprovalRequest/{written}")] if is_said else []
     assert [(fault.path, fault.line, fault.object) for fault in found] == expected
     where, what = ("metadata.name", f"answers no hold that is there now; {NAME} waits for an approval of its own")
     assert {(fault.field, fault.message, fault.severity) for fault in found} <= {(where, what, Severity.WARNING)}
     nowhere = {key: replace(one, origin=None) for key, one in approvals("aaa", written).items()}
-    placeless = list(wrong_approvals({NAME: hold(NAME, [A])}, nowhere))
+    placeless = list(wrong_approvals([asked(hold(NAME, [A]))], [], nowhere))
     assert [(fault.path, fault.line) for fault in placeless] == ([("", 1)] if is_said else [])
-    answered_already = {NAME: hold(NAME, [A], conditions=(NO,))}
-    assert not list(wrong_approvals(answered_already, approvals(written)))
-    assert not list(wrong_approvals({NAME: hold(NAME, [A])}, approvals(written, namespace="web")))
+    assert not list(wrong_approvals([], [asked(hold(NAME, [A], conditions=(NO,)))], approvals(written)))
+    assert not list(wrong_approvals([asked(hold(NAME, [A]))], [], approvals(written, namespace="web")))
 
 
 def test_a_cluster_is_asked_for_by_its_name() -> None:

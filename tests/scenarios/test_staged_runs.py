@@ -18,6 +18,7 @@ from gitfleet.rollout import run_awaited
 from gitfleet.rollout.staged import RunRequest
 from gitfleet.rollout.staged.start import initialized
 from gitfleet.simulation.cluster import SimulatedCrash
+from gitfleet.views.runs import RequestView
 from tests import builders
 from tests.scenarios.explaining import explain, open_workspace
 from tests.scenarios.staged_world import (
@@ -370,6 +371,28 @@ def test_an_approval_of_something_else_counts_for_nothing(change: str) -> None:
     assert any("approval go-first is for stage" in sentence for sentence in result.asks)
     world.settle()
     assert rolled_out(world)["c2"] is None
+
+
+@pytest.mark.parametrize("name", ["go-frist", "go", "go-second"])
+def test_an_approval_of_another_name_answers_nothing_and_says_so(name: str) -> None:
+    world = approved_stages()
+    body = builders.approval("go", "first")
+    body["metadata"]["name"] = name
+    del body["spec"]
+    world.commit(body)
+    result = world.reconcile()
+    why = "answers no request that is there now; go-first waits for an approval of its own"
+    assert [(f.path, f.object, f.message) for f in world.state().faults] == [
+        (f"approvals/{name}.yaml", f"ClusterApprovalRequest/{name}", why)
+    ]
+    assert result is not None
+    assert any(f"for approval go-first: approvals/{name}.yaml:1: " in s and why in s for s in result.asks)
+    assert why in world.state_text("README.md")
+    (request,) = world.state().approvals.values()
+    assert (RequestView(request=request).approved, why in RequestView(request=request).waits) == ("Unknown", True)
+    world.commit(builders.approval("go", "first"))
+    world.settle()
+    assert (said(world, "go"), world.state().faults) == (SUCCEEDED, ())
 
 
 def test_an_approval_that_counted_is_not_taken_back() -> None:

@@ -1,0 +1,81 @@
+"""Approvals that answer nothing: which of them are meant for what waits."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfleet.api.objects import Origin
+from gitfleet.api.staged import Approval
+from gitfleet.api.values import NamespacedName
+from gitfleet.approvals import wrong_approvals
+from gitfleet.model.approvals import Asked
+
+AFTER = Asked(name="go-canary", digest="d", commit="c", aliases=("go-after-canary",))
+BEFORE = Asked(name="go-before-prod", digest="d", commit="c")
+INSIDE = Asked(name="go-canary", digest="d", commit="c", namespace="shop", aliases=("go-after-canary",))
+OTHER = Asked(name="go-first", digest="d", commit="c")
+
+
+def said(waiting: Asked, name: str, namespace: str = "", spec: tuple[str, str] | None = None) -> str:
+    """What is said of an approval while one request waits and OTHER is answered."""
+    run, stage = spec or (None, None)
+    approval = Approval(
+        key=NamespacedName(namespace, name), parent_run=run, target_stage=stage, origin=Origin("approvals/a.yaml", 3)
+    )
+    found = list(wrong_approvals([waiting], [OTHER], {approval.key: approval}))
+    assert [(fault.path, fault.line, fault.severity) for fault in found] in ([], [("approvals/a.yaml", 3, "warning")])
+    return "".join(f"{fault.object}: {fault.field}: {fault.message}" for fault in found)
+
+
+NAME = "metadata.name: answers no request that is there now; {} waits for an approval of its own"
+
+
+@pytest.mark.parametrize(
+    "name", ["go-canery", "go-after-canery", "go-prod", "go", "canary", "og-canary", "go-canary-2", "go-before-canary"]
+)
+def test_a_name_that_may_be_meant_for_what_waits(name: str) -> None:
+    assert said(AFTER, name) == f"ClusterApprovalRequest/{name}: {NAME.format('go-canary')}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "go-canary",
+        "go-canary.2",
+        "go-after-canary",
+        "go-after-canary.ann",
+        "go-first",
+        "go-first.2",
+        "up-2-canary",
+        "x",
+    ],
+)
+def test_a_name_that_answers_or_is_meant_for_something_else(name: str) -> None:
+    assert said(AFTER, name) == ""
+
+
+@pytest.mark.parametrize(
+    ("waiting", "name", "namespace", "spec", "expected"),
+    [
+        (BEFORE, "x", "", ("go", "prod"), f"ClusterApprovalRequest/x: {NAME.format('go-before-prod')}"),
+        (BEFORE, "x", "", ("go", "canary"), ""),
+        (INSIDE, "go-canary", "", None, f"ClusterApprovalRequest/go-canary: {NAME.format('shop/go-canary')}"),
+        (AFTER, "go-canary", "shop", None, f"ApprovalRequest/shop/go-canary: {NAME.format('go-canary')}"),
+        (INSIDE, "go-canary", "web", None, ""),
+        (
+            AFTER,
+            "go-canary",
+            "",
+            ("go", "prod"),
+            (
+                "ClusterApprovalRequest/go-canary: spec.targetStage: is for stage prod of run go, and go-canary is not"
+                "; correct one of them"
+            ),
+        ),
+        (AFTER, "go-canary", "", ("go", "canary"), ""),
+    ],
+)
+def test_specs_and_namespaces(
+    waiting: Asked, name: str, namespace: str, spec: tuple[str, str] | None, expected: str
+) -> None:
+    assert said(waiting, name, namespace, spec) == expected
