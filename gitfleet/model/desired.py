@@ -101,12 +101,22 @@ class Desired:
         kind that is nearly `Freeze`, or in their folder of what is no object of another known kind."""
         (kind, _, name), in_folder = fault.object.partition("/"), fault.path.startswith(f"{FREEZES}/")
         is_error = fault.severity is Severity.ERROR or (in_folder and fault.field == "kind")
-        if not is_error or fault.path in self.last_good:
+        if not is_error or self._goes_on(fault):
             return False
         if kind in _KIND_NAMES:
             return kind == "Freeze" and (kind, name) not in self.objects.get(FREEZES, {})
         near = nearest(kind, _KIND_NAMES)
         return (near in (None, "Freeze") and in_folder) or (near == "Freeze" and fault.field == "kind")
+
+    def _goes_on(self, fault: Fault) -> bool:
+        """Whether what a fault is about has a last good version: one of its name, or any of its file where the fault
+        gives no name."""
+        name = fault.object.rpartition("/")[2]
+        kept = {(good.blob, number) for good in self.last_good.get(fault.path, ()) for number in good.documents}
+        if name == fault.object and (not name or nearest(name, _KIND_NAMES) is not None):
+            return bool(kept)
+        origins = (value.origin for (_, known), value in self.objects.get(FREEZES, {}).items() if known == name)
+        return any(origin is not None and (origin.blob, origin.document) in kept for origin in origins)
 
     def faults_hiding(self, kind: str, key: NamespacedName, folder: str) -> Iterator[str]:
         """Where (path:line) the errors are that an object of this name may have, or a whole file of its folder."""

@@ -434,6 +434,41 @@ def test_a_new_freeze_that_cannot_be_read_freezes_everything_and_an_override_lif
     assert world.image("c1") == "web:3"
 
 
+FIX = builders.to_yaml(builders.freeze_override("fix", "2026-11-20T12:30:00Z", freezes=["friday"]))
+
+
+@pytest.mark.parametrize(
+    ("before", "spoil"),
+    [
+        ("", lambda old, new: f"{broken(old)}---\n{broken(new)}"),
+        ("", lambda old, new: f"{old.replace('kind: Freeze', 'kind: Freze')}---\n{broken(new)}"),
+        ("", lambda old, new: f"{broken(old)}---\n{new.replace('kind: Freeze', 'kind: Stop')}"),
+        ("", lambda _, new: broken(new)),
+        (FIX, lambda _, new: f"{broken(FIX)}---\n{broken(new)}".replace("expires:", "expirs:")),
+    ],
+    ids=["both with errors", "a kind misspelt", "another kind", "in its place", "beside an override"],
+)
+def test_a_new_freeze_that_cannot_be_read_counts_beside_the_last_good_one_of_its_file(
+    before: str, spoil: Callable[[str, str], str]
+) -> None:
+    world = world_at("11:00", "c1")
+    over = builders.to_yaml(builders.freeze("friday", "2026-11-20T11:30:00Z"))
+    world.write({FREEZE_FILE: before or over})
+    world.rest()
+    world.write({FREEZE_FILE: spoil(over, builders.to_yaml(builders.freeze("autumn", UNTIL)))})
+    world.clock.move_to(utc("2026-11-20 12:00"))
+    world.commit(*web("web:2"))
+    world.rest()
+    assert [why.partition(":")[0] for why in waits(world).values()] == [f"frozen by {FREEZE_FILE}"]
+    world.restart()
+    world.commit(builders.config_map("web", "more"))
+    world.rest()
+    assert world.image("c1") == "web:1"
+    world.write({FREEZE_FILE: over})
+    world.settle(timedelta(hours=1))
+    assert world.image("c1") == "web:2"
+
+
 def test_the_deletion_stage_of_a_run_starts_nothing_in_a_window_and_begins_after_it() -> None:
     world = external("12:00", builders.stage("all"), clusters={"matchLabels": {"region": "us"}})
     world.settle(timedelta(hours=1))
