@@ -351,3 +351,33 @@ def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell
     assert told.code == 0 and f"approves: Accept {new[:12]} as the head of main" in told.err, told.err
     ran = gitfleet("run", "--until-settled", moving)
     assert said not in ran.err and old[:12] not in ran.err.splitlines()[-1]
+
+
+def test_an_approval_that_was_renamed_is_spoken_of_by_its_new_name_alone(gitfleet: Shell, fleet: Fleet) -> None:
+    """File and object: what is said of the former ones goes with the next reconcile, wherever it stood."""
+    other = f"{fleet.hold.rpartition('-')[0]}-0123456789"
+    steps = [
+        ("approvals/a.yaml", other, "answers no hold that is there now"),
+        ("approvals/b.yaml", other, "answers no hold that is there now"),
+        ("approvals/b.yaml", fleet.hold, "is not signed"),
+        ("approvals/c.yaml", fleet.hold, "is not signed"),
+    ]
+    former: set[str] = set()
+    for path, name, why in steps:
+        git(fleet.repo, "rm", "-q", "--ignore-unmatch", "approvals/*.yaml")
+        fleet.commit(fleet.bob, {path: fleet.text(name=name)}, sign=False)
+        ran = gitfleet("run", "--until-settled", fleet.repo)
+        said = [line for line in ran.err.splitlines() if line.startswith("warning: approvals/")]
+        assert len(said) == 1 and said[0].startswith(f"warning: {path}:") and why in said[0]
+        page = git(fleet.repo, "show", "gitfleet/state:README.md") + git(
+            fleet.repo, "show", "gitfleet/state:faults.yaml"
+        )
+        shown = page + gitfleet("get", "holds", "-C", fleet.repo, "-o", "json").out
+        assert f"warning `{path}:" in page and why in page
+        assert not [word for word in former - {path, name} if word in shown]
+        former |= {path, name}
+    git(fleet.repo, "rm", "-q", "approvals/c.yaml")
+    fleet.commit(fleet.bob, {"approvals/d.yaml": fleet.text()})
+    assert "approvals/" not in gitfleet("run", "--until-settled", fleet.repo).err
+    assert not json.loads(gitfleet("get", "holds", "-C", fleet.repo, "-o", "json").out)["items"]
+    assert "c.yaml" not in git(fleet.repo, "show", "gitfleet/state:README.md")
