@@ -84,7 +84,7 @@ class Causes:
             return replace(gone, successor=None) if gone is not None else None
         if identity in now:
             return None
-        successor = next((new for new in self.fresh[envelope] if is_renamed(identity, new)), None)
+        successor = next((new for new in self.fresh.get(envelope, ()) if is_renamed(identity, new)), None)
         return Vanished(path=manifest.origin.path, line=manifest.origin.line, successor=successor)
 
     def _envelope(self, removal: Removal) -> Identity | None:

@@ -175,3 +175,13 @@ def test_an_envelope_that_is_selected_no_more_takes_what_it_carries_along() -> N
 
 def labelled(body: dict[str, Any], team: str) -> dict[str, Any]:
     return {**body, "metadata": {**body["metadata"], "labels": {"team": team}}}
+
+
+def test_a_config_map_that_is_no_envelope_any_more_loses_what_it_carried() -> None:
+    world = settled(config_map(*INNER))
+    with world.nothing_deleted():
+        world.commit({**config_map(*INNER), "metadata": {"name": "bundle", "namespace": "web"}})
+        world.settle()
+    path = BUNDLE % "configmap"
+    assert {reason.causes for reason in only_hold(world).reasons} == {f"{path} has it no more"}
+    assert {removal.object.name for removal in only_hold(world).removals if removal.object} == set(INNER)
