@@ -345,8 +345,8 @@ class Driver:
     def _asked(self, heads: Mapping[str, str], result: ReconcileResult) -> ReconcileResult:
         """The result, once the branches are there by which people approve; what fails there delays nothing."""
         self._ask(heads, result.state)
-        noted = self.requests is None or self.requests.is_noted(result.state)
-        return result if noted else replace(result, settled=False)
+        through = self.requests is None or self.requests.is_through(result.state)
+        return result if through else replace(result, settled=False)
 
     def _ask(self, heads: Mapping[str, str], state: FleetState) -> None:
         failures, asked = Failures(), Asked() if self.requests is None else None

@@ -26,7 +26,8 @@ log = logging.getLogger(__name__)
 _TRAILER: Final = "Gitfleet-Request"
 _KIND: Final = "Branch/"
 _MOST_AT_ONCE: Final = 20
-"""So many branches that no request needs are looked at in one reconcile: somebody may push any number."""
+"""So many branches are looked at or pushed in one reconcile: each costs a push, any number of requests may wait when
+the watched branch moves, and somebody may push any number of branches that no request needs."""
 Asked = dict[str, ApprovalRequest | None]
 """The branches of requests that there are, with what each asks for; None: nothing, or it is somebody's own."""
 Wanted = tuple[str, ApprovalRequest] | None
@@ -48,6 +49,11 @@ class RequestBranches:
     _refused: dict[str, Fault] | None = None
     """What the remote refused, by branch; None before the first look."""
     _noted: tuple[Desired, tuple[Fault, ...], Desired] | None = None
+    _passes: int = 0
+    _tried: dict[str, int] = field(default_factory=dict)
+    """In which pass a branch was last looked at or pushed."""
+    _due: bool = False
+    """Whether the last pass left branches for the next."""
 
     def noted(self, wanted: Desired, before: FleetState) -> Desired:
         """What is wanted, with a warning for each branch that the remote refused; those that are recorded hold until
@@ -58,35 +64,45 @@ class RequestBranches:
             self._noted = (wanted, notes, noted)
         return self._noted[2]
 
-    def is_noted(self, state: FleetState) -> bool:
-        """Whether a state has these warnings and no others."""
-        return self._refused is None or set(_recorded(state)) == set(self._refused.values())
+    def is_through(self, state: FleetState) -> bool:
+        """Whether no branch is left for the next pass, and a state has these warnings and no others."""
+        noted = self._refused is None or set(_recorded(state)) == set(self._refused.values())
+        return noted and not self._due
 
     def publish(self, heads: Mapping[str, str], branches: Branches, requests: Iterable[ApprovalRequest]) -> Asked:
         """Push a branch for each request that has none, renew those that are out of date, remove those of no request;
         the branches that there are then.
 
         A branch with somebody else's commits is left alone. Nothing is raised: what the remote refuses is logged, once,
-        and stands in the next state (`noted`) while it lasts.
+        and stands in the next state (`noted`) while it lasts. At most `_MOST_AT_ONCE` in one pass, what asks for the
+        first time before all others: a request on an older commit of the watched branch can be merged, too.
         """
+        self._passes += 1
         refused = self._refused = self._refused or {}
         watched = heads[branches.watch]
         wanted = {branches.approvals + _branch_of(request): (watched, request) for request in requests}
         ours = {branches.watch, branches.state, branches.rendered}
         there = {name for name in heads if name.startswith(branches.approvals)}
-        unknown = sorted(name for name in there - wanted.keys() if self._left.get(name) != (heads[name], None))
-        for branch in sorted({*wanted, *unknown[:_MOST_AT_ONCE]} - ours):
+        every = {*wanted, *there} - ours
+        due = [branch for branch in every if not self._is_left(branch, heads.get(branch), wanted.get(branch))]
+        due.sort(key=lambda branch: (branch not in wanted, branch in heads, self._tried.get(branch, 0), branch))
+        self._due = len(due) > _MOST_AT_ONCE
+        for branch in due[:_MOST_AT_ONCE]:
+            self._tried[branch] = self._passes
             (there.add if self._bring(branch, heads.get(branch), wanted.get(branch)) else there.discard)(branch)
         for name in refused.keys() - wanted.keys():
             del refused[name]
         self._left = {name: left for name, left in self._left.items() if name in wanted or name in heads}
+        self._tried = {name: number for name, number in self._tried.items() if name in every}
         return {name: wanted[name][1] if name in wanted else None for name in sorted(there - ours)}
+
+    def _is_left(self, branch: str, head: str | None, wanted: Wanted) -> bool:
+        """Whether nothing is to do with a branch that was found or made as it should be."""
+        left = self._left.get(branch)
+        return left is not None and left[1] == wanted and head in (left[0], None)
 
     def _bring(self, branch: str, head: str | None, wanted: Wanted) -> str | None:
         """The head that a branch has then, None where it is not there."""
-        left = self._left.get(branch)
-        if left is not None and left[1] == wanted and head in (left[0], None):
-            return head
         try:
             head = self._brought(branch, head, wanted)
         except LostRace:

@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from gitfleet.api.fleet import Branches
 from gitfleet.api.holds import Hold
 from gitfleet.errors import Forbidden, GitfleetError, RemoteUnreachable
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.request_branches import RequestBranches
+from gitfleet.model.approvals import ApprovalRequest
+from gitfleet.model.state import FleetState
 from gitfleet.ports.repos import BranchChange, Person
 from gitfleet.simulation.memory_repo import MemoryCommit
 from tests import builders
@@ -259,3 +262,37 @@ def test_the_prefix_is_the_fleets_and_never_reaches_gitfleets_own_branches() -> 
     assert world.repo.fetch().keys() == {"main", "gitfleet/state", f"gitfleet/{only_hold(world).name}"}
     assert world.repo.log("gitfleet/state")[-len(state) :] == state
     assert len(CLUSTERS) == len(world.state().clusters)
+
+
+def ask(name: str) -> ApprovalRequest:
+    """A request that asks for something."""
+    return ApprovalRequest(
+        name=name, digest="d", commit="c", subject="Hold", title=f"Approve {name}", body="All of it."
+    )
+
+
+def test_many_requests_are_renewed_in_turn_and_a_new_one_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each costs a push: a reconcile makes a few, and goes on with the others in the next."""
+    monkeypatch.setattr("gitfleet.loop.request_branches._MOST_AT_ONCE", 2)
+    world = World()
+    world.write({"a": "0"})
+    branches = RequestBranches(reader=world.repo, history=world.repo, writer=world.repo, clock=world.clock)
+    asked = [ask(name) for name in "abcde"]
+
+    def renewed(*also: ApprovalRequest) -> str:
+        before = requests(world)
+        branches.publish(world.repo.fetch(), Branches(), [*asked, *also])
+        after = requests(world)
+        return "".join(name.removeprefix(PREFIX) for name in sorted(after) if before.get(name) != after[name])
+
+    assert [renewed() for _ in range(4)] == ["ab", "cd", "e", ""]
+    assert branches.is_through(FleetState())
+    world.write({"a": "new"})
+    world.write({"a": "new"})
+    assert [renewed(), renewed(ask("z")), branches.is_through(FleetState())] == ["ab", "cz", False]
+    assert [renewed(ask("z")), branches.is_through(FleetState())] == ["de", True]
+    moved = []
+    for number in range(4):
+        world.write({"a": f"{number}"})
+        moved.append(renewed(ask("z")))
+    assert moved == ["ab", "cz", "de", "ab"], "while the watched branch moves, what waited longest comes first"
