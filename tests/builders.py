@@ -270,6 +270,12 @@ def freeze_override(name: str, expires: str, **spec: Any) -> dict[str, Any]:
     return an_object("gitfleet.dev/v1alpha1", "FreezeOverride", name, spec=spec)
 
 
+def quarantine(name: str, placement: str, digest: str, **spec: Any) -> dict[str, Any]:
+    """A Quarantine, or with `lifted=True` the file that lifts one."""
+    spec = {"placement": placement, "digest": digest, **spec}
+    return an_object("gitfleet.dev/v1alpha1", "Quarantine", name, spec=spec)
+
+
 def to_yaml(*bodies: JsonObject) -> str:
     """Objects as the text of one YAML file."""
     options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 120}

@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import cached_property
 
 from gitfleet import rollout, works
+from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import PlacementKey
@@ -112,6 +113,8 @@ class Beside:
     disturbed: frozenset[str] = frozenset()
     freezes: rollout.Freezes = rollout.Freezes()
     quarantined: Mapping[str, str] = field(default_factory=dict)
+    had: Mapping[str, Binding] = field(default_factory=dict)
+    """The bindings before any run of this pass moved them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,7 @@ def advance(
 ) -> Advanced:
     """Each unfinished run of a placement one step further, one after the other."""
     runs = beside.runs.unfinished(key)
+    beside = replace(beside, had={b.cluster: b for b in record.bindings if is_active(b)} if record else {})
     steps: list[staged.RunStep] = []
     requests: dict[NamespacedName, ApprovalRequest] = {}
     for at, run in enumerate(runs):
@@ -195,6 +199,7 @@ def _step(
         approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs),
         disturbed=beside.disturbed,
         quarantined=beside.quarantined,
+        had=beside.had,
         silent=rollout.silent_since(record, beside.clusters) if record is not None else {},
         freezes=beside.freezes,
         now=beside.inputs.now,

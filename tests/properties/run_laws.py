@@ -3,11 +3,12 @@ and by what people answered; for the walk of a small fleet and for random histor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.runs import ClusterUpdate, RunRecord, StageStatus
 from gitfleet.api.staged import Stage
@@ -15,18 +16,26 @@ from gitfleet.rollout.staged import ClusterPhase, RunPhase, StagePhase, cluster_
 
 _DONE: Final = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
 _OPEN: Final = (ClusterPhase.PENDING, ClusterPhase.UPDATING)
+_BACK: Final = (ClusterPhase.ROLLING_BACK, ClusterPhase.ROLLED_BACK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """What is known beside the records: `answers` to requests by name, `through` since when the clusters of a run's
-    stage are all over, `wanted` the states that people want of runs, and whether most clusters are `cut_off`."""
+    stage are all over, `wanted` the states that people want of runs, whether most clusters are `cut_off`, which stages
+    are `frozen`, the bindings that the clusters `had` before the pass and that they get (`gets`), the names of the
+    `quarantined` snapshots, and the clusters that other runs start in the same pass (`shared`)."""
 
     now: datetime
     answers: Mapping[str, bool] = field(default_factory=dict)
     through: Mapping[tuple[str, str], datetime] = field(default_factory=dict)
     wanted: Mapping[str, str] = field(default_factory=dict)
     cut_off: bool = False
+    frozen: Callable[[str], bool] = lambda _: False
+    had: Mapping[str, Binding] = field(default_factory=dict)
+    gets: Mapping[str, Binding] = field(default_factory=dict)
+    quarantined: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
 
 
 def broken_by(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str]:
@@ -38,7 +47,9 @@ def broken_by(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[s
     yield from _phases(was, run)
     for stage, spec in _with_specs(run):
         yield from _tasks(_stages(was).get(stage.name), run, stage, spec, facts)
+    yield from _fixed(was, run)
     yield from _starts(was, run, facts)
+    yield from _goes_back(was, run, facts)
 
 
 def clusters_of(run: RunRecord | None) -> dict[str, ClusterUpdate]:
@@ -74,6 +85,24 @@ def _stages(run: RunRecord | None) -> dict[str, StageStatus]:
 def _with_specs(run: RunRecord) -> list[tuple[StageStatus, Stage]]:
     strategy = run.status.strategy
     return list(zip(run.status.stages, strategy.stages if strategy is not None else (), strict=True))
+
+
+def _fixed(was: RunRecord | None, run: RunRecord) -> Iterator[str]:
+    """What a run is initialized with stays: later edits change nothing for it."""
+    if was is None or was.status.strategy is None:
+        return
+    for what, before, after in (
+        ("strategy", was.status.strategy, run.status.strategy),
+        ("snapshot", was.snapshot, run.snapshot),
+        ("apply strategy", was.status.apply_strategy, run.status.apply_strategy),
+        ("clusters", _order_of(was), _order_of(run)),
+    ):
+        if before != after:
+            yield f"the {what} of {run.key.name} is {after}, and was {before}"
+
+
+def _order_of(run: RunRecord) -> list[tuple[str, list[str]]]:
+    return [(stage.name, [cluster.cluster for cluster in stage.clusters]) for stage in run.status.stages]
 
 
 def _phases(was: RunRecord | None, run: RunRecord) -> Iterator[str]:
@@ -147,6 +176,17 @@ def _starts(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str
             yield f"{said}, and nobody wants it to run"
         if facts.cut_off:
             yield f"{said} while most clusters do not answer"
+        if facts.frozen(stage.name):
+            yield f"{said} in a freeze"
+        if run.snapshot in facts.quarantined:
+            yield f"{said} with {run.snapshot}, which is quarantined"
+        if run.fell_back:
+            yield f"{said}, and it rolls back"
+        begun = [_since(c, "Started") for c in stage.clusters]
+        recent = sum(facts.now - since < timedelta(minutes=1) for since in begun if since is not None)
+        if spec.start_rate is not None and recent > spec.start_rate:
+            yield f"{said}: {recent} within a minute"
+        yield from _formers(run, stage, fresh, facts)
         if open_ := [s.name for s, _ in stages[:at] if not (is_through(s) and all(map(_is_over, s.after_tasks)))]:
             yield f"{said} before {open_} are over"
         if not all(map(_is_over, stage.before_tasks)):
@@ -154,6 +194,52 @@ def _starts(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str
         order = [c.cluster for c in stage.clusters if cluster_phase(c) is not ClusterPhase.PENDING]
         if order != [c.cluster for c in stage.clusters][: len(order)]:
             yield f"{said} out of the order of the stage"
+
+
+def _formers(run: RunRecord, stage: StageStatus, fresh: list[str], facts: Facts) -> Iterator[str]:
+    """Each cluster that gets something else has recorded what it had, with the same pass."""
+    for cluster in stage.clusters:
+        had, gets = facts.had.get(cluster.cluster), facts.gets.get(cluster.cluster)
+        if cluster.cluster not in fresh or had is None or gets is None or had.generation == gets.generation:
+            continue
+        recorded = cluster.former.resource_snapshot if cluster.former is not None else None
+        if recorded != had.resource_snapshot and not (recorded is None and cluster.cluster in facts.shared):
+            yield f"{cluster.cluster} had {had.resource_snapshot}, and {run.key.name} has recorded {recorded}"
+
+
+def _goes_back(was: RunRecord | None, run: RunRecord, facts: Facts) -> Iterator[str]:
+    """A run that rolls back: the last stage first, at most maxConcurrency clusters at a time, each to what it had."""
+    known, later = clusters_of(was), False
+    for stage, spec in reversed(_with_specs(run)):
+        busy = [c for c in stage.clusters if cluster_phase(c) is ClusterPhase.ROLLING_BACK]
+        back = [c for c in stage.clusters if cluster_phase(c) in _BACK]
+        begun = [c.cluster for c in back if c.cluster not in known or cluster_phase(known[c.cluster]) not in _BACK]
+        said = f"{begun} of stage {stage.name} of {run.key.name} go back"
+        for cluster in (c for c in back if c.cluster in begun and c.cluster in facts.gets):
+            gets, had = facts.gets[cluster.cluster], facts.had.get(cluster.cluster)
+            found = gets.resource_snapshot
+            if had is not None and had.generation == gets.generation:
+                continue  # what it had is quarantined or lost
+            if cluster.former is None or found != cluster.former.resource_snapshot:
+                yield f"{said}: {cluster.cluster} gets {found}, and had {cluster.former}"
+            if found in facts.quarantined:
+                yield f"{said}: {cluster.cluster} gets {found}, which is quarantined"
+        if begun and len(busy) > _most(spec.max_concurrency, len(stage.clusters)):
+            yield f"{said}, and {[c.cluster for c in busy]} are under way at the same time"
+        if begun and later:
+            yield f"{said}, and a later stage still does"
+        if begun and (facts.cut_off or facts.wanted.get(run.key.name, "Run") == "Stop"):
+            yield f"{said}, and nothing may start"
+        begins = [_since(c, "RolledBack") for c in busy]
+        recent = sum(facts.now - since < timedelta(minutes=1) for since in begins if since is not None)
+        if begun and spec.start_rate is not None and recent > spec.start_rate:
+            yield f"{said}: {recent} within a minute"
+        later = later or bool(busy)
+
+
+def _since(cluster: ClusterUpdate, type_: str) -> datetime | None:
+    found = find_condition(cluster.conditions, type_)
+    return found.last_transition_time if found is not None else None
 
 
 def _most(limit: int | str, clusters: int) -> int:

@@ -2,7 +2,7 @@
 disturbances as `--walk-depth` says, each pass held against `walk_laws`; and from every moment the run comes to its end
 once everything is mended, whatever crashes there were on the way.
 
-Steps of time and approvals are free; anything else is a disturbance. `--walk-depth 2` takes an hour.
+Steps of time and approvals are free; anything else is a disturbance. `--walk-depth 2` takes hours.
 """
 
 from __future__ import annotations
@@ -15,19 +15,24 @@ import pytest
 
 from gitfleet.rollout.staged import cluster_phase, run_phase
 from tests.properties import walk_laws
-from tests.properties.walking import STEP, Fleet, Form, Moment, Variant, Wish, form_of, performed, written
+from tests.properties.walking import FREEZE, STEP, Fleet, Form, Moment, Variant, Wish, form_of, performed, written
 
 MOST_PASSES: Final = 25
 """So many passes after everything is mended, and a run is over."""
 COMPARED: Final = 8
 """One in so many moments that have a known form is held against the first one of it."""
+AGAIN: Final = 3
+"""One in so many moments is decided again once it is written."""
+UNPLACED: Final = ("evict c1", "evict c2", "evict c3", "c4 joins", "edit", "a second run", "edit the strategy")
+TWINS: Final = ("c2 fails", "c2 falls silent", "c2 leaves", "evict c2", "most fall silent")
+"""What happens to c2 is much the same as for c1 where both are updated at once."""
 VARIANTS: Final = (
     Variant(max_concurrency=1, membership="Abort", on_failure="Wait"),
-    Variant(max_concurrency=1, membership="Freeze", on_failure="Stop"),
-    Variant(max_concurrency=2, membership="Abort", on_failure="Stop"),
-    Variant(max_concurrency=2, membership="Freeze", on_failure="Wait"),
+    Variant(max_concurrency=2, membership="Freeze", on_failure="Stop"),
+    Variant(max_concurrency=1, membership="Freeze", on_failure="Rollback", placed=True),
+    Variant(max_concurrency=2, membership="Abort", on_failure="Rollback", placed=True, start_rate=1, min_soak="200s"),
 )
-"""Every pair of settings is in one of them."""
+"""Every pair of maxConcurrency and membership is in one of them, and each onFailure."""
 
 
 class Walk:
@@ -41,9 +46,20 @@ class Walk:
         self._passes: dict[Form, tuple[Moment, Moment | None]] = {}
         self._met = 0
 
+    def first(self) -> Moment:
+        """The first moment: nothing is there, or every cluster has the version before."""
+        if not self.variant.placed:
+            return Moment()
+        here = Moment(wish=Wish(version=0, runs=(("first", "Run"),)))
+        while not (here.runs and all(run.finished for run in here.runs.values())):
+            here = mended(self._fresh_pass(here, ("the first version",))[0])
+        for _ in range(3):  # the run is forgotten, and nothing changes by age any more
+            here = self._fresh_pass(replace(here, wish=Wish(version=0, runs=())), ("the first version",))[0]
+        return replace(here, wish=Wish())
+
     def go(self) -> None:
         """Every moment that can be reached."""
-        fresh: list[tuple[Moment, int, tuple[str, ...]]] = [(Moment(), self.depth, ())]
+        fresh: list[tuple[Moment, int, tuple[str, ...]]] = [(self.first(), self.depth, ())]
         while fresh:
             moment, left, trail = fresh.pop()
             form = form_of(moment)
@@ -59,7 +75,7 @@ class Walk:
         later, crashed = self._pass(moment, trail)
         end = self.end_of(later, (*trail, "pass"))
         yield "pass", later, 0
-        yield from disturbances(moment)
+        yield from (move for move in disturbances(moment) if not self._is_elsewhere(move[0]))
         if not left:
             return
         missed = replace(moment, now=moment.now + STEP)
@@ -71,6 +87,12 @@ class Walk:
                 if (other := self.end_of(after, (*trail, what))) != wanted:
                     self._note(f"{what} changes the end to {other} from {wanted}", trail)
                 yield what, after, 1
+
+    def _is_elsewhere(self, what: str) -> bool:
+        """Whether a walk of depth 1 leaves a disturbance to another variant."""
+        if self.depth > 1:
+            return False
+        return what in (UNPLACED if self.variant.placed else ()) or (what in TWINS and self.variant.max_concurrency > 1)
 
     def _compare(self, form: Form, moment: Moment, trail: tuple[str, ...]) -> None:
         """A moment goes on in the same way as the first one of its form: else the form leaves out what matters."""
@@ -97,6 +119,8 @@ class Walk:
         done = performed(after, decision)
         if done == after:
             return done, None
+        if len(self._passes) % AGAIN:
+            return done, after
         again = self.fleet.decide(after)
         # Of two runs the later one may take a cluster over that the one before was just given.
         if len(after.runs) == 1 and _decided(written(after, again)) != _decided(after):
@@ -148,8 +172,9 @@ def _end(moment: Moment) -> Form:
 
 
 def mended(moment: Moment) -> Moment:
-    """Everything works and answers, every run runs, and whatever is asked is approved."""
+    """Everything works and answers, every run runs, whatever is asked is approved, and people forbid nothing."""
     wish = replace(moment.wish, runs=tuple((name, "Run") for name, _ in moment.wish.runs))
+    wish = replace(wish, freeze=None, quarantined=())
     found = replace(moment, wish=wish, failing=frozenset(), silent=frozenset())
     return replace(found, wish=_answered(found, True)) if unanswered(found) else found
 
@@ -197,9 +222,30 @@ def disturbances(moment: Moment) -> Iterator[tuple[str, Moment, int]]:
         yield "edit", wished(version=2), 1
     if len(wish.runs) == 1:
         yield "a second run", wished(version=2, runs=(*wish.runs, ("next", "Run"))), 1
+    yield from _held(moment)
     state = dict(wish.runs)["go"]
     other = "Stop" if state == "Run" else "Run"
     yield other, wished(runs=tuple((name, other if name == "go" else s) for name, s in wish.runs)), 1
+
+
+def _held(moment: Moment) -> Iterator[tuple[str, Moment, int]]:
+    """What people forbid for a time, and bring back."""
+    wish, record = moment.wish, moment.record
+    latest = record.latest_resources if record is not None else None
+    if wish.freeze is None:
+        yield "a freeze", replace(moment, wish=replace(wish, freeze=moment.now + FREEZE)), 1
+    if not wish.strategy:
+        yield "edit the strategy", replace(moment, wish=replace(wish, strategy=1)), 1
+    if latest is not None and not wish.quarantined and latest.name != "web-0-snapshot":
+        yield "a quarantine", replace(moment, wish=replace(wish, quarantined=(latest.hash,))), 1
+    runs = dict(wish.runs)
+    if latest is not None and latest.name != "web-0-snapshot" and "back" not in runs:
+        yield "roll back", replace(moment, wish=replace(wish, runs=(*wish.runs, ("back", "Run")))), 1
+    found = tuple(one.digest for one in moment.state.quarantines.values() if one.run)
+    if found and moment.runs["go"].finished and "again" not in runs:
+        again = replace(wish, runs=(*wish.runs, ("again", "Run")))
+        yield "again", replace(moment, wish=again), 1
+        yield "lift and again", replace(moment, wish=replace(again, lifted=found)), 1
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)

@@ -4,8 +4,12 @@ by the records before and after."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
 
 from gitfleet.api.bindings import BindingState
+from gitfleet.api.conditions import find_condition
 from gitfleet.api.runs import RunRecord
 from gitfleet.model.decisions import Decision
 from gitfleet.rollout.staged import ClusterPhase, RunPhase, StagePhase, cluster_phase, run_phase, stage_phase
@@ -23,21 +27,77 @@ def broken(before: Moment, decision: Decision, after: Moment) -> Iterator[str]:
         through=after.through,
         wanted=dict(before.wish.runs),
         cut_off=len(before.silent & {b.cluster for b in after.bindings}) * 2 > len(after.bindings),
+        frozen=lambda _: before.wish.freezes(before.now),
+        had={b.cluster: b for b in before.bindings},
+        gets={b.cluster: b for b in after.bindings},
+        quarantined=quarantined(before),
     )
+    starts = {name: {*freshly("Started", before.runs.get(name), run)} for name, run in after.runs.items()}
     for name, run in after.runs.items():
         was = before.runs.get(name)
-        yield from broken_by(was, run, facts)
+        shared = frozenset().union(*(starts[other] for other in starts.keys() - {name}))
+        yield from broken_by(was, run, replace(facts, shared=shared))
         if was is None or not was.finished:
             yield from _updated(before, was, run)
         if not run.finished:
             yield from _said(run, decision)
     yield from _moves(before, decision)
     yield from _evictions(before, after)
+    yield from _kept_back(before, after, facts)
+    yield from _snapshots(before, after)
+
+
+def quarantined(moment: Moment) -> frozenset[str]:
+    """The names of the snapshots that must not go out: by a run that rolled back and nobody lifted, or by a person."""
+    wish, record = moment.wish, moment.record
+    digests = {one.digest for one in moment.state.quarantines.values() if one.run} - {*wish.lifted}
+    digests |= {*wish.quarantined}
+    return frozenset(s.name for s in record.resource_snapshots if s.hash in digests) if record is not None else _NONE
+
+
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+def _kept_back(before: Moment, after: Moment, facts: Facts) -> Iterator[str]:
+    """Nothing gets quarantined content. In a freeze nothing but what rolls back gets other content, no cluster that
+    stays is given up, and no eviction is decided."""
+    backwards = {name for run in after.runs.values() if run.fell_back for name in clusters_of(run)}
+    for name, binding in facts.gets.items():
+        had, snapshot = facts.had.get(name), binding.resource_snapshot
+        moved = snapshot is not None and (had is None or had.resource_snapshot != snapshot)
+        if moved and snapshot in facts.quarantined:
+            yield f"{name} gets {snapshot}, which is quarantined"
+        if not before.wish.freezes(before.now):
+            continue
+        if moved and name not in backwards:
+            yield f"{name} gets {snapshot} in a freeze"
+        given_up = binding.deleting is not None and (had is None or had.deleting is None)
+        if given_up and name in before.wish.clusters:
+            yield f"{name} is given up in a freeze"
+    if before.wish.freezes(before.now) and (fresh := after.state.evictions.keys() - before.state.evictions.keys()):
+        yield f"evictions are decided in a freeze: {sorted(fresh)}"
+
+
+def _snapshots(before: Moment, after: Moment) -> Iterator[str]:
+    """A snapshot stays what it is, and what a cluster has or may get back is there."""
+    known = {s.name: s for s in before.record.resource_snapshots} if before.record is not None else {}
+    there = {s.name: s for s in after.record.resource_snapshots} if after.record is not None else {}
+    for name in known.keys() & there.keys():
+        if (known[name].hash, known[name].documents) != (there[name].hash, there[name].documents):
+            yield f"{name} is other content"
+    formers = {f.resource_snapshot for run in after.runs.values() if not run.finished for _, f in run.formers}
+    if lost := formers - there.keys():
+        yield f"{sorted(lost)} cannot be given back"
 
 
 def _updated(before: Moment, was: RunRecord | None, run: RunRecord) -> Iterator[str]:
     found = {b.cluster: b for b in before.bindings}
+    stages = run.status.strategy.stages if run.status.strategy is not None else ()
+    soak = timedelta(seconds=min((stage.min_soak or 0.0 for stage in stages), default=0.0))
     for name in freshly("Succeeded", was, run):
+        started = find_condition(found[name].conditions, "RolloutStarted") if name in found else None
+        if soak and (started is None or before.now - started.last_transition_time < soak):
+            yield f"{name} counts as updated by {run.key.name} before minSoak is over"
         binding = found.get(name)
         if binding is None or not before.is_up(binding) or binding.resource_snapshot != run.snapshot:
             yield f"{name} counts as updated by {run.key.name} and does not work with {run.snapshot}"

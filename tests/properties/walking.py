@@ -1,5 +1,7 @@
 """A small fleet for an exhaustive walk: three clusters, a run of two stages, and all that may happen meanwhile.
 
+Where a variant is `placed`, another run has brought the version before to every cluster.
+
 Deciding and settling are the product's own (`reconcile.decide`, `reconcile.settle`); modelled is what it looks at: the
 clusters, each of which has what was performed on it one step ago, is healthy or not, and answers or not. Time moves in
 steps of STEP, so that silence, stuckAfter and the timed wait are over after two of them.
@@ -21,7 +23,8 @@ from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, fi
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.runs import RunRecord, StageStatus
+from gitfleet.api.runs import RunConditionType, RunRecord, StageStatus
+from gitfleet.formats.times import time_text
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.desired import Desired
@@ -39,6 +42,10 @@ WEB: Final = PlacementKey("", "web")
 STAGES: Final[Mapping[str, str]] = {"c1": "one", "c2": "one", "c3": "two", "c4": "two"}
 MIN_AVAILABLE: Final = 2
 _START: Final = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+FREEZE: Final = 2 * STEP + timedelta(seconds=60)
+"""How long a freeze lasts: two passes."""
+OLDER: Final[Mapping[str, int]] = {"back": 0}
+"""The runs that bring an older snapshot back, with its index."""
 _OLDEST: Final = 3
 """Steps after which nothing changes by age alone any more."""
 _OBJECTS: Final = (ObjectKey("", "v1", "Namespace", "", "web"), ObjectKey("apps", "v1", "Deployment", "web", "web"))
@@ -54,17 +61,29 @@ class Variant:
     max_concurrency: int = 1
     membership: str = "Abort"
     on_failure: str = "Wait"
+    placed: bool = False
+    start_rate: int | None = None
+    min_soak: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What stands on the watched branch."""
+    """What stands on the watched branch. `strategy` counts the edits of the strategy; `quarantined` are the digests of
+    a person's quarantines, and `lifted` those for which a file says so."""
 
     version: int = 1
     runs: tuple[tuple[str, str], ...] = (("go", "Run"),)
     clusters: frozenset[str] = frozenset({"c1", "c2", "c3"})
     evictions: tuple[str, ...] = ()
     answers: tuple[tuple[str, bool], ...] = ()
+    strategy: int = 0
+    freeze: datetime | None = None
+    quarantined: tuple[str, ...] = ()
+    lifted: tuple[str, ...] = ()
+
+    def freezes(self, now: datetime) -> bool:
+        """Whether nothing may start."""
+        return self.freeze is not None and now < self.freeze
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +149,15 @@ class Fleet:
         yield builders.placement_budget("web", minAvailable=MIN_AVAILABLE)
         for name in sorted(wish.clusters):
             yield builders.member_cluster(name, labels={"stage": STAGES[name]})
-        yield self._strategy()
+        yield self._strategy(wish.strategy)
         for name, state in wish.runs:
-            run = builders.staged_run(name, placement="web", strategy="all")
+            run = builders.staged_run(name, placement="web", strategy="all", index=OLDER.get(name))
             run["spec"]["state"] = state
             yield run
+        if wish.freeze is not None:
+            yield builders.freeze("freeze", time_text(wish.freeze))
+        for digest in (*wish.quarantined, *wish.lifted):
+            yield builders.quarantine(f"file-{digest[:9]}", "web", digest, lifted=digest in wish.lifted)
         for name in wish.evictions:
             yield builders.eviction(f"evict-{name}", "web", name)
         for name, approved in wish.answers:
@@ -143,17 +166,19 @@ class Fleet:
             del answer["spec"]
             yield answer
 
-    def _strategy(self) -> dict[str, Any]:
+    def _strategy(self, edits: int) -> dict[str, Any]:
         variant = self.variant
         fields: dict[str, Any] = {
             "maxConcurrency": variant.max_concurrency,
             "onFailure": variant.on_failure,
             "stuckAfter": "4m",
+            **({"startRate": variant.start_rate} if variant.start_rate is not None else {}),
+            **({"minSoak": variant.min_soak} if variant.min_soak is not None else {}),
         }
         one = builders.stage("one", match_labels={"stage": "one"}, approval=True, wait="4m", **fields)
         before = [{"type": "Approval"}]
         two = builders.stage("two", match_labels={"stage": "two"}, beforeStageTasks=before, **fields)
-        body = builders.staged_strategy("all", one, two)
+        body = builders.staged_strategy("all", *((two, one) if edits else (one, two)))
         body["spec"]["membership"] = variant.membership
         return body
 
@@ -274,7 +299,8 @@ def form_of(moment: Moment) -> Form:
     runs = sorted(moment.state.runs.values(), key=lambda run: (run.created, run.key))
     going = {run.key.name for run in runs if not run.finished}
     return (
-        moment.wish,
+        replace(moment.wish, freeze=None),
+        max(0, -((now - moment.wish.freeze) // STEP)) if moment.wish.freeze is not None else 0,
         moment.failing,
         moment.silent,
         tuple(_binding_form(moment, binding) for binding in moment.bindings),
@@ -292,6 +318,7 @@ def form_of(moment: Moment) -> Form:
         tuple((name, tuple((c.type, c.status) for c in e.conditions)) for name, e in moment.state.evictions.items()),
         tuple((key, _age(since, now)) for key, since in moment.through.items() if key[0] in going),
         tuple(moment.state.holds),
+        tuple((one.digest, one.lifted) for one in moment.state.quarantines.values()),
     )
 
 
@@ -320,6 +347,7 @@ def _binding_form(moment: Moment, binding: Binding) -> Form:
 
 
 _READ: Final = (ConditionType.APPLIED, ConditionType.AVAILABLE)
+_TIMED: Final = (RunConditionType.STARTED, RunConditionType.SOAKING, RunConditionType.ROLLED_BACK)
 
 
 def _run_form(run: RunRecord, now: datetime) -> Form:
@@ -339,7 +367,8 @@ def _stage_form(stage: StageStatus, now: datetime) -> Form:
         (
             c.cluster,
             cluster_phase(c),
-            tuple(_age(x.last_transition_time, now) for x in c.conditions if x.type == "Started"),
+            tuple((x.type, x.status, _age(x.last_transition_time, now)) for x in c.conditions if x.type in _TIMED),
+            c.former,
         )
         for c in stage.clusters
     )

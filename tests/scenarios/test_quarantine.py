@@ -19,12 +19,7 @@ WEB = PlacementKey("", "web")
 
 def quarantine(digest: str, *, name: str = "web-bad", **spec: Any) -> dict[str, Any]:
     """A person's Quarantine of content of `web`."""
-    return {
-        "apiVersion": "gitfleet.dev/v1alpha1",
-        "kind": "Quarantine",
-        "metadata": {"name": name},
-        "spec": {"placement": "web", "digest": digest, **spec},
-    }
+    return builders.quarantine(name, "web", digest, **spec)
 
 
 def digest_of(world: World, index: int) -> str:

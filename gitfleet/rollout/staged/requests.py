@@ -31,7 +31,7 @@ class RunRequest:
     `former_labels` the same of those that each cluster had before the run.
     `requests` are the run's approval requests, `approvals` what people have merged. `disturbed` are clusters where
     drift is being corrected, `silent` those that do not answer, and since when; `quarantined` says of the placement's
-    content that must not go out why, by its digest.
+    content that must not go out why, by its digest; `had` is what each cluster had before any run moved it now.
     """
 
     run: RunRecord
@@ -50,6 +50,7 @@ class RunRequest:
     approvals: Mapping[NamespacedName, Approval] = field(default_factory=dict)
     disturbed: frozenset[str] = frozenset()
     quarantined: Mapping[str, str] = field(default_factory=dict)
+    had: Mapping[str, Binding] = field(default_factory=dict)
     silent: Mapping[str, datetime] = field(default_factory=dict)
     freezes: Freezes = Freezes()
     now: datetime
