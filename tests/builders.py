@@ -34,6 +34,7 @@ _FOLDERS: Final[Mapping[str, str]] = {
     "ApprovalRequest": "approvals",
     "ClusterResourcePlacementEviction": "evictions",
     "Quarantine": "quarantines",
+    "Pin": "pins",
     "ClusterResourcePlacementDisruptionBudget": "budgets",
 }
 
@@ -274,6 +275,13 @@ def quarantine(name: str, placement: str, digest: str, **spec: Any) -> dict[str,
     """A Quarantine, or with `lifted=True` the file that lifts one."""
     spec = {"placement": placement, "digest": digest, **spec}
     return an_object("gitfleet.dev/v1alpha1", "Quarantine", name, spec=spec)
+
+
+def pin(placement: str, snapshot: int, digest: str, *, name: str = "", **spec: Any) -> dict[str, Any]:
+    """A Pin of a placement, `name` or `namespace/name`, to an older snapshot."""
+    own = name or placement.rpartition("/")[2]
+    content = {"placement": placement, "snapshot": snapshot, "digest": digest, **spec}
+    return an_object("gitfleet.dev/v1alpha1", "Pin", own, spec=content)
 
 
 def to_yaml(*bodies: JsonObject) -> str:

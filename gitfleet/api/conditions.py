@@ -35,6 +35,8 @@ class ConditionType(StrEnum):
     DIFF_REPORTED = "DiffReported"
     REMOVALS_HELD = "RemovalsHeld"
     """Of a placement alone: removals of it wait for a person's approval (decisions D25 and D31)."""
+    PINNED = "Pinned"
+    """Of a placement alone: a Pin keeps it at the content of an older snapshot, or cannot (decision record 0020)."""
 
 
 class MemberConditionType(StrEnum):
@@ -55,7 +57,7 @@ class EvictionConditionType(StrEnum):
 
 class Reason(StrEnum):
     """Every reason that gitfleet gives in a condition: KubeFleet's own (kubefleet.md §9) and, for what KubeFleet does
-    not have, `SCHEDULING_FAILED`, `APPROVAL_...`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is
+    not have, `SCHEDULING_FAILED`, `APPROVAL_...`, `PIN_...`, `CLUSTER_UNREACHABLE` and `INTERNAL_ERROR`. What is
     read may have others."""
 
     SCHEDULING_POLICY_FULFILLED = "SchedulingPolicyFulfilled"
@@ -105,6 +107,8 @@ class Reason(StrEnum):
     CLUSTER_UNREACHABLE = "ClusterUnreachable"
     APPROVAL_PENDING = "ApprovalPending"
     APPROVAL_NOT_COUNTED = "ApprovalNotCounted"
+    PIN_IN_FORCE = "PinInForce"
+    PIN_UNUSABLE = "PinUnusable"
     INTERNAL_ERROR = "InternalError"
     EVICTION_VALID = "ClusterResourcePlacementEvictionValid"
     EVICTION_INVALID = "ClusterResourcePlacementEvictionInvalid"

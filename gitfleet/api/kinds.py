@@ -14,6 +14,7 @@ from gitfleet.api.fleet import GITFLEET_GROUP, FleetConfig
 from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride
 from gitfleet.api.holds import Hold
 from gitfleet.api.overrides import ClusterResourceOverride, ResourceOverride
+from gitfleet.api.pins import PINS, Pin
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.scenarios import ScenarioFile
@@ -246,6 +247,7 @@ _KINDS: Final = (
         versions=("v1alpha1",),
         folder="quarantines",
     ),
+    Kind(group=GITFLEET_GROUP, name="Pin", declaration=Pin, versions=("v1alpha1",), folder=PINS),
     *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
     Kind(
         group=GITFLEET_GROUP,

@@ -26,6 +26,10 @@ def _digest_break(text: str) -> str | None:
     return None if fits else "must be the 64 hexadecimal digits of a snapshot's hash; copy it from the snapshot"
 
 
+Digest = Annotated[str, Check(_digest_break, {"pattern": "^[0-9a-f]{64}$"})]
+"""The hash of a resource snapshot."""
+
+
 @document("spec", identify=lambda _: (f"{GITFLEET_GROUP}/v1alpha1", "Quarantine"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantine:
@@ -42,7 +46,7 @@ class Quarantine:
 
     name: Annotated[ObjectName, At("metadata", "name")]
     placement: Annotated[OwnerText, Default(MISSING)] = PlacementKey("", "")
-    digest: Annotated[str, Check(_digest_break, {"pattern": "^[0-9a-f]{64}$"}), Default(MISSING)] = ""
+    digest: Annotated[Digest, Default(MISSING)] = ""
     lifted: bool = False
     reason: str = ""
     run: Annotated[str, Only.SERVER] = ""

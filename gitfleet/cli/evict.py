@@ -42,7 +42,8 @@ def evict(placement: str, cluster: str, target: str | None, settings: Settings) 
         taken = {*state.evictions, *workspace.desired_at(workspace.commit_of(None)).evictions}
 
         def change(there: Collection[str]) -> FilesChange:
-            name = free_name(placement, cluster, lambda name: name in taken or eviction_path(name) in there)
+            # An eviction is decided once, and its name is not used again.
+            name = free_name(f"{placement}-{cluster}", lambda name: name in taken or eviction_path(name) in there)
             path, text = eviction_path(name), eviction_text(name, placement, cluster)
             say(f"{path} evicts {placement} from {cluster}")
             return FilesChange(subject=f"Evict {placement} from {cluster}", write={path: text.encode()})

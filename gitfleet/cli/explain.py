@@ -44,7 +44,7 @@ def explain(
 
         with wiring.open_workspace(settings, clusters="recorded") as workspace:
             found = workspace.explain(placement, rev)
-    held, rows = found
+    standing, rows = found
     if cluster is not None:
         names = [row["clusterName"] for row in rows]
         rows = [row for row in rows if row["clusterName"] == cluster]
@@ -57,13 +57,13 @@ def explain(
                 "apiVersion": "gitfleet.dev/v1alpha1",
                 "kind": "Explanation",
                 "placement": placement,
-                "removalsHeld": held,
+                **standing,
                 "clusters": rows,
             }
         )
         return
-    if held:
-        show_wrapped(held, "  ")
+    for line in filter(None, standing.values()):
+        show_wrapped(line, "  ")
     if cluster is not None:
         for line in sentences(placement, rows[0]):
             show_wrapped(line, "  ")
@@ -73,17 +73,17 @@ def explain(
         print_table(columns, [_cells(placement, row, wide) for row in rows])
 
 
-def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, list[JsonObject]] | None:
-    """What is held and the rows, as the state branch has them; None when it does not know the placement yet."""
+def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[str, str], list[JsonObject]] | None:
+    """What is held or pinned and the rows, as the state branch has them; None for a placement that it does not know."""
     from gitfleet.api.quarantines import Quarantine
     from gitfleet.api.runs import RunRecord
     from gitfleet.views import (
         Recorded,
         explanation,
         held_clusters,
-        held_line,
         no_placement,
         recorded_plan,
+        standing_lines,
         with_evictions,
     )
     from gitfleet.wiring_state import NoState, open_state
@@ -113,7 +113,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[str, 
     plan = recorded_plan(record, beside)
     rows = explanation(record, clusters, opened.profile(), plan, now, held_clusters(reader.holds()))
     rows = with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
-    return held_line(record.placement.key, record.conditions), rows
+    return standing_lines(record), rows
 
 
 def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def _objects(settings: Settings, kind: str, name: str | None, at: str | None) ->
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> tuple[Table, str]:
-    """The table, and what is to be said besides: of which placements removals are held."""
+    """The table, and what is to be said besides: of which placements removals are held, and what is pinned."""
     from gitfleet import views
     from gitfleet.api.kinds import list_named
     from gitfleet.cli import desired_kinds
@@ -96,7 +96,10 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
     opened = open_state(settings, at, left_out)
     table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
-    return table, views.held_placements_line(opened.reader, name) if listed_as == "placements" else ""
+    if listed_as != "placements":
+        return table, ""
+    beside = (views.held_placements_line(opened.reader, name), *views.pinned_placements_lines(opened.reader, name))
+    return table, "\n".join(filter(None, beside))
 
 
 def _written(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:

@@ -1,5 +1,5 @@
-"""`gitfleet rollback`: the run that takes an External placement back to an older snapshot, committed to the config
-repo."""
+"""`gitfleet rollback`: the pin, or the run of an External placement, that takes it back to an older snapshot, committed
+to the config repo."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 )
 @click.argument("placement", metavar="PLACEMENT")
 @click.option("--to", "index", type=click.IntRange(min=0), required=True, help="The snapshot to go back to.")
-@click.option("--strategy", metavar="NAME", help="The strategy of the run; that of the placement's last run otherwise.")
-@click.option("--dry-run", is_flag=True, help="Print the run and commit nothing.")
+@click.option("--strategy", metavar="NAME", help="The strategy of a run; that of the placement's last run otherwise.")
+@click.option("--dry-run", is_flag=True, help="Print the file and commit nothing.")
 @commits.target
 @commits.settings
 def rollback(
     placement: str, index: int, strategy: str | None, dry_run: bool, target: str | None, settings: Settings
 ) -> None:
-    """Take a PLACEMENT with strategy External back to an older snapshot: commit a run of it, as who git says you are.
+    """Take a PLACEMENT (NAME, or NAMESPACE/NAME) back to an older snapshot, by a commit as who git says you are.
 
-    Runs of the placement that are under way end with the same commit, in whatever state they are: their files go.
+    With strategy RollingUpdate it is a Pin: the old content is rolled out, and newer content waits until you remove the
+    file. With strategy External it is a run; runs under way end with the same commit, in whatever state they are.
     `gitfleet get snapshots` lists what there is to go back to.
     """
     from gitfleet.loop.person_commits import FilesChange
@@ -43,7 +44,7 @@ def rollback(
 
         def change(there: Collection[str]) -> FilesChange:
             made = rollback_of(state, wanted, placement, index, strategy, there.__contains__)
-            say(f"{made.path} takes {placement} back to snapshot {index} with strategy {made.run.strategy_name}")
+            say(f"{made.path} takes {placement} back to snapshot {index} {made.how}")
             for path in made.remove:
                 say(f"{path} goes, which ends its run")
             return FilesChange(

@@ -12,6 +12,7 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.freeze_files import Freeze, FreezeOverride
 from gitfleet.api.overrides import Override
+from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.runs import placement_of
@@ -85,7 +86,7 @@ class _There:
                 yield from self._of_eviction(value)
             case DisruptionBudget():
                 yield from self._placement(("metadata", "name"), PlacementKey("", value.name), "it limits nothing")
-            case Quarantine():
+            case Quarantine() | Pin():
                 yield from self._placement(("spec", "placement"), value.placement, "it is about nothing")
             case Approval():
                 yield from self._of_approval(value)

@@ -6,7 +6,7 @@ Sources: kubefleet.md §1 and §5 (one override for a resource, budgets), seed 0
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from gitfleet.api import Break
@@ -14,6 +14,7 @@ from gitfleet.api.definitions import definition_of
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
 from gitfleet.api.overrides import Override, OverrideKey
+from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun
@@ -168,6 +169,25 @@ def budget_warnings(objects: Iterable[ReadObject]) -> Refusals:
         if isinstance(item.value, DisruptionBudget) and (kind := types.get(PlacementKey("", item.value.name)))
         for note in item.value.breaks_beside(kind)
     ]
+
+
+def pin_refusals(objects: Iterable[ReadObject], recovery: Recovery, changed: Collection[str] | None) -> Refusals:
+    """A placement has one pin: the one that was in force, else the first by path."""
+
+    def rank(pair: tuple[ReadObject, Pin]) -> tuple[bool, Origin]:
+        item, _ = pair
+        same = changed is not None and item.origin.path not in changed
+        stood = same and not recovery.was_refused(item.origin.path, item.label)
+        return not (stood or recovery.previous(item.identity) is not None), item.origin
+
+    first: dict[PlacementKey, ReadObject] = {}
+    refused: Refusals = []
+    for item, pin in sorted(((item, item.value) for item in objects if isinstance(item.value, Pin)), key=rank):
+        other = first.setdefault(pin.placement, item)
+        if other is not item:
+            note = f"is pinned by {other.origin} already; remove one of the two"
+            refused.append((item, (("spec", "placement"), note)))
+    return refused
 
 
 def config_refusals(objects: Iterable[ReadObject]) -> Refusals:

@@ -21,6 +21,7 @@ from gitfleet.desired.crosschecks import (
     budget_warnings,
     config_refusals,
     override_refusals,
+    pin_refusals,
     scope_refusals,
     scopes_of,
     update_refusals,
@@ -93,6 +94,7 @@ def read_desired(request: DesiredRequest) -> Desired:
         if not refused:
             break
         _refuse(pool, refused)
+    _refuse(pool, pin_refusals(pool.chosen.values(), pool.recovery, request.changed))
     _refuse(pool, config_refusals(pool.chosen.values()))
     _deny(pool, scopes)
     pool.faults += faults_at(_warnings(pool), request.contents, Severity.WARNING)

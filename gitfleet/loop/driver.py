@@ -246,17 +246,17 @@ class Driver:
         return self._held[2]
 
     def rebuilt(self, before: FleetState, wanted: Desired) -> FleetState:
-        """The state with what the branch lost rebuilt, and the snapshots loaded that runs name; what this process wrote
-        itself has lost nothing."""
+        """The state with what the branch lost rebuilt, and the snapshots loaded that runs and pins name; what this
+        process wrote itself has lost nothing."""
         if before is not self._unchecked:
-            return self.state_trees.with_snapshots_of_runs(before, wanted.runs.values())
+            return self.state_trees.with_snapshots_named(before, wanted)
         sound = rebuilding.rebuild(before, wanted, self.clock.now())
         for notice in sound.damage.notices:
             log.warning("%s", notice)
         self._unchecked = None
         if self._known is not None and self._known[1] is before:
             self._known = (self._known[0], sound)
-        return self.state_trees.with_snapshots_of_runs(sound, wanted.runs.values())
+        return self.state_trees.with_snapshots_named(sound, wanted)
 
     def inputs_for(self, wanted: Desired, before: FleetState, now: datetime) -> Inputs:
         """Observe every cluster that is known, and there everything that is owned."""

@@ -7,7 +7,7 @@ has none is left out of the state. The state's damage says both.
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -17,9 +17,9 @@ from gitfleet.api.objects import Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import placement_of
 from gitfleet.api.snapshots import ResourceSnapshot
-from gitfleet.api.staged import StagedRun
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.loop.trees import DesiredTrees
+from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.state import FleetState, PlacementRecord, UnusableHead
 from gitfleet.ports.caches import BlobCache
@@ -156,11 +156,17 @@ class StateTrees:
             self._cache.put_many(fresh)
         return parsed
 
-    def with_snapshots_of_runs(self, state: FleetState, runs: Iterable[StagedRun]) -> FleetState:
-        """The state with the manifests of the snapshots that unfinished runs roll out, old ones that nothing else uses;
-        the very same where there are none. One whose documents are not all there stays unloaded."""
+    def with_snapshots_named(self, state: FleetState, desired: Desired) -> FleetState:
+        """The state with the manifests of the snapshots that unfinished runs roll out and pins keep, old ones that
+        nothing else uses; the very same where there are none. One whose documents are not all there stays unloaded."""
         records = dict(state.placements)
-        for run in runs:
+        for pin in desired.pins.values():
+            record = records.get(pin.placement)
+            # What a placement has already is the content of its newest snapshot.
+            if record is not None and (latest := record.latest_resources) is not None and latest.hash != pin.digest:
+                named = next((s for s in record.resource_snapshots if s.index == pin.snapshot), None)
+                records[pin.placement] = self._loaded(Subject.of_placement(pin.placement), record, named)
+        for run in desired.runs.values():
             known = state.runs.get(run.key)
             record = records.get(placement_of(run))
             if record is None or (known and known.finished):

@@ -26,16 +26,17 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import Person
+from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.run_approvals import wrong_approvals
 from gitfleet.views import (
     PlannedReconcile,
     Recorded,
     explanation,
     held_clusters,
-    held_line,
     no_placement,
     plan_document,
     recorded_plan,
+    standing_lines,
     with_evictions,
 )
 
@@ -88,10 +89,11 @@ class Workspace:
 
     def faults_at(self, commit: str) -> tuple[Fault, ...]:
         """All that is wrong in a commit, and with what is installed here: a FleetConfig may name other plug-ins; and
-        approvals that miss what waits now."""
+        approvals that miss what waits now, and what is pinned."""
         before = self.driver.load_state(self.state_head())
         wanted = self.driver.desired_trees.at(commit, before)
         known = {*wanted.faults, *wrong_approvals(before.holds.values(), before, wanted)}
+        known |= {*pin_warnings(wanted, before.placements)}
         found = schedule.profile_for(wanted.config, self.driver.plugins)[1]
         origin = wanted.config.origin
         if not found or origin is None or not origin.blob:
@@ -126,7 +128,11 @@ class Workspace:
             commit=commit,
             state_commit=head,
             decision=decision,
-            faults=(*wanted.faults, *([rewrite.fault()] if rewrite is not None else ())),
+            faults=(
+                *wanted.faults,
+                *pin_warnings(wanted, decision.after.placements),
+                *([rewrite.fault()] if rewrite is not None else ()),
+            ),
             operations=operations,
             remain=remain,
             blocked=blocked,
@@ -134,9 +140,9 @@ class Workspace:
         )
         return plan_document(planned)
 
-    def explain(self, name: str, revision: str | None) -> tuple[str, list[JsonObject]]:
-        """What is held of one placement in a sentence ("" for nothing), and every cluster's part in it, chosen ones
-        first. BadInput for a name that is not there."""
+    def explain(self, name: str, revision: str | None) -> tuple[dict[str, str], list[JsonObject]]:
+        """What is held of one placement and what pins it in a sentence each ("" for nothing), and every cluster's part
+        in it, chosen ones first. BadInput for a name that is not there."""
         decision = self.decide(revision)
         key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
         after, now = decision.after, decision.inputs.now
@@ -148,7 +154,7 @@ class Workspace:
         beside = Recorded(now=now, runs=after.runs.values(), freezes=after.freezes, clusters=after.clusters)
         plan = decision.plans.get(key) or recorded_plan(record, beside)
         rows = explanation(record, after.clusters, profile, plan, now, held)
-        return held_line(key, record.conditions), with_evictions(rows, key, after.evictions.values(), after.faults)
+        return standing_lines(record), with_evictions(rows, key, after.evictions.values(), after.faults)
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml; and a

@@ -13,6 +13,7 @@ from gitfleet.api.freeze_files import FREEZES, Freeze, FreezeOverride, FreezeRul
 from gitfleet.api.kinds import KINDS
 from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.overrides import Override, OverrideKey
+from gitfleet.api.pins import PINS, Pin
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun, StagedStrategy
@@ -164,6 +165,11 @@ class Desired:
     def quarantines(self) -> Mapping[str, Quarantine]:
         """Quarantines by name."""
         return self.objects.get("quarantines", {})
+
+    @property
+    def pins(self) -> Mapping[str, Pin]:
+        """Pins by name; a placement has one at most."""
+        return self.objects.get(PINS, {})
 
     @property
     def budgets(self) -> Mapping[str, DisruptionBudget]:

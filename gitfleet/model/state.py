@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.clusters import MemberCluster
-from gitfleet.api.conditions import Condition, Conditions, ConditionType, find_condition, type_of
+from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition, type_of
 from gitfleet.api.faults import Fault, LastGood
 from gitfleet.api.fleet import ListedPlugin, MassDelete
 from gitfleet.api.freeze_files import FreezeRules
@@ -55,6 +55,16 @@ class PlacementRecord:
     def scheduled(self) -> Condition | None:
         """The placement's Scheduled condition."""
         return find_condition(self.conditions, type_of(self.placement.key.kind, ConditionType.SCHEDULED))
+
+    @property
+    def pinned(self) -> Condition | None:
+        """The condition by which the placement says that a Pin keeps it at older content (True), or cannot (False)."""
+        return find_condition(self.conditions, type_of(self.placement.key.kind, ConditionType.PINNED))
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether a Pin keeps it at older content."""
+        return self.pinned is not None and self.pinned.status is Status.TRUE
 
     def snapshot_named(self, name: str | None) -> ResourceSnapshot | None:
         """The resource snapshot of a name; None for no name or one that is not kept any more."""

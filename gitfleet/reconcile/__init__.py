@@ -28,6 +28,7 @@ from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.reconcile.evictions import remembered, undecided
 from gitfleet.reconcile.holds import decide_with_holds
+from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.quarantines import with_quarantines
 from gitfleet.reconcile.run_approvals import uncounted
@@ -35,7 +36,6 @@ from gitfleet.reconcile.runs import with_runs
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
 
 K = TypeVar("K")
-V = TypeVar("V")
 Plugins = Mapping[str, schedule.PluginFactory]
 
 
@@ -85,7 +85,7 @@ def _decide(
         evictions=_evictions(inputs, placements, shared, failures),
     )
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
-    said = (*status.standing_notices(before, wanted.commit), *_warnings(shared))
+    said = (*status.standing_notices(before, wanted.commit), *_warnings(shared, after))
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     decision = Decision(
         inputs=inputs,
@@ -121,8 +121,9 @@ def _rendered(
     return rendered, memo, after
 
 
-def _warnings(shared: Shared) -> tuple[Fault, ...]:
-    return (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs), *shared.freezes.notices)
+def _warnings(shared: Shared, after: FleetState) -> tuple[Fault, ...]:
+    waiting = (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs), *shared.freezes.notices)
+    return (*waiting, *pin_warnings(shared.inputs.desired, after.placements))
 
 
 def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:
@@ -173,7 +174,7 @@ def withhold(
     return held, kept
 
 
-def _differing(one: Mapping[K, V], other: Mapping[K, V]) -> set[K]:
+def _differing(one: Mapping[K, object], other: Mapping[K, object]) -> set[K]:
     return {key for key in {*one, *other} if one.get(key) is not other.get(key)}
 
 

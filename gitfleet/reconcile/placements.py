@@ -21,6 +21,7 @@ from gitfleet.api.staged import Eviction
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
+from gitfleet.reconcile.pins import followed, kept_by, with_pin
 from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
 
@@ -204,13 +205,15 @@ class _Scheduled:
 def _schedule(record: PlacementRecord, shared: Shared) -> _Scheduled:
     now, profile, digests, closed = shared.inputs.now, shared.profile, shared.digests, shared.kept.clusters
     held = shared.kept.objects.get(record.placement.key, frozenset())
-    commit, retain = (
-        shared.inputs.desired.commit,
-        snapshots.Retained(snapshots=shared.runs.snapshots_of(record), objects=held),
+    wanted, pinned = shared.inputs.desired, shared.pins.get(record.placement.key)
+    pin, used = followed(record, pinned, wanted), shared.runs.snapshots_of(record) | kept_by(record, pinned)
+    retain = snapshots.Retained(snapshots=used, objects=held, pinned=pin.snapshot if pin is not None else None)
+    taken = snapshots.take_snapshots(
+        record.placement, shared.payload, record, commit=wanted.commit, now=now, retain=retain
     )
-    taken = snapshots.take_snapshots(record.placement, shared.payload, record, commit=commit, now=now, retain=retain)
     objects = taken.retained
     record = replace(record, resource_snapshots=taken.resource_snapshots, policy_snapshots=taken.policy_snapshots)
+    record = with_pin(record, pin, taken.waiting, now)
     if (error := taken.user_error) is not None:
         condition = status.scheduled_condition(record, False, error.reason, error.message, now)
         return _Scheduled(record, condition, objects, shared.kept.bindings.get(record.placement.key, frozenset()))

@@ -13,6 +13,7 @@ from gitfleet import removals, rollout, schedule, snapshots, works
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.holds import Removal
 from gitfleet.api.overrides import OverrideKey
+from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.api.staged import Eviction
@@ -21,6 +22,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
 from gitfleet.reconcile.evictions import asked_for
+from gitfleet.reconcile.pins import pins_of
 from gitfleet.reconcile.quarantines import Quarantines, in_force
 from gitfleet.reconcile.runs import Beside, Runs, runs_of
 
@@ -57,11 +59,12 @@ class Shared:
     runs: Runs = Runs()
     freezes: rollout.Freezes = rollout.Freezes()
     quarantines: Quarantines = field(default_factory=dict)
+    pins: Mapping[PlacementKey, Pin] = field(default_factory=dict)
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""
         clusters = {name: (cluster.deleting, cluster.labels) for name, cluster in self.clusters.items()}
-        return self.overrides, self.unreadable, clusters, self.quarantines
+        return self.overrides, self.unreadable, clusters, self.quarantines, self.pins
 
     def beside(self, key: PlacementKey) -> Beside:
         """What the runs of a placement see beside its record."""
@@ -140,4 +143,5 @@ def prepare(
         runs=runs_of(inputs),
         freezes=rollout.freezes_at(wanted.freezes, inputs.now),
         quarantines=in_force(wanted, before.quarantines),
+        pins=pins_of(wanted),
     )

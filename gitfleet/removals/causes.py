@@ -11,6 +11,7 @@ from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.envelopes import carried
 from gitfleet.api.holds import Cause, FieldPlace, Removal, RemovalKind
 from gitfleet.api.objects import Identity, Manifest, Origin
+from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.formats.near_names import is_renamed
 from gitfleet.model.desired import Desired, Vanished
@@ -25,7 +26,8 @@ IGNORE_FILE: Final = ".gitfleetignore"
 class Causes:
     """The causes of what a commit removes; `written` are all objects of the payload, `had` those that the placements
     have, by placement and object, and `places` the files of these. `envelopes` are the envelopes of those that an
-    envelope carried, `carried` what these carry now, and `fresh` what of it no envelope carried before."""
+    envelope carried, `carried` what these carry now, and `fresh` what of it no envelope carried before. `pins` are
+    those in force, by placement."""
 
     desired: Desired
     written: Mapping[Identity, Manifest]
@@ -34,10 +36,11 @@ class Causes:
     envelopes: Mapping[tuple[PlacementKey, Identity], Identity]
     carried: Mapping[Identity, frozenset[Identity]]
     fresh: Mapping[Identity, Sequence[Identity]]
+    pins: Mapping[PlacementKey, Pin]
 
     @classmethod
-    def between(cls, before: FleetState, desired: Desired) -> Causes:
-        """Of a commit that is read against a state."""
+    def between(cls, before: FleetState, after: FleetState, desired: Desired) -> Causes:
+        """Of a commit that is read against a state and leads to another."""
         records = before.placements.items()
         latest = [(key, record.latest_resources) for key, record in records if record.latest_resources is not None]
         written = {manifest.key.identity: manifest for manifest in desired.payload}
@@ -58,11 +61,18 @@ class Causes:
             envelopes=envelopes,
             carried=carried_now,
             fresh={envelope: sorted(now - known) for envelope, now in carried_now.items()},
+            pins={
+                pin.placement: pin
+                for pin in desired.pins.values()
+                if (record := after.placements.get(pin.placement)) is not None and record.is_pinned
+            },
         )
 
     def vanished(self, removal: Removal) -> Vanished | None:
         """What became of the object, placement or cluster that is removed, where it stood in a file that changed."""
         key = removal.placement
+        if self._pin_of(removal) is not None:
+            return None
         if removal.kind is RemovalKind.CLUSTER:
             identity = (CLUSTER_GROUP, "MemberCluster", "", removal.cluster)
         elif removal.kind is RemovalKind.PLACEMENT and key is not None:
@@ -92,10 +102,18 @@ class Causes:
             return None
         return self.envelopes.get((removal.placement, removal.object.identity))
 
+    def _pin_of(self, removal: Removal) -> Pin | None:
+        """The pin that takes an object away: what becomes of its file does not matter then."""
+        key = removal.placement
+        return self.pins.get(key) if removal.kind is RemovalKind.OBJECT and key is not None else None
+
     def of(self, removal: Removal) -> Cause:
         """The cause of one removal, as far as it is known."""
         if removal.kind is RemovalKind.OVERRIDDEN:
             return self._of_override(removal)
+        if (pin := self._pin_of(removal)) is not None and pin.origin is not None:
+            text = f"{pin.origin.path} takes {pin.placement} back to snapshot {pin.snapshot}"
+            return Cause(pin.origin.path, pin.origin.line, text)
         found = self.vanished(removal)
         if found is not None:
             return _of_vanished(found)

@@ -47,7 +47,7 @@ def as_of_now(holds: Mapping[str, Hold], desired: Desired, before: FleetState, a
     if not holds:
         return {}
     losses = Losses.between(before, after, Kept.of(pending(holds.values())))
-    causes = Causes.between(before, desired)
+    causes = Causes.between(before, after, desired)
     return {name: _as_of_now(hold, losses, causes) for name, hold in holds.items()}
 
 

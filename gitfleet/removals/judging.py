@@ -47,7 +47,7 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
         new={removal: losses.of(removal) for removal in request.new},
         held={removal: losses.of(removal) for removal in request.held},
     )
-    causes = Causes.between(request.before, request.desired)
+    causes = Causes.between(request.before, request.after, request.desired)
     shares = shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
     suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses.placed)
     found = [*shares, *suspicions.found()]

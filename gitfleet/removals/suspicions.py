@@ -105,7 +105,8 @@ class Suspicions:
             elif empty := [s for s in placement.selectors if self._is_emptied(s, old)]:
                 what = named_briefly([_described(selector) for selector in empty], _MOST_NAMED)
                 yield _finding(HoldRule.EMPTY_SELECTION, f"{name}: nothing matches the selector {what}", removals)
-        if placement.selectors == old.placement.selectors:
+        # What a pin takes back is still written, and a person asked for that.
+        if placement.selectors == old.placement.selectors and placement.key not in self.causes.pins:
             left = tuple(r for r in removals if self.causes.is_written(r))
             if left:
                 message = f"{name} selects {named_briefly([str(r.object) for r in left], _MOST_NAMED)} no more"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from gitfleet.api.bindings import PinnedLabels
+from gitfleet.api.conditions import Status
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.model.rolling import RolloutRequest
 from gitfleet.model.state import PlacementRecord
@@ -40,6 +41,8 @@ def request_for(
 
 def refusal_of(record: PlacementRecord, quarantines: Mapping[str, Quarantine]) -> str:
     """Why the newest snapshot of a placement must not go to any cluster; "" where it may."""
+    if record.pinned is not None and record.pinned.status is Status.FALSE:
+        return record.pinned.message
     latest = record.latest_resources
     one = quarantines.get(latest.hash) if latest is not None else None
     return f"snapshot {latest.index} {one.sentence}" if latest is not None and one is not None else ""

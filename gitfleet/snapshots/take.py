@@ -33,23 +33,27 @@ _Snapshot = TypeVar("_Snapshot", bound=_Named)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
     """What must not go: `snapshots` that an unfinished run needs, by name, and `objects` of the latest snapshot, by
-    identity, whose removal is held."""
+    identity, whose removal is held. `pinned` is the snapshot, loaded, whose content takes the place of the
+    selection."""
 
     snapshots: Collection[str] = ()
     objects: Collection[Identity] = ()
+    pinned: ResourceSnapshot | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotResult:
     """All snapshots that are kept, oldest first. With a `user_error` they are the ones that were there before.
 
-    `retained` are the objects that the latest one has only because their removal is held.
+    `retained` are the objects that the latest one has only because their removal is held. `waiting` is what the
+    placement selects in place of the pinned content, as the beginning of a sentence; "" where that is the same.
     """
 
     resource_snapshots: tuple[ResourceSnapshot, ...]
     policy_snapshots: tuple[PolicySnapshot, ...]
     user_error: UserError | None = None
     retained: frozenset[Identity] = frozenset()
+    waiting: str = ""
 
 
 def take_snapshots(
@@ -69,13 +73,19 @@ def take_snapshots(
     keep = retain or Retained()
     resources = record.resource_snapshots if record else ()
     policies = record.policy_snapshots if record else ()
-    selection = _allowed(placement, _select(placement, index, record), index, record)
+    selection = _select(placement, index, record)
+    waiting = _waiting(selection, keep.pinned, resources) if keep.pinned is not None else ""
+    if keep.pinned is not None:
+        selection = Selection(manifests=keep.pinned.manifests or ())
+        index = replace(index, objects={})  # what is held of pinned content stays as it was, and not as it is written
+    selection = _allowed(placement, selection, index, record)
     if selection is not None and selection.error is not None:
         return SnapshotResult(
             resource_snapshots=resources,
             policy_snapshots=policies,
             user_error=selection.error,
             retained=frozenset(keep.objects),
+            waiting=waiting,
         )
     selected, retained = _with_retained(selection.manifests if selection else None, keep.objects, record, index)
     fresh = _resource_snapshot(placement, selected, resources, commit, now) if selected is not None else None
@@ -87,7 +97,23 @@ def take_snapshots(
         resource_snapshots=_trim((*resources, fresh) if fresh else resources, limit, used),
         policy_snapshots=_trim(_policy_snapshots(placement, policies), limit, used),
         retained=retained,
+        waiting=waiting,
     )
+
+
+def _waiting(selection: Selection | None, pinned: ResourceSnapshot, known: Sequence[ResourceSnapshot]) -> str:
+    """What a placement selects in place of its pinned content, as the beginning of a sentence; "" where it is the same
+    or not known."""
+    if selection is None:
+        return ""
+    if selection.error is not None:
+        return "what it selects now cannot be used and"
+    documents = _references(selection.manifests)
+    content = pinned.hash if documents == pinned.documents else _content_hash(map(strip, selection.manifests))
+    if content == pinned.hash:
+        return ""
+    newest = next((snapshot for snapshot in reversed(known) if snapshot.hash == content), None)
+    return "newer content" if newest is None else f"snapshot {newest.index}"
 
 
 def _with_retained(
@@ -203,7 +229,7 @@ def _resource_snapshot(
 ) -> ResourceSnapshot | None:
     """A new snapshot, or None when the latest has the same content. Going back to old content is a change (D16)."""
     latest = existing[-1] if existing else None
-    documents = tuple(DocumentRef(m.origin.path, m.origin.blob, m.origin.document, m.key) for m in selected)
+    documents = _references(selected)
     if latest is not None and latest.documents == documents and all(d.blob for d in documents):
         # The same documents of the same blobs: nothing needs to be hashed.
         return None
@@ -221,6 +247,10 @@ def _resource_snapshot(
         documents=documents,
         manifests=manifests,
     )
+
+
+def _references(selected: Iterable[Manifest]) -> tuple[DocumentRef, ...]:
+    return tuple(DocumentRef(m.origin.path, m.origin.blob, m.origin.document, m.key) for m in selected)
 
 
 def _first_free_index(key: PlacementKey, used: Iterable[str]) -> int:

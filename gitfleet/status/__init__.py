@@ -5,6 +5,7 @@
     emit_events(before, after), events_of_outcomes(outcomes, state)     what happened, for the timeline
     with_failures, with_unsettled, faults_of                what could not be decided or settled says so
     with_holds                                              a placement with held removals says so
+    with_condition                                          one condition beside those of the rollout
     commit_message(events, failures) -> (subject, body)                 the same as sentences
     with_past_times(state, now, memo, failures)             no time of the state lies in the future
     cluster_progress, observed_snapshot, unmet_count, has_overrides      what a placement's conditions are made of
@@ -36,7 +37,7 @@ from gitfleet.status.notices import (
     waiting_eviction,
 )
 from gitfleet.status.past_times import TimesMemo, with_past_times
-from gitfleet.status.records import scheduled_condition, with_conditions, with_schedule
+from gitfleet.status.records import scheduled_condition, with_condition, with_conditions, with_schedule
 from gitfleet.status.vocabulary import SCHEDULED
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "standing_notices",
     "unmet_count",
     "waiting_eviction",
+    "with_condition",
     "with_conditions",
     "with_failures",
     "with_holds",

@@ -20,6 +20,7 @@ from gitfleet.api.conditions import (
 from gitfleet.api.holds import Hold, RemovalKind
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord, keep
+from gitfleet.status.records import with_condition
 
 
 def with_holds(state: FleetState, before: FleetState, now: datetime) -> FleetState:
@@ -31,7 +32,10 @@ def with_holds(state: FleetState, before: FleetState, now: datetime) -> FleetSta
     for key in sorted(marked | said.keys()):
         record = placements.get(key)
         if record is not None:
-            placements[key] = keep(before.placements.get(key, record), _marked(record, said.get(key), now))
+            sentence = said.get(key)
+            held = (Status.TRUE, Reason.APPROVAL_PENDING, sentence) if sentence is not None else None
+            marked_now = with_condition(record, ConditionType.REMOVALS_HELD, held, now)
+            placements[key] = keep(before.placements.get(key, record), marked_now)
     return _with_held_clusters(replace(state, placements=placements) if marked or said else state, now)
 
 
@@ -89,20 +93,3 @@ def _sentence(names: Sequence[str], whole: bool) -> str:
 
 def _condition_of(record: PlacementRecord) -> Condition | None:
     return find_condition(record.conditions, type_of(record.placement.key.kind, ConditionType.REMOVALS_HELD))
-
-
-def _marked(record: PlacementRecord, sentence: str | None, now: datetime) -> PlacementRecord:
-    known = _condition_of(record)
-    if sentence is None:
-        kept = tuple(c for c in record.conditions if c is not known)
-        return record if known is None else replace(record, conditions=kept)
-    condition = Condition(
-        type=type_of(record.placement.key.kind, ConditionType.REMOVALS_HELD),
-        status=Status.TRUE,
-        reason=Reason.APPROVAL_PENDING.value,
-        message=sentence,
-        last_transition_time=now,
-        observed_generation=record.placement.generation,
-    )
-    conditions = set_condition(record.conditions, condition)
-    return record if conditions == record.conditions else replace(record, conditions=conditions)

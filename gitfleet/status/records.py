@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from gitfleet.api.conditions import Condition, Reason, Status
+from gitfleet.api.conditions import Condition, ConditionType, Reason, Status, find_condition, set_condition, type_of
 from gitfleet.model.scheduling import SchedulingResult
 from gitfleet.model.state import PlacementRecord
 from gitfleet.status.conditions import placement_conditions
@@ -41,6 +41,29 @@ def with_schedule(
     if result.fulfilled is None:
         return record, None
     return record, scheduled_condition(record, result.fulfilled, result.reason, result.message, now)
+
+
+def with_condition(
+    record: PlacementRecord, type_: ConditionType, said: tuple[Status, Reason, str] | None, now: datetime
+) -> PlacementRecord:
+    """The record with one condition of its own beside those of its rollout, or without it; the very same where nothing
+    changed."""
+    name = type_of(record.placement.key.kind, type_)
+    if said is None:
+        known = find_condition(record.conditions, name)
+        kept = tuple(condition for condition in record.conditions if condition is not known)
+        return record if known is None else replace(record, conditions=kept)
+    status, reason, message = said
+    condition = Condition(
+        type=name,
+        status=status,
+        reason=reason.value,
+        message=message,
+        last_transition_time=now,
+        observed_generation=record.placement.generation,
+    )
+    conditions = set_condition(record.conditions, condition)
+    return record if conditions == record.conditions else replace(record, conditions=conditions)
 
 
 def with_conditions(record: PlacementRecord, scheduled: Condition | None, now: datetime) -> PlacementRecord:

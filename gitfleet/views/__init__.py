@@ -21,12 +21,13 @@ from gitfleet.views.holds import (
     answering_file,
     approval_path,
     approval_text,
-    held_line,
     held_placements_line,
     hold_document,
     hold_sentence,
     how_to_approve,
+    pinned_placements_lines,
     reason_sentence,
+    standing_lines,
 )
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
@@ -62,7 +63,6 @@ __all__ = [
     "free_name",
     "has_changes",
     "held_clusters",
-    "held_line",
     "held_placements_line",
     "hold_document",
     "hold_sentence",
@@ -76,6 +76,7 @@ __all__ = [
     "no_placement",
     "objects_of",
     "pending_request",
+    "pinned_placements_lines",
     "plan_document",
     "pull_calls",
     "readme_text",
@@ -85,6 +86,7 @@ __all__ = [
     "run_sentences",
     "shortened",
     "shown_object",
+    "standing_lines",
     "status_calls",
     "table_lines",
     "table_of",

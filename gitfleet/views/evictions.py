@@ -127,8 +127,8 @@ def eviction_text(name: str, placement: str, cluster: str) -> str:
     return yaml_text(write(Eviction(name=name, placement_name=placement, cluster_name=cluster)))
 
 
-def free_name(placement: str, cluster: str, is_taken: Callable[[str], bool]) -> str:
-    """A name for an eviction that no other one has: it is decided once, and its name is not used again."""
-    stem = f"{placement}-{cluster}"[: _LONGEST_NAME - 8].rstrip("-.")
+def free_name(stem: str, is_taken: Callable[[str], bool]) -> str:
+    """A name that begins with the stem and that no other object has."""
+    stem = stem[: _LONGEST_NAME - 8].rstrip("-.")
     names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
     return next(name for name in names if not is_taken(name))

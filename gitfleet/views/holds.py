@@ -16,6 +16,7 @@ from gitfleet.api.staged import DIGEST
 from gitfleet.approvals import path_of
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
+from gitfleet.model.state import PlacementRecord
 from gitfleet.state import StateReader
 from gitfleet.status import one_line
 
@@ -76,10 +77,15 @@ def held_condition(key: PlacementKey, conditions: Conditions) -> Condition | Non
     return find_condition(conditions, type_of(key.kind, ConditionType.REMOVALS_HELD))
 
 
-def held_line(key: PlacementKey, conditions: Conditions) -> str:
-    """The sentence about a placement's held removals, "" where there are none."""
-    held = held_condition(key, conditions)
-    return f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else ""
+def standing_lines(record: PlacementRecord) -> dict[str, str]:
+    """A sentence each about a placement's held removals and its pin, by their fields in `explain -o json`; "" where
+    there is none."""
+    key, pinned = record.placement.key, record.pinned
+    held = held_condition(key, record.conditions)
+    return {
+        "removalsHeld": f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else "",
+        "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
+    }
 
 
 def held_placements_line(state: StateReader, name: str | None) -> str:
@@ -88,6 +94,15 @@ def held_placements_line(state: StateReader, name: str | None) -> str:
     keys = {removal.placement for hold in pending for removal in hold.removals if removal.placement is not None}
     names = [str(key) for key in sorted(keys) if name in (None, key.name, str(key))]
     return f"removals of {named_briefly(names, _MOST_NAMED)} are held: `gitfleet get holds`" if names else ""
+
+
+def pinned_placements_lines(state: StateReader, name: str | None) -> Iterator[str]:
+    """What each pin of the placements (all, or those of a name) says."""
+    for file in state.placements():
+        key = file.placement.key
+        said = find_condition(file.conditions, type_of(key.kind, ConditionType.PINNED))
+        if said is not None and name in (None, key.name, str(key)):
+            yield f"{key}: {said.message}"
 
 
 def hold_document(hold: Hold) -> dict[str, Any]:

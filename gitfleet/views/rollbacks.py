@@ -1,4 +1,5 @@
-"""The commit that takes an External placement back to an older snapshot: a run, in place of those under way."""
+"""The commit that takes a placement back to an older snapshot: a pin, or for an External placement a run in place of
+those under way."""
 
 from __future__ import annotations
 
@@ -7,7 +8,9 @@ from dataclasses import dataclass
 
 from gitfleet.api import write
 from gitfleet.api.bindings import is_active
+from gitfleet.api.pins import PINS, Pin
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.staged import StagedRun
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
@@ -23,16 +26,23 @@ _LONGEST_STEM = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollback:
-    """The run that goes back, the file where it stands, and the files of the unfinished runs that end with it."""
+    """What goes back, the file where it stands, and the files of the unfinished runs that end with it."""
 
-    run: StagedRun
+    written: StagedRun | Pin
     path: str
-    remove: tuple[str, ...]
+    remove: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """The file."""
-        return yaml_text(write(self.run))
+        return yaml_text(write(self.written))
+
+    @property
+    def how(self) -> str:
+        """By what it goes back, as the end of a sentence."""
+        if isinstance(self.written, Pin):
+            return "until the file is removed"
+        return f"with strategy {self.written.strategy_name}"
 
 
 def rollback_of(
@@ -43,15 +53,23 @@ def rollback_of(
     strategy: str | None,
     is_taken: Callable[[str], bool],
 ) -> Rollback:
-    """The commit that takes the placement `name` (or `namespace/name`) back to the snapshot `index`, with the strategy
-    of its last run where none is given; `is_taken` says which files are there. BadInput where that cannot be."""
+    """The commit that takes the placement `name` (or `namespace/name`) back to the snapshot `index`, an External one
+    with the strategy of its last run where none is given; `is_taken` says which files are there. BadInput where that
+    cannot be."""
     namespace, _, own = name.rpartition("/")
     key = PlacementKey(namespace, own)
     record = state.placements.get(key)
     if record is None:
         raise no_placement(name, [str(known) for known in state.placements])
+    snapshot = _snapshot_of(state, record, index)
+    if not record.placement.strategy.external:
+        if strategy is not None:
+            raise BadInput(f"{name} rolls out by RollingUpdate, without a strategy", hint="leave --strategy away")
+        return _pin(record, snapshot, wanted, is_taken)
     under_way = [run for run in wanted.runs.values() if _is_under_way(state, run, key)]
-    _check(state, record, index, unfinished=bool(under_way))
+    active = [binding for binding in record.bindings if is_active(binding)]
+    if active and not under_way and all(b.resource_snapshot == snapshot.name for b in active):
+        raise BadInput(f"every cluster of {name} has snapshot {index} already", hint="there is nothing to go back from")
     runs = sorted((r for r in state.runs.values() if r.placement == key), key=lambda run: (run.created, run.key))
     chosen = strategy or (runs[-1].strategy_name if runs else None)
     if chosen is None:
@@ -59,18 +77,36 @@ def rollback_of(
     if NamespacedName(namespace, chosen) not in wanted.strategies:
         known = ", ".join(str(found) for found in wanted.strategies) or "none"
         raise BadInput(f'there is no strategy "{chosen}"', hint=f"name one with --strategy; strategies: {known}")
-    run_name = free_name(own[:_LONGEST_STEM], f"back-to-{index}", lambda n: is_taken(_path(n, namespace)))
+    run_name = free_name(f"{own[:_LONGEST_STEM]}-back-to-{index}", lambda n: is_taken(_path("runs", n, namespace)))
     run = StagedRun(
         key=NamespacedName(namespace, run_name),
         placement_name=own,
         strategy_name=chosen,
         resource_snapshot_index=str(index),
     )
-    return Rollback(run=run, path=_path(run_name, namespace), remove=tuple(_file_of(run, wanted) for run in under_way))
+    ended = tuple(_file_of(run, f"run {run.key} is under way", wanted) for run in under_way)
+    return Rollback(written=run, path=_path("runs", run_name, namespace), remove=ended)
 
 
-def _path(name: str, namespace: str) -> str:
-    return f"runs/{namespace}/{name}.yaml" if namespace else f"runs/{name}.yaml"
+def _pin(
+    record: PlacementRecord, snapshot: ResourceSnapshot, wanted: Desired, is_taken: Callable[[str], bool]
+) -> Rollback:
+    """The pin to a snapshot, in the file of the one that the placement has."""
+    key, latest = record.placement.key, record.latest_resources
+    there = next((pin for pin in wanted.pins.values() if pin.placement == key), None)
+    if latest is not None and latest.hash == snapshot.hash and (there is None or there.digest == snapshot.hash):
+        hint = "there is nothing to go back from"
+        raise BadInput(f"{key} rolls out the content of snapshot {snapshot.index} already", hint=hint)
+    if there is not None:
+        name, path = there.name, _file_of(there, f"{key} is pinned already", wanted)
+    else:
+        name = free_name(key.name, lambda n: n in wanted.pins or is_taken(_path(PINS, n, key.namespace)))
+        path = _path(PINS, name, key.namespace)
+    return Rollback(written=Pin(name=name, placement=key, snapshot=snapshot.index, digest=snapshot.hash), path=path)
+
+
+def _path(folder: str, name: str, namespace: str) -> str:
+    return f"{folder}/{namespace}/{name}.yaml" if namespace else f"{folder}/{name}.yaml"
 
 
 def _is_under_way(state: FleetState, run: StagedRun, key: PlacementKey) -> bool:
@@ -78,9 +114,9 @@ def _is_under_way(state: FleetState, run: StagedRun, key: PlacementKey) -> bool:
     return PlacementKey(run.key.namespace, run.placement_name) == key and (known is None or not known.finished)
 
 
-def _file_of(run: StagedRun, wanted: Desired) -> str:
-    """The file of a run that is under way; BadInput where it has other objects too."""
-    path = run.origin.path if run.origin is not None else ""
+def _file_of(written: StagedRun | Pin, what: str, wanted: Desired) -> str:
+    """The file of an object that is to change; BadInput where it has other objects too."""
+    path = written.origin.path if written.origin is not None else ""
     others = [
         value
         for found in wanted.objects.values()
@@ -89,19 +125,15 @@ def _file_of(run: StagedRun, wanted: Desired) -> str:
     ]
     if not path or len(others) != 1 or any(manifest.origin.path == path for manifest in wanted.payload):
         raise BadInput(
-            f"run {run.key} is under way, and {path or 'its file'} holds other objects too",
-            hint="take the run out of it, which ends the run, and roll back then",
+            f"{what}, and {path or 'its file'} holds other objects too",
+            hint="take it out of that file, which ends it, and roll back then",
         )
     return path
 
 
-def _check(state: FleetState, record: PlacementRecord, index: int, *, unfinished: bool) -> None:
+def _snapshot_of(state: FleetState, record: PlacementRecord, index: int) -> ResourceSnapshot:
+    """The snapshot to go back to; BadInput where it is not there or is quarantined."""
     name = str(record.placement.key)
-    if not record.placement.strategy.external:
-        raise BadInput(
-            f"{name} rolls out by RollingUpdate, and only a placement with strategy External goes back by a run",
-            hint="revert the commit that changed its resources (`git revert`)",
-        )
     snapshot = next((s for s in record.resource_snapshots if s.index == index), None)
     if snapshot is None:
         known = ", ".join(str(s.index) for s in record.resource_snapshots) or "none"
@@ -109,6 +141,4 @@ def _check(state: FleetState, record: PlacementRecord, index: int, *, unfinished
     for one in state.quarantines.values():
         if one.content == (record.placement.key, snapshot.hash) and not one.lifted:
             raise BadInput(f"snapshot {index} of {name} {one.sentence}", hint="choose another snapshot")
-    active = [binding for binding in record.bindings if is_active(binding)]
-    if active and not unfinished and all(b.resource_snapshot == snapshot.name for b in active):
-        raise BadInput(f"every cluster of {name} has snapshot {index} already", hint="there is nothing to go back from")
+    return snapshot

@@ -1,7 +1,8 @@
-"""`gitfleet rollback`: the run that it commits."""
+"""`gitfleet rollback`: the run or the pin that it commits."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import yaml
@@ -37,3 +38,66 @@ def test_a_rollback_is_printed_and_committed_in_place_of_the_run_under_way(gitfl
     ]
     refused = gitfleet("rollback", "shop", "--to", "9", "-C", moving)
     assert (refused.code, refused.err) == (1, "error: shop has no snapshot 9\nhint: snapshots: 0, 1\n")
+
+
+def snapshots_of_web(gitfleet: Shell, repo: Path) -> list[tuple[str, str]]:
+    """Index and hash of each, the oldest first."""
+    found = json.loads(gitfleet("get", "snapshots", "-C", repo, "-o", "json").out)["items"]
+    mine = [one["metadata"] for one in found if one["metadata"]["name"].startswith("web-")]
+    index, digest = "kubernetes-fleet.io/resource-index", "kubernetes-fleet.io/resource-hash"
+    return [(one["labels"][index], one["annotations"][digest]) for one in mine]
+
+
+def had(gitfleet: Shell, repo: Path) -> set[str]:
+    """The indexes of the snapshots that the clusters of `web` have."""
+    status = json.loads(gitfleet("get", "crp", "web", "-C", repo, "-o", "json").out)["status"]
+    return {one["observedResourceIndex"] for one in status["placementStatuses"] if "clusterName" in one}
+
+
+def test_a_rolling_placement_is_pinned_and_every_command_says_so_until_the_file_is_removed(
+    gitfleet: Shell, moving: Path
+) -> None:
+    ((_, digest),) = snapshots_of_web(gitfleet, moving)
+    web = (moving / "resources" / "web" / "web.yaml").read_text()
+    commit(moving, {"resources/web/web.yaml": web.replace("image: ", "image: next/")})
+    assert gitfleet("run", "--until-settled", moving).code == 0
+
+    wanted = builders.pin("web", 0, digest)
+    printed = gitfleet("rollback", "web", "--to", "0", "--dry-run", "-C", moving)
+    assert (printed.code, yaml.safe_load(printed.out)) == (0, wanted), printed.err
+    assert gitfleet("rollback", "web", "--to", "0", "--strategy", "slow", "-C", moving).code == 1
+
+    said = gitfleet("rollback", "web", "--to", "0", "-C", moving)
+    assert (said.code, said.out) == (0, ""), said.err
+    made = git(moving, "rev-parse", "main").strip()
+    assert said.err.splitlines() == [
+        "pins/web.yaml takes web back to snapshot 0 until the file is removed",
+        f"committed to main as {made[:10]} by person@example.com",
+    ]
+    warned = (
+        "pins/web.yaml:1: Pin/web: keeps web at the content of snapshot 0; snapshot 1 or what is newer waits until the "
+        "file is removed"
+    )
+    unfolded = " ".join(gitfleet("validate", moving).out.split())
+    assert f"{warned} (warning)" in unfolded
+    assert f"warning: {warned}" in " ".join(gitfleet("plan", moving).out.split())
+    assert gitfleet("run", "--until-settled", moving).code == 0
+    taken = snapshots_of_web(gitfleet, moving)
+    assert (taken[2], had(gitfleet, moving)) == (("2", digest), {"2"})
+
+    keeps = "pins/web.yaml:1 keeps it at the content of snapshot 0; snapshot 1 waits until the file is removed"
+    assert f"web: {keeps}" in gitfleet("get", "placements", "-C", moving).err
+    assert keeps in " ".join(gitfleet("describe", "crp", "web", "-C", moving).out.split())
+    assert f"web: {keeps}" in " ".join(gitfleet("explain", "web", "-C", moving).out.split())
+    assert json.loads(gitfleet("explain", "web", "-C", moving, "-o", "json").out)["pinned"] == f"web: {keeps}"
+    assert gitfleet("get", "pins", "-C", moving).out.split() == ["NAME", "KIND", "web", "Pin"]
+    assert warned.rpartition(": ")[2] in git(moving, "show", "gitfleet/state:README.md").replace("`", "")
+
+    again = gitfleet("rollback", "web", "--to", "0", "-C", moving)
+    assert (again.code, again.err.splitlines()[0]) == (1, "error: web rolls out the content of snapshot 0 already")
+    git(moving, "rm", "-q", "pins/web.yaml")
+    git(moving, "commit", "-qm", "Forward")
+    assert gitfleet("run", "--until-settled", moving).code == 0
+    assert had(gitfleet, moving) == {"3"}
+    assert [digest for _, digest in snapshots_of_web(gitfleet, moving)][1::2] == [taken[1][1]] * 2
+    assert "keeps" not in gitfleet("get", "placements", "-C", moving).err

@@ -222,6 +222,7 @@ def test_explain_as_json(gitfleet: Shell, settled: Path) -> None:
         "kind": "Explanation",
         "placement": "web",
         "removalsHeld": "",
+        "pinned": "",
     }
     assert (row["clusterName"], row["selected"], row["refusedBy"], row["remedy"]) == (
         "us-lab-1", False, "ClusterAffinity", "add label env=prod",

@@ -24,6 +24,7 @@ def test_every_kind_of_the_repo_has_one() -> None:
         "Freeze",
         "FreezeOverride",
         "MemberCluster",
+        "Pin",
         "Quarantine",
         "ResourceOverride",
         "ResourcePlacement",

@@ -531,7 +531,7 @@ KNOWN = Desired(commit="d", **has_web(with_web(NAMED, with_origin(SOMEWHERE))))
 def test_the_cause_of_one_removal(removal: Removal, found: Vanished | None, cause: Cause) -> None:
     name = {RemovalKind.CLUSTER: "cluster c2"}.get(removal.kind, "placement web")
     wanted = replace(KNOWN, vanished={identity(name): found} if found is not None else {})
-    assert Causes.between(NAMED, wanted).of(removal) == cause
+    assert Causes.between(NAMED, NAMED, wanted).of(removal) == cause
 
 
 def test_what_an_envelope_carries_stands_in_its_file() -> None:
@@ -540,10 +540,10 @@ def test_what_an_envelope_carries_stands_in_its_file() -> None:
     before = with_objects(NAMED, A, bundle, broken)
     wanted = replace(KNOWN, ignored={bundle.origin.path: 3})
     hidden = Cause(".gitfleetignore", 3, f"line 3 hides {bundle.origin.path}", hidden=bundle.origin.path)
-    causes = Causes.between(before, wanted)
+    causes = Causes.between(before, before, wanted)
     assert causes.of(of_object(B)) == causes.of(of_object(bundle)) == hidden
     unread = with_web(before, without_manifests(before))
-    assert Causes.between(unread, wanted).of(of_object(bundle)) == hidden
+    assert Causes.between(unread, unread, wanted).of(of_object(bundle)) == hidden
 
 
 def without_manifests(state: FleetState) -> PlacementRecord:
@@ -553,9 +553,9 @@ def without_manifests(state: FleetState) -> PlacementRecord:
 
 
 def test_the_newer_line_of_the_same_cause_counts() -> None:
-    cause = Causes.between(NAMED, KNOWN).of(of_binding("c1"))
+    cause = Causes.between(NAMED, NAMED, KNOWN).of(of_binding("c1"))
     held = replace(of_binding("c1"), cause=replace(cause, line=2, field=None))
-    assert Causes.between(NAMED, KNOWN).of_held(held) == cause
+    assert Causes.between(NAMED, NAMED, KNOWN).of_held(held) == cause
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from datetime import timedelta
 import pytest
 
 from gitfleet.api.objects import Origin
-from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
@@ -195,14 +194,3 @@ def test_a_run_in_a_file_with_other_objects_is_left_to_people() -> None:
     both["runs"] = {key: replace(one, origin=Origin("runs/all.yaml", 1)) for key, one in both["runs"].items()}
     with pytest.raises(BadInput, match=r"run go is under way, and runs/all\.yaml holds other objects too"):
         rollback_of(state, Desired(commit="", objects=both), "web", 0, "plain", lambda path: False)
-
-
-def test_a_rolling_placement_goes_back_by_a_revert() -> None:
-    world = World(rules=(QUICK,))
-    world.commit(
-        *members("c1"), builders.namespace("web"), builders.deployment("web", "web"), builders.placement("web")
-    )
-    world.settle()
-    assert PlacementKey("", "web") in world.state().placements
-    with pytest.raises(BadInput, match="web rolls out by RollingUpdate"):
-        rollback_of(world.state(), written(world.state()), "web", 0, "plain", lambda path: False)

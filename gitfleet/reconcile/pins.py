@@ -1,0 +1,117 @@
+"""Pins: placements that roll out the content of an older snapshot of theirs (decision record 0020).
+
+pins_of    the pins of a commit by their placement
+followed   what a pin keeps of its placement's record
+kept_by    the snapshot that it keeps from being dropped
+with_pin   the record that says so
+pin_warnings   one for each pin: what it keeps, or why it counts for nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitfleet import status
+from gitfleet.api.conditions import ConditionType, Reason, Status
+from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.pins import PINS, Pin
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import PlacementRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The snapshot whose content a placement keeps; None where the pin cannot be followed, as `why` says: then nothing
+    of the placement is rolled out. `pin` is None while its file may be among those that cannot be read."""
+
+    pin: Pin | None
+    snapshot: ResourceSnapshot | None = None
+    why: str = ""
+
+
+def pins_of(wanted: Desired) -> Mapping[PlacementKey, Pin]:
+    """The pins by placement."""
+    return {pin.placement: pin for pin in wanted.pins.values()}
+
+
+def followed(record: PlacementRecord, pin: Pin | None, wanted: Desired) -> Followed | None:
+    """What a pin keeps of its placement; None where there is no pin, or where runs name the snapshots."""
+    if record.placement.strategy.external:
+        return None
+    if pin is None:
+        return Followed(None, record.latest_resources) if record.is_pinned and wanted.holds_removals else None
+    if why := _unusable(record, pin):
+        return Followed(pin, why=f"{why}; until then nothing is rolled out, and what runs stays")
+    snapshot = record.latest_resources
+    if snapshot is None or snapshot.hash != pin.digest:
+        snapshot = _named(record, pin)
+    if snapshot is None or snapshot.manifests is None:
+        why = f"the objects of snapshot {pin.snapshot} are not all on the state branch any more; name another snapshot"
+        return Followed(pin, why=f"{why} or remove the file; until then nothing is rolled out, and what runs stays")
+    return Followed(pin, snapshot)
+
+
+def kept_by(record: PlacementRecord, pin: Pin | None) -> frozenset[str]:
+    """The name of the snapshot that stays as long as its pin does."""
+    named = _named(record, pin) if pin is not None else None
+    return frozenset((named.name,)) if named is not None else frozenset()
+
+
+def with_pin(record: PlacementRecord, found: Followed | None, waiting: str, now: datetime) -> PlacementRecord:
+    """The record with its condition: what a pin keeps and what is `waiting` for its end, or why it keeps nothing."""
+    said = None
+    if found is not None:
+        pin = found.pin
+        if pin is None:
+            return record
+        where = f"{pin.origin.path}:{pin.origin.line}" if pin.origin is not None else f"Pin {pin.name}"
+        if found.snapshot is None:
+            said = Status.FALSE, Reason.PIN_UNUSABLE, f"{where} cannot be followed: {found.why}"
+        else:
+            rest = f"{waiting} waits until the file is removed" if waiting else "nothing newer waits"
+            said = Status.TRUE, Reason.PIN_IN_FORCE, f"{where} {_keeps(pin)}; {rest}"
+    return status.with_condition(record, ConditionType.PINNED, said, now)
+
+
+def pin_warnings(wanted: Desired, records: Mapping[PlacementKey, PlacementRecord]) -> Iterator[Fault]:
+    """A warning for each pin, by what is known of its placement."""
+    for pin in wanted.pins.values():
+        placement = wanted.placements.get(pin.placement)
+        if placement is None:  # said where all names are
+            continue
+        path, line = (pin.origin.path, pin.origin.line) if pin.origin is not None else (PINS, 1)
+        if placement.strategy.external:
+            message = (
+                f"counts for nothing, as runs name the snapshots of {pin.placement} (strategy External); remove the "
+                f"file and go back with `gitfleet rollback {pin.placement} --to {pin.snapshot}`"
+            )
+        else:
+            record = records.get(pin.placement) or PlacementRecord(placement=placement)
+            newer = [s.index for s in record.resource_snapshots if s.index > pin.snapshot and s.hash != pin.digest]
+            waiting = f"snapshot {newer[-1]} or what is newer" if newer else "newer content"
+            kept = f"{_keeps(pin, str(pin.placement))}; {waiting} waits until the file is removed"
+            message = _unusable(record, pin) or kept
+        yield Fault(path, line, f"Pin/{pin.name}", "", message, Severity.WARNING)
+
+
+def _keeps(pin: Pin, what: str = "it") -> str:
+    return f"keeps {what} at the content of snapshot {pin.snapshot}" + (f" ({pin.reason})" if pin.reason else "")
+
+
+def _unusable(record: PlacementRecord, pin: Pin) -> str:
+    """Why the placement has nothing that the pin could keep, and what to do; "" where it has."""
+    named = _named(record, pin)
+    if named is None:
+        known = ", ".join(str(snapshot.index) for snapshot in record.resource_snapshots) or "none"
+        return f"{pin.placement} has no snapshot {pin.snapshot} (it has {known}); name one of these or remove the file"
+    if named.hash != pin.digest:
+        return f"snapshot {pin.snapshot} of {pin.placement} has the digest {named.hash}; write that or remove the file"
+    return ""
+
+
+def _named(record: PlacementRecord, pin: Pin) -> ResourceSnapshot | None:
+    return next((s for s in record.resource_snapshots if s.index == pin.snapshot), None)
