@@ -36,12 +36,9 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "removals": ("tests/removals",),
     "approvals": ("tests/approvals",),
     "reconcile": (
-        "tests/loop/test_contained.py",
-        "tests/loop/test_memo.py",
+        "tests/reconcile",
         "tests/scenarios/test_settled.py",
-        "tests/scenarios/test_safe_rollout.py",
-        "tests/scenarios/test_overrides_that_fail.py",
-        "tests/scenarios/test_holds.py",
+        "tests/scenarios/test_evictions.py",
     ),
 }
 """Which tests speak of each package (what has a row of its own here is no part of the one above it); the conformance

@@ -15,6 +15,7 @@ from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, OverrideKey, OverrideRule
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementPolicy, PlacementType, ResourceSelector
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
@@ -481,6 +482,8 @@ def with_origin(origin: Origin | None) -> PlacementRecord:
 
 
 SOMEWHERE = Origin("placements/web.yaml", 4, "abc")
+SELECTS = FieldPlace(SOMEWHERE, ("spec", "resourceSelectors"))
+BN = B.key.identity
 KNOWN = Desired(commit="d", **has_web(with_web(NAMED, with_origin(SOMEWHERE))))
 
 
@@ -544,6 +547,71 @@ def test_what_an_envelope_carries_stands_in_its_file() -> None:
     assert causes.of(of_object(B)) == causes.of(of_object(bundle)) == hidden
     unread = with_web(before, without_manifests(before))
     assert Causes.between(unread, unread, wanted).of(of_object(bundle)) == hidden
+
+
+BUNDLE = envelope(A, B)
+PLACE = BUNDLE.origin.path
+HAS_BUNDLE = with_objects(NAMED, BUNDLE)
+
+
+def at_line(one: Manifest, line: int) -> Manifest:
+    """The same at another line."""
+    return replace(one, origin=replace(one.origin, line=line))
+
+
+@pytest.mark.parametrize(
+    ("now", "how", "cause"),
+    [
+        (at_line(envelope(A), 7), {}, Cause(PLACE, 7, f"{PLACE} has it no more")),
+        (
+            at_line(envelope(A, config_map("c"), config_map("bb")), 7),
+            {},
+            Cause(PLACE, 7, f"{PLACE} has ConfigMap/web/bb in its place"),
+        ),
+        (at_line(envelope(A, broken=True), 7), {}, Cause(PLACE, 7, f"{PLACE} has it no more")),
+        (BUNDLE, {}, Cause(SOMEWHERE.path, 4, f"{SOMEWHERE.path} selects other objects", field=SELECTS)),
+        (None, {}, Cause(PLACE, 1, f"{PLACE} has it no more")),
+        (
+            None,
+            {"vanished": {BUNDLE.key.identity: gone(PLACE, removed=True, line=3)}},
+            Cause(PLACE, 3, f"{PLACE} was removed"),
+        ),
+        (
+            None,
+            {"vanished": {BUNDLE.key.identity: gone(PLACE, line=3, successor=identity("object bb"))}},
+            Cause(PLACE, 3, f"{PLACE} has it no more"),
+        ),
+        (
+            None,
+            {"vanished": {BN: gone("b.yaml", removed=True), BUNDLE.key.identity: gone(PLACE)}},
+            Cause("b.yaml", 1, "b.yaml was removed"),
+        ),
+    ],
+    ids=["less", "renamed", "unreadable", "still", "nowhere", "removed", "another one", "by itself"],
+)
+def test_the_cause_of_what_an_envelope_carried(now: Manifest | None, how: dict[str, Any], cause: Cause) -> None:
+    wanted = replace(KNOWN, payload=(now,) if now is not None else (), **how)
+    causes = Causes.between(HAS_BUNDLE, wanted)
+    assert causes.of(of_object(B)) == cause
+    assert causes.is_written(of_object(B)) is (now is BUNDLE)
+    assert causes.vanished(of_binding("c1")) is None and not causes.is_written(of_binding("c1"))
+
+
+def test_what_another_envelope_carried_before_is_no_new_name() -> None:
+    other = envelope(config_map("bb"))
+    other = replace(other, key=replace(other.key, name="other"))
+    before = with_objects(NAMED, BUNDLE, other)
+    now = at_line(envelope(A, config_map("bb")), 7)
+    causes = Causes.between(before, replace(KNOWN, payload=(now, other)))
+    assert causes.of(of_object(B)) == Cause(PLACE, 7, f"{PLACE} has it no more")
+    unplaced = with_web(before, replace(before.placements[WEB], resource_snapshots=(without_documents(before),)))
+    assert Causes.between(unplaced, KNOWN).of(of_object(B)).text == f"{SOMEWHERE.path} selects other objects"
+
+
+def without_documents(state: FleetState) -> ResourceSnapshot:
+    """The snapshot of web, of which the files are not known."""
+    (found,) = state.placements[WEB].resource_snapshots
+    return replace(found, documents=())
 
 
 def without_manifests(state: FleetState) -> PlacementRecord:

@@ -132,7 +132,7 @@ def test_what_an_unfinished_rollout_brought_counts_unless_all_that_was_before_st
     back = with_web(before, replace(record, resource_snapshots=(older, replace(older, index=2))))
     assert brought_unfinished(before, back, WEB, frozenset()) == {"c1": frozenset({B.key.identity})}
     assert brought_unfinished(before, before, WEB, frozenset({B.key.identity})) == {"c1": frozenset({B.key.identity})}
-    unpicked = (first, *(replace(b, state=BindingState.UNSCHEDULED) for b in others))
+    unpicked = (record.bindings[0], *(replace(b, state=BindingState.UNSCHEDULED) for b in others))
     assert brought_unfinished(with_web(before, replace(record, bindings=unpicked)), back, WEB, frozenset()) == {}
     silent = {name: builders.cluster(name, healthy="Unknown") for name in before.clusters}
     assert brought_unfinished(replace(before, clusters=silent), back, WEB, frozenset()) == {}

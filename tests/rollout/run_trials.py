@@ -249,6 +249,8 @@ class Trial:
             return
         started = find_condition(new.conditions, "RolloutStarted", generation=new.generation)
         said = started.message.partition(", ")[2] if started else "not started"
+        if started and started.last_transition_time != self.request.now:
+            said += f", {self._when(started.last_transition_time)}"
         gone = f", given up {self._when(new.deleting)}" if new.deleting else ""
         overrides = "".join(f" {one}" for one in (*new.cluster_resource_overrides, *new.resource_overrides))
         yield f"{new.cluster} gets {new.resource_snapshot}{overrides}, generation {new.generation}{gone} ({said})"

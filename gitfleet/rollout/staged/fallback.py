@@ -49,7 +49,7 @@ def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: Placeme
             work.hold(clusters[at].cluster, MoveKind.UPDATE, f"run {work.name} rolls back: {why}")
         else:
             free -= 1
-            clusters[at] = _reverted(work, spec, stage, clusters[at], former, record)
+            clusters[at] = _reverted(work, spec, clusters[at], former, record)
     return replace(stage, clusters=tuple(clusters))
 
 
@@ -80,7 +80,7 @@ def _owed(work: Pass, cluster: ClusterUpdate) -> Former | None:
 
 
 def _reverted(
-    work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate, former: Former, record: PlacementRecord
+    work: Pass, spec: Stage, cluster: ClusterUpdate, former: Former, record: PlacementRecord
 ) -> ClusterUpdate:
     """The cluster with what it had before."""
     name, snapshot = cluster.cluster, record.snapshot_named(former.resource_snapshot)

@@ -1,0 +1,103 @@
+"""Which evictions are decided in a pass, which wait, and which are remembered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.api.faults import Fault, Severity
+from gitfleet.api.objects import Origin
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.staged import DisruptionBudget, Eviction
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState
+from gitfleet.reconcile.evictions import asked_for, remembered, undecided
+from tests.rollout.builders import NOW
+
+WEB, SHOP = PlacementKey("", "web"), PlacementKey("", "shop")
+
+
+def of(name: str, placement: str = "web", cluster: str = "c1") -> Eviction:
+    """An eviction as people write it."""
+    place = Origin(f"evictions/{name}.yaml", 3)
+    return Eviction(name=name, placement_name=placement, cluster_name=cluster, origin=place)
+
+
+A, B, C = of("a"), of("b", "shop"), of("c")
+
+
+def wanted(*evictions: Eviction, faults: tuple[Fault, ...] = (), budgets: tuple[str, ...] = (), **more: Any) -> Desired:
+    """A commit with these evictions."""
+    objects: dict[str, Any] = {
+        "evictions": {one.name: one for one in evictions},
+        "budgets": {name: DisruptionBudget(name=name, min_available=1) for name in budgets},
+    }
+    return Desired(commit="c", objects=objects, faults=faults, **more)
+
+
+def error(path: str, object_: str = "", severity: Severity = Severity.ERROR) -> Fault:
+    """What is wrong in a file."""
+    return Fault(path, 1, object_, "", "is wrong", severity)
+
+
+UNREAD = error("budgets/web.yaml")
+OF_WEB = error("budgets/all.yaml", "ClusterResourcePlacementDisruptionBudget/web")
+BOTH = {WEB: (A, C), SHOP: (B,)}
+UNREADABLE = "a file of the config repo cannot be read; correct it"
+
+
+def budget_of(name: str) -> str:
+    return f"the disruption budget of {name} cannot be read; correct its file"
+
+
+@pytest.mark.parametrize(
+    ("desired", "known", "asked", "waiting"),
+    [
+        (wanted(), {}, {}, {}),
+        (wanted(C, B, A), {}, BOTH, {}),
+        (wanted(A, B, C), {"a": A}, {WEB: (C,), SHOP: (B,)}, {}),
+        (wanted(A), {"a": A}, {}, {}),
+        (wanted(A, B, C, holds_removals=True), {"b": B}, {}, {"a": UNREADABLE, "c": UNREADABLE}),
+        (
+            wanted(A, B, C, faults=(UNREAD,)),
+            {},
+            {},
+            {"a": budget_of("web"), "b": budget_of("shop"), "c": budget_of("web")},
+        ),
+        (wanted(A, B, C, faults=(UNREAD,), budgets=("web",)), {}, {WEB: (A, C)}, {"b": budget_of("shop")}),
+        (wanted(A, B, C, faults=(OF_WEB,)), {}, {SHOP: (B,)}, {"a": budget_of("web"), "c": budget_of("web")}),
+        (wanted(A, B, C, faults=(OF_WEB,), budgets=("web",)), {}, BOTH, {}),
+        (wanted(A, B, C, faults=(error("placements/web.yaml"),)), {}, BOTH, {}),
+        (wanted(A, B, C, faults=(error("budgets/x.yaml", "ConfigMap/x"),)), {}, BOTH, {}),
+        (wanted(A, B, C, faults=(error("budgets/web.yaml", severity=Severity.WARNING),)), {}, BOTH, {}),
+    ],
+)
+def test_an_eviction_is_decided_once_and_never_without_a_budget_that_may_be_there(
+    desired: Desired,
+    known: dict[str, Eviction],
+    asked: dict[PlacementKey, tuple[Eviction, ...]],
+    waiting: dict[str, str],
+) -> None:
+    assert asked_for(desired, known) == asked
+    inputs = Inputs(desired=desired, before=FleetState(evictions=known), observations={}, now=NOW)
+    assert [(fault.path, fault.line, fault.object, fault.message) for fault in undecided(inputs)] == [
+        (
+            f"evictions/{name}.yaml",
+            3,
+            f"ClusterResourcePlacementEviction/{name}",
+            f"waits to take {desired.evictions[name].placement_name} off c1: {why}",
+        )
+        for name, why in waiting.items()
+    ]
+
+
+def test_evictions_are_remembered_as_long_as_their_files_are_there() -> None:
+    known = {"a": A, "c": C}
+    assert remembered(wanted(A, C), known, []) is known
+    assert remembered(wanted(A), known, []) == {"a": A}
+    assert remembered(wanted(A, holds_removals=True), known, []) is known
+    assert list(remembered(wanted(A, B, C), known, [B]).items()) == [("a", A), ("b", B), ("c", C)]
+    later = of("a", cluster="c9")
+    assert remembered(wanted(A, C), known, [later]) == {"a": later, "c": C}

@@ -1,0 +1,348 @@
+"""Which runs there are in a pass, what each sees beside its placement, and what becomes of several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.bindings import BindingState
+from gitfleet.api.conditions import Condition, Status
+from gitfleet.api.objects import Origin
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import ApprovalRequest, RunRecord
+from gitfleet.api.staged import Approval, Stage, StagedRun, StagedStrategy
+from gitfleet.api.values import NamespacedName
+from gitfleet.approvals import judge
+from gitfleet.model.approvals import Change
+from gitfleet.model.decisions import Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures
+from gitfleet.model.rolling import RolloutPlan
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.reconcile.run_approvals import answers_to, asked_of_people, uncounted
+from gitfleet.reconcile.runs import Advanced, Beside, Runs, advance, runs_of, with_runs
+from gitfleet.rollout import staged
+from tests.rollout.builders import NOW, condition, scheduled
+from tests.rollout.run_trials import APPROVAL, begun, had, record, stage, trial
+
+WEB = PlacementKey("", "web")
+SCHEDULED = condition("Scheduled", Status.TRUE, "SchedulingPolicyFulfilled")
+EARLIER = NOW - timedelta(hours=1)
+
+
+def asked(name: str, namespace: str = "", **more: Any) -> StagedRun:
+    """A run as people write it."""
+    fields: dict[str, Any] = {"placement_name": "web", "strategy_name": "all", **more}
+    return StagedRun(key=NamespacedName(namespace, name), **fields)
+
+
+def known(name: str, namespace: str = "", **more: Any) -> RunRecord:
+    """A run that gitfleet saw an hour ago."""
+    fields: dict[str, Any] = {"placement_name": "web", "strategy_name": "all", "created": EARLIER, **more}
+    return RunRecord(key=NamespacedName(namespace, name), **fields)
+
+
+def fresh(name: str, namespace: str = "", **more: Any) -> RunRecord:
+    """A run that gitfleet sees now."""
+    return replace(known(name, namespace), created=NOW, **more)
+
+
+def requested(name: str, run: str, namespace: str = "", **more: Any) -> ApprovalRequest:
+    """What a run asks of people."""
+    fields: dict[str, Any] = {"target_stage": "all", "created": NOW, "task": "afterStage", **more}
+    return ApprovalRequest(key=NamespacedName(namespace, name), parent_run=run, **fields)
+
+
+def commit(*runs: StagedRun, strategies: tuple[Stage, ...] = (), approvals: Any = (), **more: Any) -> Desired:
+    """A commit with these runs, and a strategy `all` of these stages."""
+    strategy = StagedStrategy(key=NamespacedName("", "all"), stages=strategies)
+    objects: dict[str, Any] = {
+        "runs": {run.key: run for run in runs},
+        "strategies": {strategy.key: strategy} if strategies else {},
+        "approvals": dict(approvals),
+    }
+    return Desired(commit="c0ffee", objects=objects, **more)
+
+
+def inputs(desired: Desired, *runs: RunRecord, requests: tuple[ApprovalRequest, ...] = (), **more: Any) -> Inputs:
+    """A commit read against these runs."""
+    before = FleetState(runs={run.key: run for run in runs}, approvals={one.key: one for one in requests}, **more)
+    return Inputs(desired=desired, before=before, observations={}, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("desired", "before", "records", "states"),
+    [
+        (commit(), [], [], []),
+        (commit(asked("b"), asked("a")), [], [fresh("a"), fresh("b")], ["Run", "Run"]),
+        (
+            commit(asked("a", "shop", state="Stop", resource_snapshot_index="3")),
+            [],
+            [fresh("a", "shop", state="Stop", resource_snapshot_index="3")],
+            ["Stop"],
+        ),
+        (commit(asked("a", state="Stop")), [known("a")], [known("a")], ["Stop"]),
+        (commit(asked("a")), [known("a", state="Stop")], [known("a", state="Stop")], ["Run"]),
+        (commit(), [known("a")], [], []),
+        (commit(holds_removals=True), [known("a", state="Stop")], [known("a", state="Stop")], ["Stop"]),
+        (commit(holds_removals=True), [known("a")], [known("a")], ["Run"]),
+        (commit(asked("a", placement_name="shop")), [known("a")], [fresh("a", placement_name="shop")], ["Run"]),
+        (commit(asked("a", strategy_name="x")), [known("a")], [fresh("a", strategy_name="x")], ["Run"]),
+        (
+            commit(asked("a", resource_snapshot_index="2")),
+            [known("a")],
+            [fresh("a", resource_snapshot_index="2")],
+            ["Run"],
+        ),
+    ],
+)
+def test_the_runs_of_a_commit(
+    desired: Desired, before: list[RunRecord], records: list[RunRecord], states: list[str]
+) -> None:
+    found = runs_of(inputs(desired, *before))
+    assert list(found.records.values()) == records
+    assert list(found.records) == [run.key for run in records]
+    assert found.states == {run.key: state for run, state in zip(records, states, strict=True)}
+
+
+def test_the_requests_of_runs_that_are_forgotten_are_forgotten() -> None:
+    mine, other, ours = requested("a-all", "a"), requested("b-all", "b"), requested("a-all", "a", "shop")
+    found = runs_of(inputs(commit(asked("a")), known("a"), known("b"), requests=(mine, other, ours)))
+    assert found.requests == {mine.key: mine}
+    every = Runs(requests={one.key: one for one in (mine, other, ours)})
+    assert every.requests_of(asked("a")) == {mine.key: mine}
+    assert every.requests_of(asked("a", "shop")) == {ours.key: ours}
+    assert every.requests_of(asked("c")) == {}
+
+
+OVER = replace(known("over"), status=staged.lost_run(asked("over"), NOW).status)
+
+
+def test_unfinished_runs_are_in_the_order_in_which_they_were_seen() -> None:
+    every = (fresh("a"), known("z"), known("b"), OVER, known("s", placement_name="shop"), known("n", "web"))
+    runs = Runs(records={run.key: run for run in every})
+    assert [run.key.name for run in runs.unfinished(WEB)] == ["b", "z", "a"]
+
+
+def test_runs_keep_the_snapshots_that_they_roll_out_and_those_that_they_replaced() -> None:
+    going = begun(stage(), bindings=had("ab")).request.run
+    first = replace(going, key=NamespacedName("", "first"), status=replace(going.status, stages=()))
+    for runs, names in (
+        ([], set()),
+        ([known("new")], {"web-1-snapshot"}),
+        ([known("old", resource_snapshot_index="0")], {"web-0-snapshot"}),
+        ([known("gone", resource_snapshot_index="7")], set()),
+        ([first], {"web-1-snapshot"}),
+        ([going], {"web-1-snapshot", "web-0-snapshot"}),
+        ([OVER], set()),
+    ):
+        assert Runs(records={run.key: run for run in runs}).snapshots_of(record()) == names
+
+
+def beside(desired: Desired, *runs: RunRecord, **more: Any) -> Beside:
+    """What these runs see."""
+    given = inputs(desired, *runs, placements={WEB: record()})
+    members = trial(stage(), clusters="ab").request.clusters
+    return Beside(inputs=given, runs=runs_of(given), clusters=members, **more)
+
+
+def told(run: RunRecord) -> str:
+    """The last thing that a run says of itself."""
+    last = run.status.conditions[-1]
+    return f"{last.reason} {last.message}".strip()
+
+
+ALL = (stage(),)
+
+
+def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
+    """The first begins, the second has nothing else to do yet: the cluster a has what both give it."""
+    runs = (known("one"), fresh("two"))
+    shared = beside(commit(asked("one"), asked("two"), strategies=ALL), *runs)
+    after = advance(WEB, record(scheduled("a"), scheduled("b")), SCHEDULED, shared, Failures())
+    assert [told(run) for run in after.runs] == ["UpdateRunStarted"] * 2
+    assert after.record is not None
+    assert [(b.state, b.resource_snapshot, b.generation) for b in after.record.bindings] == [
+        (BindingState.BOUND, "web-1-snapshot", 2),
+        (BindingState.SCHEDULED, None, 1),
+    ]
+    plan = after.plan
+    assert plan is not None
+    assert [(move.cluster, move.reason) for move in plan.moves] == [
+        ("a", "run one, stage all: web-1-snapshot goes out")
+    ]
+    assert [(one.cluster, one.reason) for one in plan.held] == [
+        ("b", "run two: stage all updates at most 1 at the same time")
+    ]
+    assert replace(plan, moves=(), held=()) == RolloutPlan(
+        moves=(),
+        held=(),
+        up_to_date=(),
+        need_roll=True,
+        wait=None,
+        bindings=after.record.bindings,
+        clock=timedelta(minutes=5) + timedelta.resolution,
+    )
+    more = (replace(stage(), max_concurrency=2),)
+    other = StagedStrategy(key=NamespacedName("", "more"), stages=more)
+    desired = commit(asked("one"), asked("two", strategy_name="more"), strategies=ALL)
+    desired.objects["strategies"][other.key] = other  # type: ignore[index]  # a mapping of this test's own
+    shared = beside(desired, known("one"), fresh("two", strategy_name="more"))
+    after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
+    assert "run `one` of the same placement is unfinished" in told(after.runs[1])
+    assert after.plan is not None and after.plan.up_to_date == ()
+
+
+def test_what_waits_and_what_asks_is_in_the_plan() -> None:
+    gates = (stage(before_tasks=(APPROVAL,)),)
+    shared = beside(commit(asked("one"), strategies=gates), known("one"))
+    after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
+    assert after.plan is not None
+    sentence = (
+        "run one waits before stage all for approval one-before-all: there is no approval one-before-all on the "
+        "watched branch; `gitfleet approve one all` writes one"
+    )
+    assert (after.plan.asks, after.plan.waiting, after.plan.clock) == ((sentence,), (), None)
+    assert list(after.requests) == [NamespacedName("", "one-before-all")]
+    waits = advance(WEB, record(scheduled("a")), None, shared, Failures())
+    assert waits.plan is not None and waits.plan.waiting == ("run one waits: the placement is not scheduled yet",)
+    assert waits.plan.up_to_date == ("a",)
+
+
+def test_a_run_that_cannot_be_advanced_stays_as_it_is() -> None:
+    failures = Failures()
+    request = requested("one-all", "one")
+    shared = beside(commit(asked("one"), asked("two"), strategies=ALL), known("one"), fresh("two"))
+    runs = replace(shared.runs, requests={request.key: request}, states={NamespacedName("", "two"): "Run"})
+    bindings = had("a")
+    after = advance(WEB, record(*bindings), SCHEDULED, replace(shared, runs=runs), failures)
+    assert [told(run) if run.status.conditions else "" for run in after.runs] == ["", "UpdateRunStarted"]
+    assert after.requests == {request.key: request}
+    assert [(failure.subject.kind, failure.subject.name) for failure in failures.found] == [
+        ("ClusterStagedUpdateRun", "one")
+    ]
+
+
+def test_runs_of_placements_that_there_are_not_end() -> None:
+    mine, lost = known("mine"), known("lost", placement_name="gone")
+    asked_for = requested("mine-all", "mine")
+    given = inputs(commit(), mine, lost, OVER)
+    runs = Runs(records={run.key: run for run in (mine, lost, OVER)}, states=dict.fromkeys(given.before.runs, "Run"))
+    moved = replace(mine, generation=7)
+    advanced = {WEB: Advanced(runs=(moved,), requests={asked_for.key: asked_for})}
+
+    def seen(_: PlacementKey) -> Beside:
+        return Beside(inputs=given, runs=runs, clusters={})
+
+    after = with_runs(FleetState(), advanced, runs, seen, Failures())
+    assert after.runs[mine.key] is moved and after.runs[OVER.key] is OVER
+    assert told(after.runs[lost.key]).startswith("UpdateRunInitializedFailed parent placement not found")
+    assert after.approvals == {asked_for.key: asked_for}
+
+
+def test_a_run_sees_the_approvals_of_runs_that_were_there_before() -> None:
+    """Its own namespace, begun or first by time and name; what another strategy asks now where it has not begun."""
+    gates = (stage(after_tasks=(APPROVAL,)),)
+    going = replace(begun(*gates, clusters="ab").request.run, key=NamespacedName("", "x"))
+    for other, refused in (
+        (going, True),
+        (replace(going, created=NOW + timedelta(1)), True),
+        (known("x"), True),
+        (replace(known("x"), created=NOW + timedelta(1)), False),
+        (replace(known("x"), status=OVER.status), False),
+        (replace(known("x", strategy_name="none")), False),
+        (replace(known("x", "shop")), False),
+    ):
+        mine = fresh("x-after", placement_name="web")
+        desired = commit(asked("x-after"), asked(other.key.name, other.key.namespace), strategies=gates)
+        shared = beside(desired, mine, replace(other, placement_name="shop"))
+        shared = replace(
+            shared,
+            runs=Runs(
+                records={run.key: run for run in (mine, replace(other, placement_name="shop"))},
+                states={mine.key: "Run", other.key: "Run"},
+            ),
+        )
+        after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
+        assert ("would answer run `x` too" in told(after.runs[0])) is refused, other
+
+
+def approval(name: str, answer: str = "True", **more: Any) -> Approval:
+    """What a person merged."""
+    said = Condition(type="Approved", status=Status(answer), reason="", last_transition_time=NOW)
+    return Approval(key=NamespacedName("", name), conditions=(said,), origin=Origin(f"{name}.yaml", 2), **more)
+
+
+def given(*approvals: Approval, **more: Any) -> Inputs:
+    """A commit with these approvals."""
+    return inputs(commit(approvals={one.key: one for one in approvals}.items()), **more)
+
+
+REQUEST = requested("go-all", "go")
+YES, NO, ALIAS = approval("go-all"), approval("go-all", "False"), approval("go-after-all")
+
+
+@pytest.mark.parametrize(
+    ("approvals", "answers"),
+    [
+        ([], {}),
+        ([YES], {"go-all": "True"}),
+        ([NO], {"go-all": "False"}),
+        ([ALIAS], {"go-all": "True"}),
+        ([approval("go-all", "Unknown")], {"go-all": "Unknown"}),
+        ([approval("go-after-all", "Unknown")], {"go-after-all": "Unknown"}),
+        ([approval("other")], {}),
+        ([approval("go-all", parent_run="go", target_stage="all")], {"go-all": "True"}),
+        ([approval("go-all", parent_run="went", target_stage="all")], {"go-all": "True"}),
+        ([approval("go-all", annotations={"gitfleet.dev/digest": "e" * 64})], {"go-all": "Unknown"}),
+    ],
+)
+def test_the_answers_to_a_request(approvals: list[Approval], answers: dict[str, str]) -> None:
+    """One that is for another request is handed on as it is: the run says so."""
+    found = answers_to([REQUEST], given(*approvals))
+    assert {key.name: one.conditions[0].status.value for key, one in found.items()} == answers
+
+
+def test_an_answer_that_does_not_count_says_why_since_it_was_asked() -> None:
+    wrong = approval("go-all", annotations={"gitfleet.dev/digest": "e" * 64})
+    facts = given(wrong)
+    (found,) = answers_to([REQUEST], facts).values()
+    verdict = judge(staged.asked(REQUEST), {wrong.key: wrong}, None, facts.desired.config.approvals, NOW)
+    (said,) = found.conditions
+    assert (said.type, said.status, said.reason) == ("Approved", Status.UNKNOWN, "ApprovalNotCounted")
+    assert (said.message, said.last_transition_time) == (verdict.waits, REQUEST.created)
+    for run, request, warned in (
+        (known("go"), REQUEST, True),
+        (replace(known("go"), status=OVER.status), REQUEST, False),
+        (known("went"), REQUEST, False),
+        (known("go"), replace(REQUEST, conditions=YES.conditions), False),
+    ):
+        waiting = given(wrong, requests=(request,))
+        assert list(uncounted(waiting, {run.key: run})) == (list(verdict.faults) if warned else [])
+    both = given(wrong, approval("go-after-all"), requests=(REQUEST,))
+    assert list(uncounted(both, {known("go").key: known("go")})) == [], "another one counts"
+
+
+def test_people_are_asked_for_what_they_have_said_something_to() -> None:
+    run = begun(stage(after_tasks=(APPROVAL,)), bindings=had("a"), clusters="a").request.run
+    accepted = condition("ApprovalAccepted", Status.TRUE, "x")
+    state: PlacementRecord = record(*had("a"))
+    for approvals, request, runs, found in (
+        ([YES], REQUEST, [run], 1),
+        ([approval("go-after-all.2")], REQUEST, [run], 1),
+        ([], REQUEST, [run], 0),
+        ([YES], replace(REQUEST, conditions=(accepted,)), [run], 0),
+        ([YES], REQUEST, [], 0),
+    ):
+        facts = given(*approvals)
+        before = FleetState(
+            runs={one.key: one for one in runs}, approvals={request.key: request}, placements={WEB: state}
+        )
+        every = list(asked_of_people(before, facts.desired))
+        assert len(every) == found
+        assert [replace(one, changes=()) for one in every] == [staged.asked(request)] * found
+        assert all(isinstance(change, Change) for one in every for change in one.changes)
+        assert all(one.changes for one in every)
