@@ -177,11 +177,10 @@ def open_forge(chosen: ForgeSettings, token: str) -> Forge:
 
 def forge_token(chosen: ForgeSettings) -> str:
     """The token for a forge, as its file has it now; BadInput where there is none."""
-    if chosen.token_file is None:
-        return chosen.token
-    token = _bytes_of(chosen.token_file).decode(errors="replace").strip()
+    file = chosen.token_file
+    token = chosen.token if file is None else _bytes_of(file).decode(errors="replace").strip()
     if not token or not token.isascii() or not token.isprintable():
-        raise BadInput(f"{chosen.token_file} holds no token on one line")
+        raise BadInput(f"{file or 'the variable of --forge-token-env'} holds no token on one line")
     return token
 
 

@@ -31,7 +31,7 @@ from gitfleet.model.forges import (
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.forges import Forge
-from gitfleet.views import forge_view, pull_calls, status_calls
+from gitfleet.views import closed_by_a_person, forge_view, pull_calls, status_calls
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -172,7 +172,9 @@ class ForgePublisher:
     def _call_pull(self, forge: Forge, target: str, call: PullCall, shown: dict[str, PullRequest]) -> None:
         match call:
             case OpenPull():
-                shown[call.pull.branch] = forge.open_pull(call.pull, target)
+                self._calls += 1
+                closed = closed_by_a_person(call.pull, forge.pulls(target, call.pull.branch))
+                shown[call.pull.branch] = closed or forge.open_pull(call.pull, target)
             case EditPull():
                 forge.edit_pull(call.pull)
                 shown[call.pull.branch] = call.pull

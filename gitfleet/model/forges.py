@@ -38,10 +38,11 @@ class CommitStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """A comment on a pull request."""
+    """A comment on a pull request. `own`: the user of the token wrote it."""
 
     id: int
     body: str
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

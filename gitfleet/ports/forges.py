@@ -45,8 +45,9 @@ class ForgeAccess:
 class Forge(Protocol):
     """One repository on a forge."""
 
-    def pulls(self, target: str) -> Iterable[PullRequest]:
-        """The open pull requests from branches of the repository itself into a branch."""
+    def pulls(self, target: str, closed_of: str = "") -> Iterable[PullRequest]:
+        """The open pull requests from branches of the repository itself into a branch; or those of the branch
+        `closed_of` that were closed lately without a merge."""
 
     def open_pull(self, pull: PullRequest, target: str) -> PullRequest:
         """Open a pull request into a branch; the same with its number."""

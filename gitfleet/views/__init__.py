@@ -9,14 +9,14 @@ plan_document(...), fault_document, has_changes `plan -o json`; moves_sentence(.
 eviction_text(...), eviction_sentence, ...      the file that asks for an eviction, and what a plan decides about it
 hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
 approval_requests(state)                        what waits for a person's approval, as requests
-forge_view(state), pull_calls, status_calls     what a forge is to show, and the calls that bring it there
+forge_view(state), pull_calls, status_calls, closed_by_a_person   what a forge is to show, and how it comes there
 explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
 """
 
 from gitfleet.views.description import describe_lines
 from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name, with_evictions
 from gitfleet.views.explanation import Recorded, explanation, held_clusters, no_placement, recorded_plan
-from gitfleet.views.forge import forge_view, pull_calls, status_calls
+from gitfleet.views.forge import closed_by_a_person, forge_view, pull_calls, status_calls
 from gitfleet.views.holds import (
     answering_file,
     approval_path,
@@ -51,6 +51,7 @@ __all__ = [
     "approval_path",
     "approval_requests",
     "approval_text",
+    "closed_by_a_person",
     "code_span",
     "describe_lines",
     "eviction_path",

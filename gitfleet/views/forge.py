@@ -6,12 +6,13 @@ cluster (GitHub takes 1,000 statuses of one commit and context).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
 from gitfleet.api.conditions import Condition, ConditionType, Status, type_of
 from gitfleet.api.runs import RunRecord
+from gitfleet.api.staged import DIGEST
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.approvals import ApprovalRequest
 from gitfleet.model.forges import (
@@ -78,6 +79,12 @@ def pull_calls(wanted: ForgeView, shown: Mapping[str, PullRequest]) -> Iterator[
             yield ClosePull(there)
 
 
+def closed_by_a_person(wanted: PullRequest, closed: Iterable[PullRequest]) -> PullRequest | None:
+    """The pull request that asked the same as `wanted` and was closed: the one that is wanted is not opened then."""
+    asks = wanted.body.splitlines()[-1]
+    return next((pull for pull in closed if pull.body.splitlines()[-1:] == [asks]), None)
+
+
 def status_calls(wanted: ForgeView, shown: Mapping[str, CommitStatus]) -> Iterator[SetStatus]:
     """What sets the wanted statuses of the commit, failures first; `shown` are the present ones, by context."""
     for status in wanted.statuses:
@@ -98,7 +105,7 @@ def _pull_of(branch: str, request: ApprovalRequest) -> PullRequest:
     return PullRequest(
         branch=branch,
         title=one_line(request.title, _TITLE_CHARACTERS),
-        body="\n".join(fenced(body.splitlines(), "text")),
+        body="\n".join([*fenced(body.splitlines(), "text"), "", f"<!-- {DIGEST}: {request.digest} -->"]),
     )
 
 

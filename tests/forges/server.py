@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -49,7 +49,9 @@ class Pull:
 @dataclass
 class ForgeServer:
     """What the forge has: branches with heads, pull requests, statuses in the order in which they came, comments.
+    `user` is the login and id of the token's, `authors` those of who wrote a comment, somebody else where it has none.
 
+    `sent` are the last bodies by path, `distorted` those that are sent in their place.
     `faults` answer the next requests instead; `always` answers all while it is set. `next_page` is where a first page
     says that the second one is. Requests with `broken` in their method, path and body are a defect of the forge. With
     `loses` the response to the next POST is lost after it was carried out, and with `hangs` nothing is answered before
@@ -62,10 +64,14 @@ class ForgeServer:
     pulls: list[Pull] = field(default_factory=list)
     statuses: list[tuple[str, str, str, str]] = field(default_factory=list)
     comments: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    authors: dict[int, tuple[str, int]] = field(default_factory=dict)
+    user: tuple[str, int] = ("bot", 1)
     seen: list[tuple[str, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     faults: list[Reply] = field(default_factory=list)
     always: Reply | None = None
+    sent: dict[str, Body] = field(default_factory=dict)
+    distorted: dict[str, Body] = field(default_factory=dict)
     most_statuses: int = 1000
     token: str = TOKEN
     next_page: str = ""
@@ -92,6 +98,12 @@ class ForgeServer:
     def written(self) -> list[tuple[str, str]]:
         """The requests that were no reading."""
         return [one for one in self.seen if one[0] != "GET"]
+
+    def _open_or_closed(self, word: str) -> list[Pull]:
+        """The pull requests of a state, as the forge calls it; GitHub and Gitea call a merged one closed."""
+        closed = ("closed",) if self.dialect == "gitlab" else ("closed", "merged")
+        states = {"opened" if self.dialect == "gitlab" else "open": ("open",), "closed": closed}[word]
+        return [pull for pull in self.pulls if pull.state in states]
 
     # One request
 
@@ -120,7 +132,9 @@ class ForgeServer:
         for routed, pattern, respond in self._routes():
             match = re.fullmatch(pattern, parts.path)
             if routed == method and match:
-                return self._paged(respond(match, body, query), target, query)
+                reply = self._paged(respond(match, body, query), target, query)
+                self.sent[parts.path] = reply.body
+                return replace(reply, body=self.distorted.get(parts.path, reply.body))
         self.refused.append(f"{method} {target}")
         return Reply(404, {"message": "404 Not Found"})
 
@@ -138,41 +152,35 @@ class ForgeServer:
 
     def _routes(self) -> list[tuple[str, str, Callable[[re.Match[str], Body, Mapping[str, str]], Reply]]]:
         if self.dialect == "gitlab":
-            root = f"/api/v4/projects/{OWNER}%2F{NAME}"
-            return [
-                (
-                    "GET",
-                    f"{root}/merge_requests",
-                    lambda m, b, q: self._list(q["state"], q["target_branch"]),
-                ),
-                ("POST", f"{root}/merge_requests", lambda m, b, q: self._open(b, _LAB_OPEN)),
-                ("PUT", rf"{root}/merge_requests/(\d+)", lambda m, b, q: self._edit(int(m[1]), b)),
-                ("GET", rf"{root}/repository/commits/(\w+)/statuses", lambda m, b, q: self._statuses_of(m[1])),
-                ("POST", rf"{root}/statuses/(\w+)", lambda m, b, q: self._set(m[1], b, _LAB_STATUS)),
-                ("GET", rf"{root}/merge_requests/(\d+)/notes", lambda m, b, q: self._comments_of(int(m[1]))),
-                ("POST", rf"{root}/merge_requests/(\d+)/notes", lambda m, b, q: self._comment(int(m[1]), 0, b)),
-                ("PUT", rf"{root}/merge_requests/(\d+)/notes/(\d+)", lambda m, b, q: self._comment(0, int(m[2]), b)),
-            ]
-        root = f"{'/api/v1' if self.dialect == 'gitea' else '/api/v3'}/repos/{OWNER}/{NAME}"
+            api, root, change = "/api/v4", f"/api/v4/projects/{OWNER}%2F{NAME}", "PUT"
+            pulls, statuses = f"{root}/merge_requests", rf"{root}/repository/commits/(\w+)/statuses"
+            notes, note = rf"{pulls}/(\d+)/notes", rf"{pulls}/\d+/notes/(\d+)"
+        else:
+            api, change = "/api/v1" if self.dialect == "gitea" else "/api/v3", "PATCH"
+            root = f"{api}/repos/{OWNER}/{NAME}"
+            pulls, statuses = f"{root}/pulls", rf"{root}/statuses/(\w+)"
+            notes, note = rf"{root}/issues/(\d+)/comments", rf"{root}/issues/comments/(\d+)"
+        opening, setting = (_LAB_OPEN, _LAB_STATUS) if self.dialect == "gitlab" else (_HUB_OPEN, _HUB_STATUS)
         return [
-            ("GET", f"{root}/pulls", lambda m, b, q: self._list(q["state"], q.get("base"))),
-            ("POST", f"{root}/pulls", lambda m, b, q: self._open(b, _HUB_OPEN)),
-            ("PATCH", rf"{root}/pulls/(\d+)", lambda m, b, q: self._edit(int(m[1]), b)),
-            ("GET", rf"{root}/statuses/(\w+)", lambda m, b, q: self._statuses_of(m[1])),
-            ("POST", rf"{root}/statuses/(\w+)", lambda m, b, q: self._set(m[1], b, _HUB_STATUS)),
-            ("GET", rf"{root}/issues/(\d+)/comments", lambda m, b, q: self._comments_of(int(m[1]))),
-            ("POST", rf"{root}/issues/(\d+)/comments", lambda m, b, q: self._comment(int(m[1]), 0, b)),
-            ("PATCH", rf"{root}/issues/comments/(\d+)", lambda m, b, q: self._comment(0, int(m[1]), b)),
+            ("GET", f"{api}/user", lambda m, b, q: self._user()),
+            ("GET", pulls, lambda m, b, q: self._list(q)),
+            ("POST", pulls, lambda m, b, q: self._open(b, opening)),
+            (change, rf"{pulls}/(\d+)", lambda m, b, q: self._edit(int(m[1]), b)),
+            ("GET", statuses, lambda m, b, q: self._statuses_of(m[1])),
+            ("POST", rf"{root}/statuses/(\w+)", lambda m, b, q: self._set(m[1], b, setting)),
+            ("GET", notes, lambda m, b, q: self._comments_of(int(m[1]))),
+            ("POST", notes, lambda m, b, q: self._comment(int(m[1]), 0, b)),
+            (change, note, lambda m, b, q: self._comment(0, int(m[1]), b)),
         ]
 
     # Pull requests
 
-    def _list(self, state: str, target: str | None) -> Reply:
-        if state != ("opened" if self.dialect == "gitlab" else "open"):
-            return self._invalid(f"state {state}")
-        # Gitea does not know `base`, and lists the pull requests of every target.
-        targets = [None, target] if self.dialect == "gitea" else [target]
-        rows = [p for p in self.pulls if p.state == "open" and (p.target in targets or None in targets)]
+    def _list(self, query: Mapping[str, str]) -> Reply:
+        # Gitea does not know `base` and `head`, and lists the pull requests of every branch.
+        names = {"github": ("base", "head"), "gitlab": ("target_branch", "source_branch")}.get(self.dialect, ())
+        target, source = (query.get(name) for name in names) if names else (None, None)
+        rows = [p for p in self._open_or_closed(query["state"]) if target in (None, p.target)]
+        rows = [p for p in rows if source in (None, p.branch, f"{OWNER}:{p.branch}")]
         return Reply(200, [self._pull_body(pull) for pull in rows])
 
     def _open(self, body: Body, fields: Mapping[str, str]) -> Reply:
@@ -221,6 +229,7 @@ class ForgeServer:
             "url": web if self.dialect == "gitea" else api, "id": 70_000 + pull.number, "number": pull.number,
             "state": pull.state, "title": pull.title, "body": pull.body, "user": {"login": "bot", "id": 1},
             "html_url": web, "draft": False, **ends,
+            "merged_at": "2026-01-01T00:00:00Z" if pull.state == "merged" else None,
         }  # fmt: skip
 
     def _end_body(self, ref: str, owner: str) -> Body:
@@ -278,6 +287,7 @@ class ForgeServer:
         if not comment:
             rows = self.comments.setdefault(number, [])
             rows.append((sum(map(len, self.comments.values())) + 1, body["body"]))
+            self.authors[rows[-1][0]] = self.user
             return Reply(201, self._comment_body(*rows[-1]))
         for rows in self.comments.values():
             for index, one in enumerate(rows):
@@ -287,7 +297,18 @@ class ForgeServer:
         return Reply(404, {"message": "Not Found"})
 
     def _comment_body(self, number: int, text: str) -> Body:
-        return {"id": number, "body": text, "user": {"login": "bot", "id": 1}, "author": {"username": "bot"}}
+        login, id_ = self.authors.get(number, ("somebody", 5))
+        return {
+            "id": number,
+            "body": text,
+            "user": {"login": login, "id": id_},
+            "author": {"username": login, "id": id_},
+        }
+
+    def _user(self) -> Reply:
+        if self.user[0].endswith("[bot]") and self.dialect != "gitlab":
+            return Reply(403, {"message": "Resource not accessible by integration"})
+        return Reply(200, {"login": self.user[0], "id": self.user[1], "url": f"{self.url}/api/v3/user"})
 
     def _invalid(self, why: str) -> Reply:
         self.refused.append(why)

@@ -91,7 +91,7 @@ def test_a_thread_shows_what_was_handed_over_last_and_nobody_waits_for_it() -> N
 OURS = """
 class Whole:
     def __init__(self, access): self.access = access
-    def pulls(self, target): return []
+    def pulls(self, target, closed_of=''): return []
     def open_pull(self, pull, target): return pull
     def edit_pull(self, pull): pass
     def close_pull(self, number): pass
@@ -147,12 +147,24 @@ def test_options_that_do_not_go_together_are_wrong_usage(
     assert (ended.code, said in ended.err) == (64, True), ended.err
 
 
-def test_what_cannot_be_used_ends_the_run_before_it_begins(gitfleet: Shell, repo: Path) -> None:
+def test_what_cannot_be_used_ends_the_run_before_it_begins(
+    gitfleet: Shell, repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINES", "one\r\nX-Evil: two")
+    monkeypatch.setenv("UMLAUT", "t\u00f6ken")
     (repo.parent / "empty").write_text("\n")
-    given = ["--forge-repo", REPOSITORY, "--forge-url", "http://127.0.0.1:9", "--forge-token-file"]
+    given: list[str | Path] = ["--forge-repo", REPOSITORY, "--forge-url", "http://127.0.0.1:9", "--forge-token-file"]
     table = [
         (["--forge", "gitea", *given, repo.parent / "none"], "none cannot be read"),
         (["--forge", "gitea", *given, repo.parent / "empty"], "holds no token on one line"),
+        (
+            ["--forge", "gitea", *given[:-1], "--forge-token-env", "LINES"],
+            "--forge-token-env holds no token on one line",
+        ),
+        (
+            ["--forge", "gitea", *given[:-1], "--forge-token-env", "UMLAUT"],
+            "--forge-token-env holds no token on one line",
+        ),
         (["--forge", "bitbucket", *given, repo.parent / "token"], "there is no forge bitbucket; known are gitea, gi"),
     ]
     for words, said in table:

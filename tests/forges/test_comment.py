@@ -57,8 +57,32 @@ def test_a_plan_is_one_comment_that_is_replaced(
     assert server.refused == []
 
 
+def test_a_comment_of_somebody_else_is_none_of_ours(comment: Shell, server: ForgeServer, tmp_path: Path) -> None:
+    theirs = [(1, f"{MARKER}\nAll is well, merge this"), (2, f"{MARKER}\nMine")]
+    server.comments[1], server.authors = list(theirs), {2: ("else[bot]" if server.dialect == "github" else "else", 6)}
+    plan = tmp_path / "plan.md"
+    for text, done in (("one", "added"), ("two", "replaced")):
+        plan.write_text(text)
+        assert comment("1", plan).err.endswith(f"{done}\n")
+    assert server.comments[1] == [*theirs, (3, f"{MARKER}\ntwo")] and server.refused == []
+
+
+def test_the_token_of_an_app_knows_its_comment_though_not_its_name(
+    comment: Shell, server: ForgeServer, tmp_path: Path
+) -> None:
+    """GitHub lets the token of an app's installation, such as a workflow's, not ask who it is."""
+    server.user = ("github-actions[bot]", 41898282)
+    server.comments[1] = [(1, f"{MARKER}\nAll is well, merge this")]
+    plan = tmp_path / "plan.md"
+    for text in ("one", "two"):
+        plan.write_text(text)
+        assert comment("1", plan).code == 0
+    assert [one for _, one in server.comments[1][1:]] == [f"{MARKER}\ntwo"]
+
+
 def test_it_is_found_behind_many_others(comment: Shell, server: ForgeServer, tmp_path: Path) -> None:
     server.comments[1] = [(n, f"{n}") for n in range(1, 250)] + [(250, f"{MARKER}\nold")]
+    server.authors[250] = server.user
     plan = tmp_path / "plan.md"
     plan.write_text("new")
     assert comment("1", plan).code == 0

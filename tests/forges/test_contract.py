@@ -3,9 +3,13 @@ every error is one of three."""
 
 from __future__ import annotations
 
+import json
+import operator
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from typing import Any, Final, get_type_hints
 
 import pytest
 import requests
@@ -128,6 +132,16 @@ ERRORS: dict[str, tuple[Reply, type[GitfleetError], str, float | None]] = {
     "a web page": (HTML, ForgeUnavailable, "answers 200 with text/html that is no JSON", None),
     "accepted for later": (Reply(202, {"message": "later"}), ForgeUnavailable, "answers 202", None),
     "half of a document": (Reply(200, b'[{"number": 1'), ForgeUnavailable, "no JSON", None),
+    "a deep document": (Reply(200, b"[" * 100_000), ForgeUnavailable, "no JSON", None),
+    "a deep refusal": (Reply(404, b'{"a":' * 100_000), BadInput, "refuses a request: 404 (", None),
+    "a number without an end": (Reply(200, b"[" + b"9" * 5000 + b"]"), ForgeUnavailable, "", None),
+    "a wait that is no number": (Reply(503, {}, {"Retry-After": "\xb2"}), ForgeUnavailable, "answers 503", None),
+    "a wait without an end": (
+        Reply(403, {}, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "9" * 400}),
+        ForgeUnavailable,
+        "answers 403",
+        float("inf"),
+    ),
     "too large": (Reply(200, b" " * (MOST_BYTES + 1)), ForgeUnavailable, "answers with more than 4 MiB", None),
     "compressed": (Reply(200, b"x", {"Content-Encoding": "gzip"}), ForgeUnavailable, "compressed", None),
     "it moved": (
@@ -157,6 +171,63 @@ def test_every_error_is_one_of_three_and_names_the_forge(
     assert text in str(caught.value)
     assert len(server.seen) == 1, "it asked again, or somewhere else"
     assert getattr(caught.value, "after", None) == after
+
+
+def places(body: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
+    """The path of every value of a body."""
+    items = body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ()
+    for key, value in items:
+        yield (*path, key)
+        yield from places(value, *path, key)
+
+
+def with_value(body: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """A copy of a body with another value at one place; ABSENT takes it away."""
+    made = json.loads(json.dumps(body))
+    where = reduce(operator.getitem, path[:-1], made)
+    if value is ABSENT:
+        del where[path[-1]]
+    else:
+        where[path[-1]] = value
+    return made
+
+
+ABSENT = object()
+WRONG: Final = (ABSENT, None, 7)
+CALLS: dict[str, Callable[[Forge], Iterable[object]]] = {
+    "open pulls": lambda forge: forge.pulls("main"),
+    "closed pulls": lambda forge: forge.pulls("main", "closed"),
+    "statuses": lambda forge: forge.statuses(HEAD),
+    "comments": lambda forge: forge.comments(1),
+    "open": lambda forge: [forge.open_pull(WANTED, "main")],
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_response_of_another_shape_is_an_error_and_never_a_value_of_another_type(
+    server: ForgeServer, call: Callable[[Forge], Iterable[object]]
+) -> None:
+    """Whatever stands in the place of whichever value, a forge gives what it promises or says that it cannot."""
+    forge, pulls = connected(server), [Pull(1, "mine", "main", "t", "b"), Pull(2, "closed", "main", "t", "b", "closed")]
+    server.statuses.append((HEAD, "gitfleet/web", "success", "rolled out"))
+    server.comments[1], server.pulls = [(1, "text")], list(pulls)
+    (sound,) = call(forge)
+    ended = Counter[bool]()
+    for asked, sent in list(server.sent.items()):
+        for path in places(sent):
+            for value in WRONG:
+                server.pulls, server.distorted = list(pulls), {asked: with_value(sent, path, value)}
+                try:
+                    rows = list(call(forge))
+                except ForgeUnavailable as error:
+                    assert "answers otherwise than its API says" in str(error), (path, value)
+                    ended[False] += 1
+                    continue
+                ended[True] += 1
+                for row in rows:
+                    found = {name: type(getattr(row, name)) for name in get_type_hints(type(row))}
+                    assert (type(row), found) == (type(sound), get_type_hints(type(sound))), (path, value, row)
+    assert ended[True] and ended[False]
 
 
 def test_the_time_of_a_used_up_rate_limit_is_what_is_waited() -> None:

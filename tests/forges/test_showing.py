@@ -140,13 +140,36 @@ def test_a_request_that_says_something_else_is_edited_in_its_place(server: Forge
     assert [pull.title for pull in server.pulls] == ["Approve go-canary: run go waits after stage canary"]
 
 
-def test_a_pull_request_that_a_person_closed_stays_closed(server: ForgeServer) -> None:
+@pytest.mark.parametrize("then", ["the same process", "a new process", "a failure"])
+def test_a_pull_request_that_a_person_closed_stays_closed(server: ForgeServer, then: str) -> None:
     shown = two_stages(server)
     server.pulls[0].state = "closed"
+    server.pulls.append(replace(server.pulls[0], number=2, branch="another", body="x"))
+    if then == "a new process":
+        shown.world.restart()
+    server.always = Reply(500) if then == "a failure" else None
+    for name in ("other", "more"):
+        shown.world.commit(builders.namespace(name))
+        shown.go_on()
+        server.always = None
+        shown.go_on(seconds=1000)
+    assert [pull.state for pull in server.pulls] == ["closed", "closed"]
+    assert shown.states().keys() == {WEB, CANARY, PROD}
+
+    go = builders.staged_run("go", placement="web", strategy="two")
+    shown.world.commit(remove=[go])
     shown.go_on()
-    shown.world.commit(builders.namespace("other"))
+    shown.world.commit(go)
     shown.go_on()
-    assert [pull.state for pull in server.pulls] == ["closed"]
+    assert [(pull.branch, pull.state) for pull in server.pulls[2:]] == [(BRANCH, "open")], "another run asks"
+
+
+def test_what_was_merged_and_did_not_approve_is_asked_again(server: ForgeServer) -> None:
+    shown = two_stages(server)
+    server.pulls[0].state = "merged"
+    shown.world.restart()
+    shown.go_on()
+    assert [pull.state for pull in server.pulls] == ["merged", "open"]
 
 
 def test_a_defect_while_branches_are_published_closes_no_pull_request(

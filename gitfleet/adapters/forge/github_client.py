@@ -9,22 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from threading import Lock
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 from github import Auth, Github
 from github.Commit import Commit
+from github.GithubObject import GithubObject
 from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest as Pull
 from github.Repository import Repository
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
+from gitfleet.adapters.forge.reading import read_strictly
 from gitfleet.adapters.forge.sessions import MOST_PAGES, PAGE, ForgeAdapter, origin_of
-from gitfleet.errors import BadInput, Forbidden
+from gitfleet.errors import BadInput, Forbidden, GiveUp
 from gitfleet.model.forges import Comment, CommitStatus, PullRequest, StatusState
 from gitfleet.ports.forges import ForgeAccess
 
-T = TypeVar("T")
+_MOST: Final = MOST_PAGES * PAGE
+_APP: Final = "[bot]"
+"""What the login of an app ends with; no person can have it."""
 _CONNECTING: Final = Lock()
 """What a client takes from the class of its requester is one for all threads."""
 _STATES: Final = {"success": StatusState.SUCCESS, "failure": StatusState.FAILURE, "error": StatusState.FAILURE}
@@ -33,6 +37,8 @@ _STATES: Final = {"success": StatusState.SUCCESS, "failure": StatusState.FAILURE
 class GitHub:
     """Forge on github.com, or on a GitHub Enterprise Server."""
 
+    _newest = "updated"
+
     def __init__(self, access: ForgeAccess) -> None:
         owner, _, name = access.repository.partition("/")
         if not owner or not name or "/" in name:
@@ -40,7 +46,7 @@ class GitHub:
         self._repository = access.repository.lower()
         self._path = f"/repos/{quote(owner, safe='')}/{quote(name, safe='')}"
         api = self._api(access.url.rstrip("/"))
-        self._host = urlsplit(api).netloc
+        self.host = urlsplit(api).netloc
         self._client = _client(api, access)
 
     def _api(self, url: str) -> str:
@@ -48,33 +54,43 @@ class GitHub:
             return "https://api.github.com"
         return f"{url}/api/v3"
 
-    def pulls(self, target: str) -> Iterator[PullRequest]:
+    @read_strictly
+    def pulls(self, target: str, closed_of: str = "") -> Iterator[PullRequest]:
         """Forge.pulls."""
         repository = self._client.create_from_raw_data(Repository, {"url": self._path})
-        for pull in self._all(repository.get_pulls(state="open", base=target)):
-            source = pull.head.repo
-            if pull.base.ref == target and source is not None and source.full_name.lower() == self._repository:
-                yield PullRequest(branch=pull.head.ref, title=pull.title, body=pull.body or "", number=pull.number)
+        if closed_of:
+            source = f"{self._repository.partition('/')[0]}:{closed_of}"
+            found = repository.get_pulls("closed", self._newest, "desc", base=target, head=source)
+        else:
+            found = repository.get_pulls("open", base=target)
+        for pull in self._all(found, PAGE if closed_of else _MOST):
+            of, branch = pull["head"]["repo"], pull["head"]["ref"]
+            own = pull["base"]["ref"] == target and of is not None and of["full_name"].lower() == self._repository
+            if own and (not closed_of or (branch == closed_of and pull["merged_at"] is None)):
+                yield PullRequest(branch=branch, title=pull["title"], body=pull["body"] or "", number=pull["number"])
 
+    @read_strictly
     def open_pull(self, pull: PullRequest, target: str) -> PullRequest:
         """Forge.open_pull."""
         repository = self._client.create_from_raw_data(Repository, {"url": self._path})
         made = repository.create_pull(base=target, head=pull.branch, title=pull.title, body=pull.body)
-        return PullRequest(branch=pull.branch, title=pull.title, body=pull.body, number=made.number)
+        return PullRequest(branch=pull.branch, title=pull.title, body=pull.body, number=_said(made)["number"])
 
+    @read_strictly
     def edit_pull(self, pull: PullRequest) -> None:
         """Forge.edit_pull."""
         self._pull(pull.number).edit(title=pull.title, body=pull.body)
 
+    @read_strictly
     def close_pull(self, number: int) -> None:
         """Forge.close_pull."""
         self._pull(number).edit(state="closed")
 
+    @read_strictly
     def statuses(self, commit: str) -> Iterator[CommitStatus]:
         """Forge.statuses."""
         newest: dict[str, dict[str, Any]] = {}
-        for status in self._all(self._commit(commit).get_statuses()):
-            said = status.raw_data
+        for said in self._all(self._commit(commit).get_statuses()):
             if said["id"] > newest.get(said["context"], {"id": 0})["id"]:
                 newest[said["context"]] = said
         for context, said in newest.items():
@@ -82,15 +98,21 @@ class GitHub:
             state = _STATES.get(word, StatusState.PENDING)
             yield CommitStatus(context=context, state=state, description=said.get("description") or "")
 
+    @read_strictly
     def set_status(self, commit: str, status: CommitStatus) -> None:
         """Forge.set_status."""
         self._commit(commit).create_status(status.state, description=status.description, context=status.context)
 
+    @read_strictly
     def comments(self, number: int) -> Iterator[Comment]:
         """Forge.comments."""
+        user = self._user()
         for comment in self._all(self._pull(number).get_issue_comments()):
-            yield Comment(id=comment.id, body=comment.body or "")
+            by = comment["user"]
+            own = by is not None and (by["id"] == user if user is not None else by["login"].endswith(_APP))
+            yield Comment(id=comment["id"], body=comment["body"] or "", own=own)
 
+    @read_strictly
     def write_comment(self, number: int, comment: Comment) -> None:
         """Forge.write_comment."""
         if comment.id:
@@ -99,12 +121,19 @@ class GitHub:
         else:
             self._pull(number).create_issue_comment(comment.body)
 
-    def _all(self, found: Iterable[T]) -> Iterator[T]:
-        """The pages of a list, as many as are read."""
+    def _user(self) -> int | None:
+        """The id of the token's user; None where it may not ask, as the token of an app's installation on GitHub."""
         try:
-            yield from islice(found, MOST_PAGES * PAGE)
+            return _said(self._client.get_user().complete()).get("id")
+        except GiveUp:
+            return None
+
+    def _all(self, found: Iterable[GithubObject], most: int = _MOST) -> Iterator[dict[str, Any]]:
+        """What the pages of a list say, as many as are read."""
+        try:
+            yield from map(_said, islice(found, most))
         except AssertionError as error:  # PyGithub's word for an address of another host
-            raise Forbidden(f"the forge {self._host} names addresses of another host, which get no token") from error
+            raise Forbidden(f"the forge {self.host} names addresses of another host, which get no token") from error
 
     def _pull(self, number: int) -> Pull:
         urls = {"url": f"{self._path}/pulls/{number}", "issue_url": f"{self._path}/issues/{number}"}
@@ -114,8 +143,16 @@ class GitHub:
         return self._client.create_from_raw_data(Commit, {"url": f"{self._path}/commits/{commit}", "sha": commit})
 
 
+def _said(one: GithubObject) -> dict[str, Any]:
+    """What a response had of an object; asking the object for what it lacks would follow the URL that it names."""
+    said: dict[str, Any] = GithubObject.raw_data.__get__(one)
+    return said
+
+
 class Gitea(GitHub):
     """Forge on a Gitea or Forgejo server."""
+
+    _newest = "recentupdate"
 
     def _api(self, url: str) -> str:
         if not url:

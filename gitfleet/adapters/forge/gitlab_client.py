@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final
+from urllib.parse import urlsplit
 
 import requests
 from gitlab import Gitlab
 from gitlab.v4.objects import Project
 
+from gitfleet.adapters.forge.reading import read_strictly
 from gitfleet.adapters.forge.sessions import MOST_PAGES, PAGE, ForgeAdapter
 from gitfleet.errors import BadInput
 from gitfleet.model.forges import Comment, CommitStatus, PullRequest, StatusState
@@ -39,30 +41,42 @@ class GitLab:
             keep_base_url=True,
             user_agent="gitfleet",
         )
+        self._client, self.host = client, urlsplit(url).netloc
         self._project: Project = client.projects.get(access.repository, lazy=True)
 
-    def pulls(self, target: str) -> Iterator[PullRequest]:
+    @read_strictly
+    def pulls(self, target: str, closed_of: str = "") -> Iterator[PullRequest]:
         """Forge.pulls."""
-        found = self._project.mergerequests.list(state="opened", target_branch=target, iterator=True)
-        for one in islice(found, _MOST):
-            if one.source_project_id == one.target_project_id and one.target_branch == target:
+        of = (
+            {"state": "closed", "source_branch": closed_of, "order_by": "updated_at"}
+            if closed_of
+            else {"state": "opened"}
+        )
+        found = self._project.mergerequests.list(target_branch=target, iterator=True, **of)
+        for one in islice(found, PAGE if closed_of else _MOST):
+            own = one.source_project_id == one.target_project_id and one.target_branch == target
+            if own and closed_of in ("", one.source_branch):
                 text = one.description or ""
                 yield PullRequest(branch=one.source_branch, title=one.title, body=text, number=one.iid)
 
+    @read_strictly
     def open_pull(self, pull: PullRequest, target: str) -> PullRequest:
         """Forge.open_pull."""
         fields = {"source_branch": pull.branch, "target_branch": target}
         made = self._project.mergerequests.create({**fields, "title": pull.title, "description": pull.body})
         return PullRequest(branch=pull.branch, title=pull.title, body=pull.body, number=made.iid)
 
+    @read_strictly
     def edit_pull(self, pull: PullRequest) -> None:
         """Forge.edit_pull."""
         self._project.mergerequests.update(pull.number, {"title": pull.title, "description": pull.body})
 
+    @read_strictly
     def close_pull(self, number: int) -> None:
         """Forge.close_pull."""
         self._project.mergerequests.update(number, {"state_event": "close"})
 
+    @read_strictly
     def statuses(self, commit: str) -> Iterator[CommitStatus]:
         """Forge.statuses."""
         found = self._project.commits.get(commit, lazy=True).statuses.list(iterator=True)
@@ -70,6 +84,7 @@ class GitLab:
             state = _STATES.get(one.status, StatusState.PENDING)
             yield CommitStatus(context=one.name, state=state, description=one.description or "")
 
+    @read_strictly
     def set_status(self, commit: str, status: CommitStatus) -> None:
         """Forge.set_status. GitLab refuses another description of the same state, so that of a pending status is one
         that stays true."""
@@ -81,12 +96,16 @@ class GitLab:
             if _SAME_STATE not in str(error):
                 raise
 
+    @read_strictly
     def comments(self, number: int) -> Iterator[Comment]:
         """Forge.comments."""
         merge_request = self._project.mergerequests.get(number, lazy=True)
+        self._client.auth()
+        user = getattr(self._client.user, "id", None)
         for note in islice(merge_request.notes.list(iterator=True, sort="asc", order_by="created_at"), _MOST):
-            yield Comment(id=note.id, body=note.body or "")
+            yield Comment(id=note.id, body=note.body or "", own=note.author["id"] == user)
 
+    @read_strictly
     def write_comment(self, number: int, comment: Comment) -> None:
         """Forge.write_comment."""
         notes = self._project.mergerequests.get(number, lazy=True).notes

@@ -147,10 +147,10 @@ def _message(content: bytes) -> str:
 
 def _seconds(headers: Mapping[str, str], now: float) -> float | None:
     """How long the forge asks to wait: Retry-After in seconds, or the end of a rate limit that is used up."""
-    if headers.get("retry-after", "").isdigit():
+    if headers.get("retry-after", "").isdecimal():
         return float(headers["retry-after"])
     for prefix in ("x-ratelimit", "ratelimit"):
-        if headers.get(f"{prefix}-remaining") == "0" and headers.get(f"{prefix}-reset", "").isdigit():
+        if headers.get(f"{prefix}-remaining") == "0" and headers.get(f"{prefix}-reset", "").isdecimal():
             return max(0.0, float(headers[f"{prefix}-reset"]) - now)
     return None
 

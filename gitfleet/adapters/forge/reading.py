@@ -1,0 +1,46 @@
+"""What client libraries read from responses that are JSON, but not that of the forge's API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast, get_type_hints
+
+from gitfleet.errors import ForgeUnavailable, GitfleetError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Hosted(Protocol):
+    host: str
+
+
+_Forge = TypeVar("_Forge", bound=_Hosted)
+
+
+def read_strictly(call: Callable[Concatenate[_Forge, P], T]) -> Callable[Concatenate[_Forge, P], T]:
+    """A method of a forge, made to its end: ForgeUnavailable where a field is not there or of another type, so that
+    none gets to whoever called."""
+
+    @wraps(call)
+    def reading(forge: _Forge, *args: P.args, **options: P.kwargs) -> T:
+        try:
+            found = call(forge, *args, **options)
+            rows = tuple(found) if isinstance(found, Iterator) else (found,)
+            for row in rows:
+                _check_types(row)
+        except GitfleetError:
+            raise
+        except Exception as error:  # the libraries raise whatever their reading comes upon
+            what = f"answers otherwise than its API says ({call.__name__}: {type(error).__name__})"
+            raise ForgeUnavailable(f"the forge {forge.host} {what}") from error
+        return cast(T, rows) if isinstance(found, Iterator) else found
+
+    return cast(Callable[Concatenate[_Forge, P], T], reading)
+
+
+def _check_types(row: object) -> None:
+    for name, wanted in get_type_hints(type(row)).items():
+        if type(getattr(row, name)) is not wanted:
+            raise TypeError(f"{name} is no {wanted.__name__}")
