@@ -7,6 +7,7 @@ it away or another namespace has it.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, TypeAlias
@@ -27,16 +28,20 @@ from gitfleet.api.runs import DELETE_STAGE
 from gitfleet.api.staged import StagedStrategy
 from gitfleet.desired.crosschecks import Refusals
 from gitfleet.desired.hidden import Hidden
+from gitfleet.desired.labelled import Labelled
 from gitfleet.desired.mislabelled import mislabelled_warnings
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.formats.kinds import is_selectable
 from gitfleet.formats.near_names import did_you_mean, nearest
 
-_MOST_COMPARED: Final = 100_000
+_MOST_COMPARED: Final = 50_000
 """So many names are compared at most for the hints of one commit, about a second's work."""
 _REMOVE: Final = "correct it, or remove it"
 _AFFINITY: Final = ("spec", "policy", "affinity", "clusterAffinity")
-_Labels: TypeAlias = Mapping[str, str]
+_Place: TypeAlias = tuple[str, str, str]
+"""A group, a kind and a namespace."""
+_Names: TypeAlias = Mapping[str, Mapping[str, str]]
+"""The labels of each object by its name."""
 
 
 def unselected_warnings(
@@ -49,18 +54,32 @@ def unselected_warnings(
     items = list(objects)
     present = _Present(items, hidden, before)
     warned: Refusals = []
+    first: ReadObject | None = None
     for item in items:
-        if isinstance(item.value, Placement):
-            warned += [(item, note) for note in (*_resources(item.value, present), *_affinity(item.value, present))]
-        elif isinstance(item.value, Override):
-            warned += [(item, note) for note in (*_overridden(item.value, present), *_rules(item.value, present))]
-        elif isinstance(item.value, Freeze | FreezeOverride):
-            warned += [(item, note) for note in _scope(item.value.scope, ("spec", "scope"), present)]
-        elif isinstance(item.value, FleetConfig):
-            for index, window in enumerate(item.value.freeze_windows):
-                here = ("spec", "freezeWindows", index, "scope")
-                warned += [(item, note) for note in _scope(window.scope, here, present)]
+        compared = present.not_compared == 0
+        warned += [(item, note) for note in _notes(item, present)]
+        if compared and present.not_compared:
+            first = item
+    if first is not None:
+        sentence = f"from this file on, {present.not_compared} names or labels that nothing has are not compared with "
+        sentence += f"those that there are ({_MOST_COMPARED} comparisons at most); correct the others first"
+        warned.append((first, (("spec",), sentence)))
     return warned + mislabelled_warnings(items)
+
+
+def _notes(item: ReadObject, present: _Present) -> Iterator[Break]:
+    value = item.value
+    if isinstance(value, Placement):
+        yield from _resources(value, present)
+        yield from _affinity(value, present)
+    elif isinstance(value, Override):
+        yield from _overridden(value, present)
+        yield from _rules(value, present)
+    elif isinstance(value, Freeze | FreezeOverride):
+        yield from _scope(value.scope, ("spec", "scope"), present)
+    elif isinstance(value, FleetConfig):
+        for index, window in enumerate(value.freeze_windows):
+            yield from _scope(window.scope, ("spec", "freezeWindows", index, "scope"), present)
 
 
 class _Present:
@@ -69,25 +88,33 @@ class _Present:
     def __init__(self, items: Sequence[ReadObject], hidden: Hidden, before: Mapping[Identity, ReadObject]) -> None:
         self.hidden = hidden
         self.before = before
-        self.clusters = [item.value.scheduling_labels for item in items if isinstance(item.value, MemberCluster)]
+        self.clusters = Labelled(i.value.scheduling_labels for i in items if isinstance(i.value, MemberCluster))
         self.placements = {str(item.value.key) for item in items if isinstance(item.value, Placement)}
         strategies = [item.value for item in items if isinstance(item.value, StagedStrategy)]
         self.stages = {DELETE_STAGE, *(stage.name for strategy in strategies for stage in strategy.stages)}
         self._manifests = [item.value for item in items if isinstance(item.value, Manifest)]
-        self._objects: dict[tuple[str, str, str], dict[str, _Labels]] = {}
-        self._wrapped: dict[tuple[str, str, str], dict[str, _Labels]] | None = None
+        self._objects: dict[_Place, dict[str, Mapping[str, str]]] = {}
+        self._labelled: dict[_Place, Labelled] = {}
+        self._wrapped: dict[_Place, dict[str, Mapping[str, str]]] | None = None
         self._namespaces: dict[tuple[str, str, str], str] | None = None
         self._left = _MOST_COMPARED
+        self.not_compared = 0
         for manifest in self._manifests:
             key = manifest.key
             self._objects.setdefault((key.group, key.kind, key.namespace), {})[key.name] = manifest.labels
 
-    def objects(self, group: str, kind: str, namespace: str) -> dict[str, _Labels]:
+    def objects(self, group: str, kind: str, namespace: str) -> _Names:
         """The objects of a kind in one namespace and outside of any: a kind has them only in one of the two."""
-        found = {**self._objects.get((group, kind, ""), {})}
-        return found | self._objects.get((group, kind, namespace), {})
+        return ChainMap(self._objects.get((group, kind, namespace), {}), self._objects.get((group, kind, ""), {}))
 
-    def wrapped(self, group: str, kind: str, namespace: str) -> dict[str, _Labels]:
+    def labelled(self, *place: str) -> Labelled:
+        """The labels of the same objects."""
+        group, kind, namespace = place
+        if place not in self._labelled:
+            self._labelled[group, kind, namespace] = Labelled(self.objects(group, kind, namespace).values())
+        return self._labelled[group, kind, namespace]
+
+    def wrapped(self, group: str, kind: str, namespace: str) -> _Names:
         """The names of the objects of a kind that lie in envelopes; these are opened only when that is asked."""
         if self._wrapped is None:
             self._wrapped = {}
@@ -108,7 +135,10 @@ class _Present:
     def nearest(self, name: str, known: Collection[str]) -> str | None:
         """The known name that was probably meant; None too when enough was compared."""
         self._left -= len(known)
-        return nearest(name, known) if self._left >= 0 else None
+        if self._left >= 0:
+            return nearest(name, known)
+        self.not_compared += 1
+        return None
 
 
 def _resources(placement: Placement, present: _Present) -> Iterator[Break]:
@@ -123,7 +153,8 @@ def _resources(placement: Placement, present: _Present) -> Iterator[Break]:
             if near and not present.hidden.has_object(selector.kind, selector.name):
                 yield (*here, "name"), f"selects nothing, since no {selector.kind} has this name; did you mean {near}?"
         elif selector.label_selector is not None and not present.hidden.has_some_of(selector.kind):
-            notes = list(_near_labels(selector.label_selector, list(found.values()), selector.kind, present))
+            every = present.labelled(selector.group, selector.kind, home)
+            notes = list(_near_labels(selector.label_selector, every, selector.kind, present))
             yield from below((*here, "labelSelector"), notes)
 
 
@@ -195,17 +226,16 @@ def _scope(scope: FreezeScope, here: Location, present: _Present) -> Iterator[Br
                 hint = did_you_mean(pattern, known, _REMOVE)
                 yield (*here, f"{word}s", index), f"matches no {word} in the repo; {hint}"
     selector = scope.clusters
-    if selector is None or hides("MemberCluster") or any(map(selector.matches, present.clusters)):
+    if selector is None or hides("MemberCluster") or present.clusters.any_matches(selector):
         return
     notes = list(_near_labels(selector, present.clusters, "cluster", present))
     yield from below((*here, "clusters"), notes or [((), f"matches no cluster in the repo; {_REMOVE}")])
 
 
-def _near_labels(selector: LabelSelector, every: Sequence[_Labels], what: str, present: _Present) -> Iterator[Break]:
+def _near_labels(selector: LabelSelector, every: Labelled, what: str, present: _Present) -> Iterator[Break]:
     """The parts of a selector that nothing meets, while something has nearly that key, or that value of the key."""
-    if any(selector.matches(labels) for labels in every):
+    if every.any_matches(selector):
         return
-    keys = {key for labels in every for key in labels}
     parts: list[tuple[Location, Location, str, Sequence[str]]] = [
         (("matchLabels", key), ("matchLabels", key), key, (value,)) for key, value in selector.match_labels.items()
     ]
@@ -214,11 +244,11 @@ def _near_labels(selector: LabelSelector, every: Sequence[_Labels], what: str, p
             here = ("matchExpressions", index)
             parts.append(((*here, "key"), (*here, "values"), one.key, one.values))
     for at_key, at_values, key, wanted in parts:
-        values = {labels[key] for labels in every if key in labels}
-        if key not in keys:
-            if near := present.nearest(key, keys):
+        values = every.values(key)
+        if not values:
+            if near := present.nearest(key, every.keys()):
                 yield at_key, f"selects nothing, since no {what} has a label of this key; {_one_of(near, what)}"
-        elif wanted and values.isdisjoint(wanted):
+        elif wanted and not any(value in values for value in wanted):
             near = next(filter(None, (present.nearest(value, values) for value in wanted)), None)
             if near is not None:
                 yield at_values, f"selects nothing, since no {what} has this label and value; {_one_of(near, what)}"

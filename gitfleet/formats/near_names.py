@@ -35,9 +35,20 @@ def is_near(one: str, other: str) -> bool:
     one, other = one.lower(), other.lower()
     if one == other:
         return True
-    if min(len(one), len(other)) < _SHORTEST or _NUMBERS.sub("0", one) == _NUMBERS.sub("0", other):
+    shorter, longer = sorted((len(one), len(other)))
+    if shorter < _SHORTEST:
         return False
-    return is_typing_error(one, other) or (one[0] == other[0] and likeness(one, other) >= _NEAR)
+    if is_typing_error(one, other):
+        return True
+    # What costs nothing comes first: most names are not near, and thousands are compared.
+    if (
+        one[0] != other[0]
+        or 2 * shorter < _NEAR * (shorter + longer)
+        or _NUMBERS.sub("0", one) == _NUMBERS.sub("0", other)
+    ):
+        return False
+    matcher = SequenceMatcher(None, one, other)
+    return matcher.quick_ratio() >= _NEAR and matcher.ratio() >= _NEAR
 
 
 def is_renamed(old: Sequence[str], new: Sequence[str]) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gitfleet.api.bindings import is_active
 from gitfleet.api.holds import ALLOW_EMPTY, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.objects import Identity
-from gitfleet.api.placements import Placement, ResourceSelector
+from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
@@ -42,11 +42,14 @@ class Suspicions:
         for removal, cells in self.new.items():
             if cells and removal.kind is RemovalKind.CLUSTER:
                 yield from self._connected_elsewhere(removal)
+        lost_by: dict[PlacementKey | None, list[Removal]] = {}
+        for removal in lossy:
+            lost_by.setdefault(removal.placement, []).append(removal)
         for key in sorted(placements_of(self.new)):
             record, old = self.after.placements.get(key), self.before.placements.get(key)
             if record is None or old is None or record.placement.deleting is not None:
                 continue
-            mine = tuple(r for r, cells in self.new.items() if r.placement == key and cells)
+            mine = lost_by.get(key, [])
             yield from self._objects(tuple(r for r in mine if r.kind is RemovalKind.OBJECT), old, record)
             yield from self._bindings(tuple(r for r in mine if r.kind is RemovalKind.BINDING), old, record)
             yield from self._overridden(tuple(r for r in mine if r.kind is RemovalKind.OVERRIDDEN), record.placement)

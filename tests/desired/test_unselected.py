@@ -211,3 +211,21 @@ def test_so_many_labels_and_selected_ones_are_not_compared(sizes: int, compared:
     found = faults_of({**files, "resources/a.yaml": PAYLOAD, "x.yaml": placing(ALL, REQUIRED % term)})
     meant = "nothing selects this label; did you mean region, as ClusterResourcePlacement/p selects? (warning)"
     assert found == ([f"{AT}.regoin: {meant}"] if compared else [])
+
+
+def test_names_that_are_too_many_to_compare_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is compared with all that there are: without a bound, a thousand mistakes cost every commit minutes."""
+    monkeypatch.setattr("gitfleet.desired.unselected._MOST_COMPARED", 4)
+    names = ("payment", "frontent", "colors", "paymens")
+    files = {
+        f"{n}.yaml": placing(f"{NAMESPACE}, name: {name}").replace("p}", f"p{n}}}") for n, name in enumerate(names)
+    }
+    found = faults_of({**files, "resources/a.yaml": PAYLOAD})
+    selects = "spec.resourceSelectors[0].name: selects nothing, since no Namespace has this name; did you mean"
+    counted = "from this file on, 2 names or labels that nothing has are not compared with those that there are "
+    counted += "(4 comparisons at most); correct the others first"
+    assert found == [
+        f"0.yaml:7: ClusterResourcePlacement/p0: {selects} payments? (warning)",
+        f"1.yaml:7: ClusterResourcePlacement/p1: {selects} frontend? (warning)",
+        f"2.yaml:4: ClusterResourcePlacement/p2: spec: {counted} (warning)",
+    ]
