@@ -88,7 +88,9 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
     if ending.number:
         say("interrupted")
         return ending.exit_code(continuous=not (once or until_settled))
-    if until_settled and result is not None and not result.settled:
+    if until_settled and result is not None and result.frozen:
+        say(f"all that waits is frozen for longer than {timeout:g} s: `gitfleet get freezes`")
+    elif until_settled and result is not None and not result.settled:
         raise _not_settled(result, timeout)
     return 0
 

@@ -21,7 +21,7 @@ from gitfleet.loop.approval_history import ApprovalHistory
 from gitfleet.loop.fanout import Fanout, Write
 from gitfleet.loop.hold_lines import Lines, with_field_lines
 from gitfleet.loop.request_branches import Asked, RequestBranches
-from gitfleet.loop.results import ReconcileResult, asking_sentences, lost_race, waiting_sentences
+from gitfleet.loop.results import ReconcileResult, all_frozen, asking_sentences, lost_race, waiting_sentences
 from gitfleet.loop.rewrites import Rewrite
 from gitfleet.loop.state_commits import Publication, on_files_of, state_commit
 from gitfleet.loop.state_trees import StateTrees
@@ -149,8 +149,7 @@ class Driver:
     def reconcile(self) -> ReconcileResult:
         """Do all that can be done now. RetryLater for a passing error of the remote, GiveUp for a lasting one; whatever
         a cluster does is a result, never an error. After LostRace nothing was done: the next one observes again."""
-        now = self.clock.now()
-        heads = self.reader.fetch(self.needed)
+        now, heads = self.clock.now(), self.reader.fetch(self.needed)
         inputs = self.gather(heads, now)
         self.checkpoint("gathered")
         if self._unchanged is not None and self._unchanged[0].still(inputs):
@@ -212,6 +211,7 @@ class Driver:
             wake_at=decision.wake_at,
             outcomes=outcomes,
             asks=asking_sentences(decision),
+            frozen=not changed and all(o.ok for o in outcomes) and all_frozen(waiting, decision),
         )
 
     def gather(self, heads: Mapping[str, str], now: datetime) -> Inputs:

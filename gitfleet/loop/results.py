@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,7 +21,7 @@ class ReconcileResult:
 
     `settled` means that nothing was changed or performed and that no clock will bring anything; `waiting` names, in one
     sentence each, what a rollout is waiting for, `asks` what only a person can let go on; `wake_at` is when time alone
-    may change the decision.
+    may change the decision. `frozen` means that nothing was changed and all that waits waits for freezes to end.
     """
 
     commit: str
@@ -33,6 +34,7 @@ class ReconcileResult:
     outcomes: tuple[Outcome, ...] = ()
     asks: tuple[str, ...] = ()
     lost_race: bool = False
+    frozen: bool = False
 
 
 def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
@@ -52,6 +54,13 @@ def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
 def asking_sentences(decision: Decision) -> tuple[str, ...]:
     """What staged update runs wait for that only a person can give, in a sentence each."""
     return tuple(sentence for _, plan in sorted(decision.plans.items()) for sentence in plan.asks)
+
+
+def all_frozen(waiting: Iterable[str], decision: Decision) -> bool:
+    """Whether there are sentences of `waiting_sentences` and each ends with a freeze that is in force."""
+    said, inputs = tuple(waiting), decision.inputs
+    reasons = rollout.freezes_at(inputs.desired.freezes, inputs.now).reasons
+    return bool(said) and all(sentence.endswith(reasons) for sentence in said)
 
 
 def waiting_sentences(state: FleetState, decision: Decision, failures: Failures) -> tuple[str, ...]:

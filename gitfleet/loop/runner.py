@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from queue import Empty, SimpleQueue
 
 from gitfleet.errors import GitfleetError, GiveUp, RetryLater, Stopped
@@ -76,7 +77,7 @@ class Runner:
 
     def until_settled(self, timeout: float) -> ReconcileResult:
         """Reconcile until nothing moves any more, `timeout` seconds at most; the last reconcile's result (see its
-        `settled`).
+        `settled`). Where all that waits is frozen for longer than that, it ends at once (see its `frozen`).
 
         A passing error is tried again until the time is over; then it is raised.
         """
@@ -92,7 +93,11 @@ class Runner:
                 log.warning("%s; trying again", error)
                 self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))
                 continue
-            if result.settled or self.wake.stopped or self.clock.monotonic() >= end:
+            left = end - self.clock.monotonic()
+            frozen = result.frozen and (
+                result.wake_at is None or self.clock.now() + timedelta(seconds=left) < result.wake_at
+            )
+            if result.settled or frozen or self.wake.stopped or left <= 0:
                 return result
             if not result.changed:
                 self.wake.wait(min(_BUSY_PAUSE, end - self.clock.monotonic()))

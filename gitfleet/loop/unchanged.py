@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from gitfleet import rollout
 from gitfleet.api.objects import ObjectKey
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
@@ -17,15 +19,18 @@ from gitfleet.model.state import FleetState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnchangedReconcile:
-    """What a reconcile that changed nothing depended on. Time is not among it: only reconciles without `wake_at` are
-    kept."""
+    """What a reconcile that changed nothing depended on, and until when it may be kept: only reconciles without
+    `wake_at` are kept, and a freeze that expires is said then."""
 
     desired: Desired
     state: FleetState
     observations: Mapping[str, ClusterObservation]
+    until: datetime | None
 
     def still(self, inputs: Inputs) -> bool:
         """Whether the same decision would come of these inputs."""
+        if self.until is not None and self.until <= inputs.now:
+            return False
         if inputs.desired is not self.desired or inputs.before is not self.state:
             return False
         if inputs.observations.keys() != self.observations.keys():
@@ -70,7 +75,12 @@ def unchanged_after(inputs: Inputs, after: FleetState) -> UnchangedReconcile | N
     """What to keep of a settled reconcile; None when a value that was measured waits for its time to be written."""
     if not all(_is_written(observation, after) for observation in inputs.observations.values()):
         return None
-    return UnchangedReconcile(desired=inputs.desired, state=after, observations=inputs.observations)
+    return UnchangedReconcile(
+        desired=inputs.desired,
+        state=after,
+        observations=inputs.observations,
+        until=rollout.next_expiry(inputs.desired.freezes, inputs.now),
+    )
 
 
 def _contained(

@@ -85,7 +85,7 @@ def _decide(
         evictions=_evictions(inputs, placements, shared, failures),
     )
     works_after, rendered, after = _rendered(after, placements, shared, rendered, failures)
-    said = (*status.standing_notices(before, wanted.commit), *_warnings(shared, after))
+    said = (*status.standing_notices(before, wanted.commit), *_warnings(shared, placements, after))
     after = replace(after, faults=wanted.faults + listed((*faults, *status.faults_of(failures, after, wanted), *said)))
     decision = Decision(
         inputs=inputs,
@@ -121,9 +121,9 @@ def _rendered(
     return rendered, memo, after
 
 
-def _warnings(shared: Shared, after: FleetState) -> tuple[Fault, ...]:
-    waiting = (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs), *shared.freezes.notices)
-    return (*waiting, *pin_warnings(shared.inputs.desired, after.placements))
+def _warnings(shared: Shared, placements: PlacementsMemo, after: FleetState) -> tuple[Fault, ...]:
+    found = (*uncounted(shared.inputs, shared.runs.records), *undecided(shared.inputs, placements.frozen()))
+    return (*found, *shared.freezes.notices, *pin_warnings(shared.inputs.desired, after.placements))
 
 
 def _wake_at(shared: Shared, placements: PlacementsMemo) -> datetime | None:

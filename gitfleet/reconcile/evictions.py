@@ -18,6 +18,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Eviction
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
+from gitfleet.model.rolling import Frozen
 
 _BUDGETS: Final = "budgets/"
 """The folder of budgets by convention (contracts.md §1): a file there that cannot be read may hold any of them."""
@@ -46,8 +47,9 @@ def asked_for(wanted: Desired, known: Mapping[str, Eviction]) -> dict[PlacementK
     }
 
 
-def undecided(inputs: Inputs) -> Iterator[Fault]:
-    """A warning for each eviction that waits, and why."""
+def undecided(inputs: Inputs, frozen: Iterable[tuple[Eviction, Frozen]]) -> Iterator[Fault]:
+    """A warning for each eviction that waits, and why; `frozen` are those of which a freeze holds the cluster."""
+    yield from (status.waiting_eviction(eviction, why.reason) for eviction, why in frozen)
     wanted, known = inputs.desired, inputs.before.evictions
     asked = {eviction.name for evictions in asked_for(wanted, known).values() for eviction in evictions}
     for name, eviction in sorted(wanted.evictions.items()):

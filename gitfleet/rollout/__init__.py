@@ -16,6 +16,7 @@
     run_awaited         what an External placement has and waits for, in a sentence
     waiting_for         what a placement is still waiting for, in a sentence
     freezes_at          the freezes in force at a moment, and what they hold
+    next_expiry         when the next one with a date ends for good
     silent_since        the clusters that do not answer, and since when
     frozen_removals, give_up, take_back, removals, release_left, next_forced_leave, owners_of, retire_bindings,
     without_left        placements and clusters that go as a whole
@@ -38,7 +39,7 @@ from gitfleet.rollout.evictions import (
     evicted_since,
     eviction_waits,
 )
-from gitfleet.rollout.freezes import Freezes, freezes_at
+from gitfleet.rollout.freezes import Freezes, freezes_at, next_expiry
 from gitfleet.rollout.leaving import (
     Owners,
     frozen_removals,
@@ -80,6 +81,7 @@ __all__ = [
     "has_failed",
     "is_diff_reported",
     "is_ready",
+    "next_expiry",
     "next_forced_leave",
     "owners_of",
     "plan_rollout",

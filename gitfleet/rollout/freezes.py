@@ -34,6 +34,11 @@ class Freezes:
     found: tuple[_InForce, ...] = ()
     notices: tuple[Fault, ...] = ()
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why something waits, in each one's words."""
+        return tuple(one.frozen.reason for one in self.found)
+
     def of(
         self, key: PlacementKey, names: Iterable[str], clusters: Mapping[str, MemberCluster], stage: str = ""
     ) -> dict[str, Frozen]:
@@ -87,6 +92,12 @@ def freezes_at(rules: FreezeRules, now: datetime) -> Freezes:
         why = Frozen(f"{FROZEN}{place}, a Freeze that cannot be read, until it is corrected", None)
         found.append(_InForce(FreezeScope(), why, tuple(o.scope for o in overrides if not (o.windows or o.freezes))))
     return Freezes(tuple(found), tuple(_notices(rules, now)))
+
+
+def next_expiry(rules: FreezeRules, now: datetime) -> datetime | None:
+    """When the next Freeze or FreezeOverride expires, None where none does: there is a notice of it from then on."""
+    ends = (*(freeze.until for freeze in rules.freezes), *(override.expires for override in rules.overrides))
+    return min((end for end in ends if end > now), default=None)
 
 
 def _notices(rules: FreezeRules, now: datetime) -> Iterator[Fault]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,14 +20,17 @@ from gitfleet.model.state import FleetState, changed
 from gitfleet.state import StateReader
 
 _LONGEST_NAME = 253
+_WAITS = re.compile(r"waits to take (\S+) off (\S+): (.*)", re.DOTALL)
+"""What the warning of an eviction that waits says (status.waiting_eviction)."""
 _ENDS = {"True": "executed", "False": "not executed", "Unknown": "may be executed", "": "not valid"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvictionView:
-    """An eviction that was decided."""
+    """An eviction: decided, or why it `waits`."""
 
     eviction: Eviction
+    waits: str = ""
 
     @property
     def namespace(self) -> str:
@@ -50,8 +54,8 @@ class EvictionView:
 
     @property
     def message(self) -> str:
-        """Why it ended so."""
-        return self.eviction.outcome.message if self.eviction.outcome else ""
+        """Why it ended so, or waits."""
+        return self.eviction.outcome.message if self.eviction.outcome else self.waits
 
     @property
     def since(self) -> datetime | None:
@@ -60,7 +64,8 @@ class EvictionView:
 
     def body(self) -> JsonObject:
         """The whole object."""
-        return write(self.eviction)
+        body = write(self.eviction)
+        return {**body, "status": {"message": f"waits: {self.waits}"}} if self.waits else body
 
 
 def _status(condition: Condition | None) -> str:
@@ -68,8 +73,21 @@ def _status(condition: Condition | None) -> str:
 
 
 def eviction_views(state: StateReader, name: str | None = None) -> Iterator[EvictionView]:
-    """Every eviction that was decided, or the one of a name."""
-    return (EvictionView(eviction=eviction) for eviction in state.evictions(name))
+    """Every eviction, or the one of a name: those that were decided, and those that wait."""
+    decided = [EvictionView(eviction=eviction) for eviction in state.evictions(name)]
+    yield from decided
+    if name is None or not decided:
+        yield from (view for view in waiting_views(state.faults()) if name in (None, view.name))
+
+
+def waiting_views(faults: Iterable[Fault]) -> Iterator[EvictionView]:
+    """The evictions that wait, as the warnings about them say."""
+    for fault in faults:
+        kind, _, name = fault.object.partition("/")
+        if kind == EVICTION and (said := _WAITS.fullmatch(fault.message)):
+            placement, cluster, why = said.groups()
+            asked = Eviction(name=name, placement_name=placement, cluster_name=cluster)
+            yield EvictionView(eviction=asked, waits=why)
 
 
 def evictions_document(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
@@ -102,13 +120,11 @@ def with_evictions(
         if PlacementKey("", one.placement_name) == placement and one.outcome is not None:
             end = _ENDS[EvictionView(eviction=one).executed]
             said.setdefault(one.cluster_name, []).append(f"{one.name} {end}: {one.outcome.message}")
-    waiting = [fault for fault in faults if fault.object.startswith(f"{EVICTION}/")]
-    found: list[JsonObject] = []
-    for row in rows:
-        begin = f"waits to take {placement} off {row['clusterName']}: "
-        left = [f"{f.object.partition('/')[2]} {f.message}" for f in waiting if f.message.startswith(begin)]
-        found.append({**row, "evictions": [*said.get(str(row["clusterName"]), ()), *left]})
-    return found
+    for view in waiting_views(faults):
+        if PlacementKey("", view.eviction.placement_name) == placement:
+            cluster = view.eviction.cluster_name
+            said.setdefault(cluster, []).append(f"{view.name} waits to take {placement} off {cluster}: {view.waits}")
+    return [{**row, "evictions": said.get(str(row["clusterName"]), [])} for row in rows]
 
 
 def eviction_sentence(row: Mapping[str, Any]) -> str:

@@ -44,6 +44,13 @@ def test_plan_says_what_waits_and_explain_the_same_before_and_after_the_reconcil
     assert WHY in gitfleet("describe", "crp", "web", "-C", frozen).out
 
 
+def test_a_run_ends_where_all_that_waits_is_frozen_for_longer_than_it_may_take(gitfleet: Shell, frozen: Path) -> None:
+    ended = gitfleet("run", "--until-settled", "--timeout", "40", frozen)
+    assert (ended.code, WHY in ended.err) == (0, True), ended.err
+    assert "all that waits is frozen for longer than 40 s: `gitfleet get freezes`" in ended.err
+    assert "settled at commit" not in ended.err
+
+
 def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> None:
     assert gitfleet("run", "--once", frozen).code == 0
     rows = [line.split() for line in gitfleet("get", "freezes", "-C", frozen).out.splitlines()]
@@ -98,3 +105,11 @@ def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tm
     assert {event["t"] for event in events if event["type"] == "applied"} == {5400.0}
     assert any("frozen by window night until 2026-11-20 20:00 Europe/Berlin" in str(event) for event in events)
     assert events[-1]["reason"] == "settled"
+
+
+def test_an_eviction_that_is_frozen_is_listed_and_described(gitfleet: Shell, frozen: Path) -> None:
+    assert gitfleet("run", "--once", frozen).code == 0
+    commit(frozen, {"evictions/ill.yaml": builders.to_yaml(builders.eviction("ill", "web", "us-east-1"))})
+    assert gitfleet("run", "--once", frozen).code == 0
+    for shown in (("get", "evictions", "-o", "wide"), ("describe", "eviction", "ill"), ("explain", "web", "us-east-1")):
+        assert WHY in gitfleet(*shown, "-C", frozen).out, shown

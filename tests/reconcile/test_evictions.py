@@ -12,6 +12,7 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
+from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import FleetState
 from gitfleet.reconcile.evictions import asked_for, remembered, undecided
 from tests.rollout.builders import NOW
@@ -82,7 +83,7 @@ def test_an_eviction_is_decided_once_and_never_without_a_budget_that_may_be_ther
 ) -> None:
     assert asked_for(desired, known) == asked
     inputs = Inputs(desired=desired, before=FleetState(evictions=known), observations={}, now=NOW)
-    assert [(fault.path, fault.line, fault.object, fault.message) for fault in undecided(inputs)] == [
+    assert [(fault.path, fault.line, fault.object, fault.message) for fault in undecided(inputs, ())] == [
         (
             f"evictions/{name}.yaml",
             3,
@@ -91,6 +92,12 @@ def test_an_eviction_is_decided_once_and_never_without_a_budget_that_may_be_ther
         )
         for name, why in waiting.items()
     ]
+
+
+def test_an_eviction_that_is_frozen_waits_with_the_freezes_reason() -> None:
+    inputs = Inputs(desired=wanted(A), before=FleetState(), observations={}, now=NOW)
+    (fault,) = undecided(inputs, [(A, Frozen("frozen by night", NOW))])
+    assert fault.message == f"waits to take {A.placement_name} off c1: frozen by night"
 
 
 def test_evictions_are_remembered_as_long_as_their_files_are_there() -> None:

@@ -11,6 +11,7 @@ import pytest
 from gitfleet.api.conditions import Status, find_condition
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.simulation.clock import ManualClock
+from gitfleet.views.evictions import waiting_views
 from gitfleet.views.freezes import views_of
 from tests import builders
 from tests.scenarios.explaining import explain
@@ -129,10 +130,19 @@ def test_an_eviction_waits_for_the_end_of_a_window() -> None:
     result = world.reconcile()
     assert result is not None
     assert result.waiting == (f"eviction ill of web from c2 waits: {WAITS}",)
+    assert [(str(f.severity), f.object, f.message) for f in world.state().faults] == [
+        ("warning", "ClusterResourcePlacementEviction/ill", f"waits to take web off c2: {WAITS}")
+    ]
+    rows = {row["clusterName"]: row["evictions"] for row in explain(world.repo, world.fleet, world.clock, "web")}
+    assert rows == {"c1": [], "c2": [f"ill waits to take web off c2: {WAITS}"], "c3": []}
+    view = next(waiting_views(world.state().faults))
+    assert (view.name, view.eviction.placement_name, view.eviction.cluster_name) == ("ill", "web", "c2")
+    assert (view.valid, view.executed, view.message) == ("", "", WAITS)
     assert world.image("c2") == "web:1"
     world.clock.move_to(utc("2026-11-20 19:00"))
     world.rest()
     assert world.state().evictions["ill"].was_executed
+    assert world.state().faults == ()
 
 
 def test_only_what_is_in_scope_waits() -> None:
@@ -283,7 +293,6 @@ def test_a_freeze_by_commit_holds_until_its_end() -> None:
     assert "no changes" in world.state_text("README.md")
     world.settle(timedelta(days=1))
     assert set(rolled_out(world).values()) == {"web:2"}
-    world.commit(builders.config_map("web", "more"))
     world.rest()
     (fault,) = world.state().faults
     assert (fault.path, fault.object, fault.message) == (
@@ -299,6 +308,22 @@ def test_a_freeze_begins_at_its_time(at: str, goes: bool) -> None:
     world.commit(builders.freeze("friday", UNTIL, **{"from": "2026-11-20T12:30:00Z"}), *web("web:2"))
     world.rest()
     assert (world.image("c1") == "web:2") is goes
+
+
+def test_what_expires_is_said_though_nothing_else_happens() -> None:
+    world = world_at("12:00")
+    world.commit(
+        builders.freeze("friday", UNTIL), builders.freeze_override("now", "2026-11-20T14:00:00Z", freezes=["friday"])
+    )
+    for at, over in (("13:59:59", []), ("14:00", ["FreezeOverride/now"])):
+        world.clock.move_to(utc(f"2026-11-20 {at}"))
+        result = world.reconcile()
+        assert result is not None
+        assert result.settled or result.changed
+        assert [fault.object for fault in world.state().faults] == over
+    world.clock.move_to(utc("2026-11-21 06:00"))
+    world.reconcile()
+    assert [fault.object for fault in world.state().faults] == ["Freeze/friday", "FreezeOverride/now"]
 
 
 def test_a_freeze_that_is_taken_out_holds_nothing_any_more() -> None:

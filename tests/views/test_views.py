@@ -215,7 +215,7 @@ def test_one_object_is_read_from_its_own_file(kind: str, name: str, files: list[
     [
         ("bindings", {"bindings"}), ("snapshots", {"snapshots/resources"}), ("policies", {"snapshots/policies"}),
         ("overrides", {"snapshots/overrides"}), ("placements", {"placements"}), ("holds", {"holds"}),
-        ("evictions", {"evictions"}), ("quarantines", {"quarantines"}),
+        ("evictions", {"evictions", "faults"}), ("quarantines", {"quarantines"}),
         ("clusters", {"clusters"}),
     ],
 )  # fmt: skip
