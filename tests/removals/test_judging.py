@@ -591,7 +591,7 @@ def at_line(one: Manifest, line: int) -> Manifest:
 )
 def test_the_cause_of_what_an_envelope_carried(now: Manifest | None, how: dict[str, Any], cause: Cause) -> None:
     wanted = replace(KNOWN, payload=(now,) if now is not None else (), **how)
-    causes = Causes.between(HAS_BUNDLE, wanted)
+    causes = Causes.between(HAS_BUNDLE, HAS_BUNDLE, wanted)
     assert causes.of(of_object(B)) == cause
     assert causes.is_written(of_object(B)) is (now is BUNDLE)
     assert causes.vanished(of_binding("c1")) is None and not causes.is_written(of_binding("c1"))
@@ -602,10 +602,10 @@ def test_what_another_envelope_carried_before_is_no_new_name() -> None:
     other = replace(other, key=replace(other.key, name="other"))
     before = with_objects(NAMED, BUNDLE, other)
     now = at_line(envelope(A, config_map("bb")), 7)
-    causes = Causes.between(before, replace(KNOWN, payload=(now, other)))
+    causes = Causes.between(before, before, replace(KNOWN, payload=(now, other)))
     assert causes.of(of_object(B)) == Cause(PLACE, 7, f"{PLACE} has it no more")
     unplaced = with_web(before, replace(before.placements[WEB], resource_snapshots=(without_documents(before),)))
-    assert Causes.between(unplaced, KNOWN).of(of_object(B)).text == f"{SOMEWHERE.path} selects other objects"
+    assert Causes.between(unplaced, unplaced, KNOWN).of(of_object(B)).text == f"{SOMEWHERE.path} selects other objects"
 
 
 def without_documents(state: FleetState) -> ResourceSnapshot:
