@@ -54,6 +54,11 @@ def is_hidden(path: str) -> bool:
     return path.startswith(".") or "/." in path
 
 
+def area_of(path: str) -> str:
+    """What a faulty path stands for: a kustomization stands for its folder."""
+    return path.rpartition("/")[0] if is_kustomization(path) else path
+
+
 def is_kustomization(path: str) -> bool:
     """Whether a file configures kustomize; never an object itself."""
     return path.rpartition("/")[2] in _KUSTOMIZATIONS

@@ -40,7 +40,7 @@ from gitfleet.desired.kind_rules import (
     undeclared_warnings,
 )
 from gitfleet.desired.known_kinds import KnownKinds, kinds_with
-from gitfleet.desired.paths import is_kustomization
+from gitfleet.desired.paths import area_of, is_kustomization
 from gitfleet.desired.policy_rules import denied_payload, denied_selectors, policy_warnings
 from gitfleet.desired.readings import ReadObject, Rollout, faults_at
 from gitfleet.desired.recovery import Recovery, is_within
@@ -219,7 +219,7 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
         elif unmatched:
             _restore_damaged(pool, path, refused, fresh, damaged)
     for path in gathered.closed:
-        _restore_file(pool, path, _below(path), set())
+        _restore_file(pool, path, area_of(path), set())
         damaged[path] = None
     _restore_vanished(pool, damaged)
     _restore_doubled(pool, gathered)
@@ -287,12 +287,7 @@ def _restore_vanished(pool: _Pool, damaged: Mapping[str, frozenset[str] | None])
 
 
 def _changed_below(path: str, changed: Collection[str]) -> bool:
-    return is_kustomization(path) and any(is_within(other, _below(path)) for other in changed)
-
-
-def _below(path: str) -> str:
-    """What a faulty path stands for: a kustomization stands for its folder."""
-    return path.rpartition("/")[0] if is_kustomization(path) else path
+    return is_kustomization(path) and any(is_within(other, area_of(path)) for other in changed)
 
 
 def _restore_overrides(pool: _Pool) -> None:
@@ -334,9 +329,7 @@ def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
 def _refuse(pool: _Pool, refusals: Refusals) -> None:
     """Report each fault, and put the object's last good version in its place, or nothing where there is none.
 
-    A last good version that is refused itself, because something else changed around it, goes on nevertheless. One that
-    nobody knows may be a known one whose name, namespace or kind was damaged: what was in its file stays.
-    """
+    A last good version that is refused itself, because something else changed around it, goes on nevertheless."""
     pool.faults += faults_at(refusals, pool.request.contents)
     unmatched: dict[str, dict[Identity, str]] = {}
     for item in {item.identity: item for item, _ in refusals}.values():
@@ -347,6 +340,12 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
             _keep(pool, kept, item.origin.path)
         elif kept is None:
             unmatched.setdefault(item.origin.path, {})[item.identity] = item.label
+    _restore_unmatched(pool, unmatched)
+
+
+def _restore_unmatched(pool: _Pool, unmatched: Mapping[str, Mapping[Identity, str]]) -> None:
+    """A refused object that nobody knows may be a known one whose name, namespace or kind was damaged: what was in its
+    file stays."""
     damaged: dict[str, frozenset[str] | None] = {}
     for path, labels in unmatched.items():
         fresh = {identity for identity, label in labels.items() if not pool.recovery.was_refused(path, label)}
@@ -355,8 +354,8 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
 
 
 def _deny(pool: _Pool, scopes: Mapping[GroupKind, bool]) -> None:
-    """Report what the fleet's policy denies. What is placed of it stays as it is placed, and the rest is left out;
-    nothing is damaged, so nothing else is affected."""
+    """Report what the fleet's policy denies. What is placed of it stays as it is placed, the rest is left out."""
+    unmatched: dict[str, dict[Identity, str]] = {}
     config = next((item.value for item in pool.chosen.values() if isinstance(item.value, FleetConfig)), FleetConfig())
     denied = denied_payload(pool.chosen.values(), config.policy)
     for item in {item.identity: item for item, _ in denied}.values():
@@ -364,6 +363,9 @@ def _deny(pool: _Pool, scopes: Mapping[GroupKind, bool]) -> None:
         pool.hidden.add(item.identity)
         if (placed := pool.recovery.placed().get(item.identity)) is not None:
             _keep(pool, placed, item.origin.path)
+        elif pool.recovery.object(item.identity, item.origin.path) is None:
+            unmatched.setdefault(item.origin.path, {})[item.identity] = item.label
+    _restore_unmatched(pool, unmatched)
     pool.faults += faults_at(denied, pool.request.contents)
     _refuse(pool, denied_selectors(pool.chosen.values(), config.policy, scopes))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from gitfleet.api.clusters import CLUSTER_GROUP
 from gitfleet.api.objects import Identity, Origin
+from gitfleet.desired.kinds import is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, read_paths
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.desired.request import SYMLINK, DesiredRequest
@@ -98,5 +99,6 @@ def _is_cluster(identity: Identity) -> bool:
 
 def _is_renamed(old: Identity, new: Identity) -> bool:
     """Whether two objects of one file differ by a typing error; a cluster may have any other name, since the file of a
-    cluster is about that cluster."""
-    return (_is_cluster(old) and _is_cluster(new)) or is_renamed(old, new)
+    cluster is about that cluster, and one of our kinds any other group, since no other one has it."""
+    of_ours = is_our_group(old[0]) and old[1:] == new[1:]
+    return of_ours or (_is_cluster(old) and _is_cluster(new)) or is_renamed(old, new)

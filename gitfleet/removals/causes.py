@@ -13,6 +13,7 @@ from gitfleet.api.holds import Cause, FieldPlace, Removal, RemovalKind
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
+from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.near_names import is_renamed
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
@@ -198,7 +199,9 @@ def _of_vanished(found: Vanished) -> Cause:
         text = f"{found.path} is now {found.moved}, which gitfleet {how}"
         return Cause(found.path, 1, text, hidden=found.path)
     if found.successor is not None:
-        name = "/".join(part for part in found.successor[1:] if part)
+        group, kind, *names = found.successor
+        known = group in (CLUSTER_GROUP, PLACEMENT_GROUP) or (group, kind) in BUILT_IN_KINDS
+        name = "/".join(part for part in (kind if known else f"{kind}.{group}", *names) if part)
         return Cause(found.path, found.line, f"{found.path} has {name} in its place")
     what = "was removed" if found.removed else "has it no more"
     return Cause(found.path, found.line, f"{found.path} {what}")

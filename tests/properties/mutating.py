@@ -19,6 +19,7 @@ from tests.properties.mutations import Mutation, mutation, sound_files
 from tests.scenarios.world import STATE, World, end_of
 
 CONFIG: Final = "gitfleet.yaml"
+STAGED: Final = "placements/staged.yaml"
 _FOLDERS_OF_PLACEMENTS: Final = {"shop": "shop", "other": "other", "staged": "staged", "cluster": "wide"}
 """The placement that takes each folder of resources."""
 _NUMBERED: Final = ("generation", "observedGeneration", "observedGenerations", "revision")
@@ -40,7 +41,7 @@ class _Read(World):
 @dataclass
 class Mutated:
     """The fleet; `refused` and `applied` count the mutations that had an error and those that changed clusters, `held`
-    those whose revert waited for a person; `deleted` is what the last one took away."""
+    those whose revert waited for a person; `deleted` is what the last one took away, `left` whether clusters went."""
 
     world: World = field(init=False)
     clean: dict[str, Any] = field(init=False)
@@ -49,6 +50,7 @@ class Mutated:
     applied: int = 0
     held: int = 0
     deleted: set[str] = field(default_factory=set)
+    left: bool = False
 
     def __post_init__(self) -> None:
         self._begin()
@@ -75,7 +77,9 @@ class Mutated:
         self.world.write({found.path: sound_files()[found.path]})
         self.world.settle(timedelta(hours=4))
         self._no_defects("after the revert")
-        if self.world.state().holds:  # a sound edit placed so much that a person answers for its removal
+        if self.world.state().holds or self.left or (self.deleted and found.path == STAGED):
+            # A sound edit placed so much that a person answers for its removal, or took a cluster or the staged
+            # placement away: that needs a run to come back.
             self.held += 1
             self._begin()
         elif (end := seen(self.world)) != self.clean:
@@ -113,7 +117,7 @@ class Mutated:
         strangers = {key for key in _changed(self.clean["objects"], objects) | deleted if not _reaches(found, key)}
         if strangers:
             raise Damage(f"others changed: {sorted(strangers)}; {said}")
-        self.deleted = deleted
+        self.deleted, self.left = deleted, set(state.clusters) != set(self.clean["clusters"])
         gone = deleted - {key for key in deleted if _asked_for(found, key)}
         if gone:
             raise Damage(f"deleted, and nobody asked: {sorted(gone)}; {said}")
