@@ -5,8 +5,8 @@
     remaining_operations what is to be done on clusters until then, beside what is done now
 
 Only the end of the rollouts counts here, not their order in time. It takes for granted that each step succeeds, that
-nobody changes anything meanwhile, that what is held stays held, and that a cluster that does not answer has what the
-inventory says.
+nobody changes anything meanwhile, that what is held stays held, that every approval of a run is given, and that a
+cluster that does not answer has what the inventory says.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gitfleet import apply, removals, rollout, snapshots, works
+from gitfleet.api.bindings import is_active
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures
 from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Create, Delete, Operation, Refuse, Update
+from gitfleet.model.state import FleetState
 from gitfleet.reconcile import Memo
 
 Token = tuple[str, str, object, str, str]
@@ -48,8 +50,8 @@ def with_namespaces(decision: Decision, done: Decision) -> Inputs | None:
 
 
 def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
-    """The decision with every picked cluster at the newest snapshot and every other one given up, over the inventory
-    that was observed. A cluster that does not answer counts as having what is recorded."""
+    """The decision with every picked cluster at the newest snapshot, or that of its run, and every other one given up,
+    over the inventory that was observed. A cluster that does not answer counts as having what is recorded."""
     failures = Failures(decision.failures)
     wanted, before, after = decision.inputs.desired, decision.inputs.before, decision.after
     records = after.placements
@@ -58,6 +60,7 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     current = snapshots.current_overrides(wanted.overrides, after.overrides)
     kept = removals.Kept.of(removals.pending(after.holds.values()), wanted.payload)
     done = works.state_when_done(after, current, kept.overridden, rolling, failures, kept.unwritten)
+    done = _with_runs_done(done)
     rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
     for name, observation in decision.inputs.observations.items():
@@ -74,6 +77,36 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
         works=rendered,
         failures=failures.found,
     )
+
+
+def _with_runs_done(state: FleetState) -> FleetState:
+    """The state when the runs that are under way are through, in the order in which they were seen."""
+    records, every = dict(state.placements), tuple(s for found in state.overrides.values() for s in found)
+    for run in sorted(state.runs.values(), key=lambda run: (run.created, run.key)):
+        record = records.get(run.placement)
+        if record is None or run.finished or run.fell_back:
+            continue
+        updates = {cluster.cluster: cluster for stage in run.status.stages for cluster in stage.clusters}
+        references = {n: (one.cluster_resource_overrides, one.resource_overrides) for n, one in updates.items()}
+        labels = works.pinned_labels(references, every, state.clusters)
+        left = (
+            {cluster.cluster for cluster in run.status.deletion.clusters} if run.status.deletion is not None else set()
+        )
+        bindings = [
+            replace(
+                binding,
+                resource_snapshot=run.snapshot,
+                cluster_resource_overrides=references[binding.cluster][0],
+                resource_overrides=references[binding.cluster][1],
+                override_labels=labels.get(binding.cluster, ()),
+            )
+            if binding.cluster in updates and is_active(binding)
+            else binding
+            for binding in record.bindings
+            if binding.cluster not in left
+        ]
+        records[run.placement] = replace(record, bindings=tuple(bindings))
+    return replace(state, placements=records)
 
 
 def remaining_operations(

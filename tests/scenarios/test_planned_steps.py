@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gitfleet.cli.fail_on import Condition
+from gitfleet.cli.plan_markdown import lines_of as markdown_lines
 from gitfleet.cli.plan_text import lines_of
 from tests import builders
 from tests.scenarios.explaining import open_workspace
@@ -143,6 +144,82 @@ def a_namespace_and_what_waits_for_it(world: World) -> None:
             spec={"resourceSelectors": [selector], "policy": {"placementType": "PickAll"}},
         ),
     )
+
+
+def by_runs() -> World:
+    """The same fleet with strategy External, rolled out by a run; the first half of the clusters is the first stage."""
+    world = World()
+    world.commit(
+        builders.fleet_config(massDelete={"maxPercent": 100}),
+        *(builders.member_cluster(name, labels={"half": "1" if name < "c4" else "2"}) for name in CLUSTERS),
+        builders.namespace("web", labels={"team": "web"}),
+        builders.config_map("web", "settings", {"version": "1"}),
+        builders.deployment("web", "app"),
+        builders.placement("web", policy=builders.pick_fixed(*CLUSTERS), strategy={"type": "External"}),
+        builders.staged_strategy("all", *(builders.stage(f"s{half}", match_labels={"half": half}) for half in "12")),
+        builders.staged_run("first", placement="web", strategy="all"),
+    )
+    world.settle()
+    return world
+
+
+def a_run(world: World) -> None:
+    world.commit(
+        builders.deployment("web", "app", image="app:2"),
+        builders.staged_run("second", placement="web", strategy="all"),
+    )
+
+
+def a_run_of_an_older_snapshot(world: World) -> None:
+    world.commit(builders.config_map("web", "more"), builders.config_map("web", "settings", {"version": "2"}))
+    world.commit(builders.staged_run("second", placement="web", strategy="all"))
+    world.settle()
+    world.commit(builders.staged_run("back", placement="web", strategy="all", index=0))
+
+
+def a_run_that_leaves_clusters(world: World) -> None:
+    world.commit(
+        builders.placement("web", policy=builders.pick_fixed("c1", "c4"), strategy={"type": "External"}),
+        builders.deployment("web", "app", image="app:2"),
+        builders.staged_run("second", placement="web", strategy="all"),
+    )
+
+
+RUNS: dict[Callable[[World], None], str] = {
+    a_run: "now 1, later 5",
+    a_run_of_an_older_snapshot: "now 2, later 10",
+    a_run_that_leaves_clusters: "now 1, later 13",
+}
+
+
+@pytest.mark.parametrize("change", RUNS, ids=lambda change: change.__name__)
+def test_what_is_planned_of_a_run_is_what_happens(change: Callable[[World], None]) -> None:
+    world = by_runs()
+    change(world)
+    start, document, recorded = len(world.happenings), plan_of(world), plan_of(world, "none")
+    now, later = planned(document, "operations"), planned(document, "later")
+    assert (planned(recorded, "operations", "later"), recorded["risk"]) == (now + later, document["risk"])
+    world.settle()
+    assert happened(world, start) == now + later
+    assert f"now {now.total()}, later {later.total()}" == RUNS[change]
+    assert planned(plan_of(world), "operations", "later") == Counter()
+
+
+def test_what_comes_after_a_gate_is_counted_as_if_it_were_approved() -> None:
+    world = by_runs()
+    stages = (builders.stage(f"s{half}", match_labels={"half": half}, approval=True) for half in "12")
+    world.commit(builders.staged_strategy("gated", *stages), builders.deployment("web", "app", image="app:2"))
+    world.commit(builders.staged_run("gated", placement="web", strategy="gated"))
+    document = plan_of(world)
+    assert document["risk"]["update"]["objects"] == 6
+    text, page = "\n".join(lines_of(document)), "\n".join(markdown_lines(document))
+    assert "every approval of a run is given" in text
+    for line in (
+        "run gated of placement web with snapshot 1 is running",
+        "stage s1 (updating): c1, c2, c3, then Approval",
+        "stage s2 (pending): c4, c5, c6, then Approval",
+    ):
+        assert line in text and line in page, line
 
 
 CHANGES: dict[Callable[[World], None], str] = {
