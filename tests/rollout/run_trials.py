@@ -74,9 +74,9 @@ def approved(
     return {found.key: found}
 
 
-def frozen(tier: str = "", until: float = 60, also: Freezes | None = None) -> Freezes:
-    """A freeze of all clusters, or of those of a tier."""
-    scope = FreezeScope(clusters=LabelSelector({"tier": tier})) if tier else FreezeScope()
+def frozen(tier: str = "", until: float = 60, also: Freezes | None = None, **only: Any) -> Freezes:
+    """A freeze of all clusters, or of those of a tier, of some placements or stages."""
+    scope = FreezeScope(clusters=LabelSelector({"tier": tier}) if tier else None, **only)
     end = NOW + timedelta(seconds=until)
     freeze = Freeze(name=f"freeze{tier}", owner="ann", reason="a sale", until=end, scope=scope)
     found = freezes_at(FreezeRules(freezes=(freeze,)), NOW)

@@ -7,7 +7,6 @@ give the same times, however many processes took part.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
 
 from gitfleet.api.conditions import Conditions, Status, find_condition
 from gitfleet.api.runs import RunConditionType, RunReason, RunRecord, RunStatus, StageStatus
@@ -273,7 +272,6 @@ def _result(work: Pass, status: RunStatus) -> RunStep:
     run = work.request.run
     bindings = sorted([*work.bindings.values(), *work.gone], key=lambda b: (b.cluster, b.deleting is None))
     new = run if status == run.status else replace(run, status=status)
-    clocks = [clock for clock in work.clocks if clock > timedelta(0)]
     return RunStep(
         run=new,
         bindings=tuple(bindings),
@@ -282,5 +280,5 @@ def _result(work: Pass, status: RunStatus) -> RunStep:
         held=tuple(work.held),
         waiting=tuple(work.waiting),
         asks=tuple(work.asks),
-        clock=min(clocks, default=None),
+        clock=min(work.clocks, default=None),
     )
