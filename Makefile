@@ -33,7 +33,7 @@ mutants: $(VENV)/.installed
 	$(BIN)/python -m tests.mutants $(PACKAGE)
 
 bench: $(VENV)/.installed
-	for name in fleet scheduling reconcile apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done
+	for name in fleet runs scheduling reconcile apply; do $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .demo .mutants

@@ -71,13 +71,11 @@ class Size:
 
     def files(self) -> dict[str, str]:
         """The config repo, path to text."""
-        files = {f"clusters/c{n:05}.yaml": _cluster(n) for n in range(self.clusters)}
+        files = {f"clusters/c{n:05}.yaml": member_cluster(n) for n in range(self.clusters)}
         for place in range(self.placements):
             name = f"app-{place:04}"
             files[f"placements/{name}.yaml"] = self._placement(name)
-            files[f"resources/{name}/namespace.yaml"] = (
-                f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {name}\n  labels: {{app: {name}}}\n"
-            )
+            files[f"resources/{name}/namespace.yaml"] = namespace(name, name)
             for number in range(self.per_placement - 1):
                 files[f"resources/{name}/settings-{number}.yaml"] = config_map(name, number, "first")
         return files
@@ -86,22 +84,31 @@ class Size:
         """Another value in one manifest (or another label where a placement has its namespace alone)."""
         if self.per_placement > 1:
             return {"resources/app-0000/settings-0.yaml": config_map("app-0000", 0, "second")}
-        text = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: app-0000\n  labels: {app: second}\n"
-        return {"resources/app-0000/namespace.yaml": text}
+        return {"resources/app-0000/namespace.yaml": namespace("app-0000", "second")}
 
     def _placement(self, name: str) -> str:
         count = min(PICKED, self.clusters)
         pick = "placementType: PickAll" if self.pick_all else f"placementType: PickN\n    numberOfClusters: {count}"
-        return (
-            "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterResourcePlacement\n"
-            f"metadata:\n  name: {name}\nspec:\n  resourceSelectors:\n"
-            f'    - {{group: "", version: v1, kind: Namespace, name: {name}}}\n'
-            f"  policy:\n    {pick}\n"
-            "  strategy:\n    type: RollingUpdate\n    rollingUpdate: {maxUnavailable: 25%}\n"
-        )
+        return placement(name, pick, "type: RollingUpdate\n    rollingUpdate: {maxUnavailable: 25%}")
 
 
-def _cluster(number: int) -> str:
+def placement(name: str, policy: str, strategy: str) -> str:
+    """A placement of the namespace of its name."""
+    return (
+        "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterResourcePlacement\n"
+        f"metadata:\n  name: {name}\nspec:\n  resourceSelectors:\n"
+        f'    - {{group: "", version: v1, kind: Namespace, name: {name}}}\n'
+        f"  policy:\n    {policy}\n  strategy:\n    {strategy}\n"
+    )
+
+
+def namespace(name: str, app: str) -> str:
+    """A Namespace with a label."""
+    return f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {name}\n  labels: {{app: {app}}}\n"
+
+
+def member_cluster(number: int) -> str:
+    """One of the clusters in memory."""
     labels = f"{{region: region-{number % 10}, zone: zone-{number % 30}, tier: {'prod' if number % 5 else 'canary'}}}"
     return (
         "apiVersion: cluster.kubernetes-fleet.io/v1beta1\nkind: MemberCluster\n"

@@ -1,4 +1,4 @@
-"""The fleet benchmark on small fleets: it runs to its end and shows every figure. Nothing here is timed."""
+"""The benchmarks of fleets and runs on small ones: they run to their end and show every figure. Nothing is timed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import fleet
+from benchmarks import fleet, runs
 from benchmarks.generated import Size
 
 ROOT = Path(__file__).parents[2]
@@ -53,3 +53,10 @@ def test_a_size_is_read_as_it_is_written() -> None:
     for wrong in ("10x10", "10x10x5", "10x10x10:some", "axbxc"):
         with pytest.raises(ValueError):
             Size.parse(wrong)
+
+
+def test_runs_are_measured_to_their_end(capsys: pytest.CaptureFixture[str]) -> None:
+    runs.main(["--sizes", "1,3"])
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in printed] == [[case, size] for case in runs.CASES for size in ("1", "3")]
+    assert all(f"{step} " in line for line in printed for step in runs.STEPS)
