@@ -31,14 +31,16 @@ HOLD_PREFIX: Final = "hold-"
 
 class RemovalKind(StrEnum):
     """What a commit takes away: a placement, a member cluster, an object of a placement's selection, a cluster that
-    a placement's policy picks no more (its binding), or an object of a placement on one cluster, by an override of type
-    Delete."""
+    a placement's policy picks no more (its binding), an object of a placement on one cluster, by an override of type
+    Delete, or a placement's strategy External, and with it the stages and approvals of its rollouts (decision record
+    0019)."""
 
     PLACEMENT = "Placement"
     CLUSTER = "Cluster"
     OBJECT = "Object"
     BINDING = "Binding"
     OVERRIDDEN = "Overridden"
+    STRATEGY = "Strategy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class Removal:
                 return f"Binding of {self.placement} to {self.cluster}"
             case RemovalKind.OVERRIDDEN:
                 return f"Overridden {self._object_id} of {self.placement} on {self.cluster}"
+            case RemovalKind.STRATEGY:
+                return f"Strategy of {self.placement}"
             case other:
                 assert_never(other)
 
@@ -113,6 +117,8 @@ class Removal:
                 return f"placement {self.placement} on cluster {self.cluster}"
             case RemovalKind.OVERRIDDEN:
                 return f"{self.object} of placement {self.placement} on cluster {self.cluster}"
+            case RemovalKind.STRATEGY:
+                return f"the strategy External of placement {self.placement}, with the stages and approvals of its runs"
             case other:
                 assert_never(other)
 
@@ -124,7 +130,8 @@ class Removal:
 
 class HoldRule(StrEnum):
     """Which rule holds: a share is exceeded (D25), a selection or its clusters became none, what is placed is
-    hidden or misspelt (D31), or an earlier hold could not be read any more."""
+    hidden or misspelt (D31), rollouts would need no run any more (record 0019), or an earlier hold could not be read
+    any more."""
 
     MASS_DELETION = "MassDeletion"
     EMPTY_SELECTION = "EmptySelection"
@@ -132,6 +139,7 @@ class HoldRule(StrEnum):
     IGNORED_FILE = "IgnoredFile"
     LIKELY_TYPO = "LikelyTypo"
     LABELS_CHANGED = "LabelsChanged"
+    NOT_EXTERNAL = "NotExternal"
     UNREADABLE_HOLD = "UnreadableHold"
 
 

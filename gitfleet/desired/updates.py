@@ -31,7 +31,7 @@ def placement_update_breaks(old: Placement, new: Placement, unfinished: Sequence
         runs = f"{agreeing(len(unfinished), 'run', 'runs')} {named_briefly(unfinished, 3)}"
         is_ = agreeing(len(unfinished), "is", "are")
         sentence = f"cannot go back to RollingUpdate while {runs} {is_} unfinished; put External back, or end "
-        sentence += f"{agreeing(len(unfinished), 'it', 'them')} (by removing the file, say)"
+        sentence += f"{agreeing(len(unfinished), 'it', 'them')}: then this is held until a person approves it"
         breaks.append((("spec", "strategy", "type"), sentence))
     if old.status_reporting_scope != new.status_reporting_scope:
         sentence = f"cannot change; put {old.status_reporting_scope} back, or {_RECREATE}"

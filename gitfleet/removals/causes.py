@@ -129,6 +129,8 @@ class Causes:
             identity = self._envelope(removal) or removal.object.identity
             if (edited := self._of_labels(placement, identity, removal.object.namespace)) is not None:
                 return edited
+        if removal.kind is RemovalKind.STRATEGY:
+            return _at(origin, ("spec", "strategy"), f"{origin.path} has strategy {placement.strategy.type}")
         of_binding = removal.kind is RemovalKind.BINDING
         does = "picks other clusters" if of_binding else "selects other objects"
         if path and removal.object is not None and not self.is_written(removal):

@@ -14,7 +14,8 @@ from gitfleet.model.state import FleetState, PlacementRecord, changed
 
 def going(before: FleetState, after: FleetState) -> tuple[Removal, ...]:
     """The removals that begin between two states: placements and clusters that start to leave, objects that the latest
-    snapshot has no more (neither itself nor in an envelope), clusters that a placement picks no more.
+    snapshot has no more (neither itself nor in an envelope), clusters that a placement picks no more, the strategy
+    External.
 
     What was on its way out in `before` is not among them, and what goes together with its placement or its cluster is
     not named by itself. Records that are the same object cost nothing.
@@ -35,6 +36,8 @@ def _placements(before: FleetState, after: FleetState) -> Iterator[Removal]:
         if new is None or new.placement.deleting is not None:
             yield Removal(kind=RemovalKind.PLACEMENT, placement=key)
         else:
+            if old.placement.strategy.external and not new.placement.strategy.external:
+                yield Removal(kind=RemovalKind.STRATEGY, placement=key)
             yield from _objects(key, old, new)
             yield from _bindings(key, old, new, after)
 

@@ -112,7 +112,7 @@ class Losses:
                 yield from self.placed.by_cluster.get(removal.cluster, ())
             return
         record = self.before.placements.get(key) if key is not None else None
-        if key is None or record is None:
+        if key is None or record is None or removal.kind is RemovalKind.STRATEGY:
             return
         stays = record.placement.strategy.delete_propagation_policy.keeps_objects
         if stays and removal.kind not in (RemovalKind.OBJECT, RemovalKind.OVERRIDDEN):

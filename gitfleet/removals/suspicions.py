@@ -42,6 +42,10 @@ class Suspicions:
         for removal, cells in self.new.items():
             if cells and removal.kind is RemovalKind.CLUSTER:
                 yield from self._connected_elsewhere(removal)
+            elif removal.kind is RemovalKind.STRATEGY and (key := removal.placement) is not None:
+                message = f"{key.kind} {key} would need no run any more: its latest snapshot and all later ones would "
+                message += "go to every cluster without stages and approvals"
+                yield _finding(HoldRule.NOT_EXTERNAL, message, (removal,))
         lost_by: dict[PlacementKey | None, list[Removal]] = {}
         for removal in lossy:
             lost_by.setdefault(removal.placement, []).append(removal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -69,25 +69,29 @@ def _marked_cluster(cluster: MemberCluster, hold: str | None, now: datetime) -> 
 
 def _sentences(holds: Mapping[str, Hold]) -> dict[PlacementKey, str]:
     found: dict[PlacementKey, list[str]] = {}
-    removed: set[PlacementKey] = set()
+    kinds: set[tuple[PlacementKey | None, RemovalKind]] = set()
     for hold in holds.values():
         if hold.answer is Status.TRUE:
             continue
-        removed |= {r.placement for r in hold.removals if r.kind is RemovalKind.PLACEMENT and r.placement is not None}
+        kinds |= {(removal.placement, removal.kind) for removal in hold.removals}
         for key in sorted({removal.placement for removal in hold.removals if removal.placement is not None}):
             found.setdefault(key, []).append(_named(hold))
-    return {key: _sentence(names, key in removed) for key, names in found.items()}
+    return {
+        key: _sentence(names, {kind for kind in RemovalKind if (key, kind) in kinds}) for key, names in found.items()
+    }
 
 
 def _named(hold: Hold) -> str:
     return f"{hold.name} (rejected)" if hold.answer is Status.FALSE else hold.name
 
 
-def _sentence(names: Sequence[str], whole: bool) -> str:
-    """`whole`: the placement itself would go, so that nobody writes any more what it should become."""
+def _sentence(names: Sequence[str], kinds: Container[RemovalKind]) -> str:
+    """Of a placement that would go itself, nobody writes any more what it should become."""
     holds = " and ".join(names)
-    if whole:
+    if RemovalKind.PLACEMENT in kinds:
         return f"its removal waits for an approval of {holds}; until then it gets nothing new"
+    if RemovalKind.STRATEGY in kinds:
+        return f"removals, also of its strategy External, wait for an approval of {holds}; until then it needs runs"
     return f"removals wait for an approval of {holds}; all other changes go out"
 
 

@@ -157,11 +157,13 @@ def how_to_approve(document: Mapping[str, Any]) -> str:
 def hold_sentence(document: Mapping[str, Any]) -> str:
     """What a hold keeps back, in one line, from its document."""
     names = [row["clusterName"] for row in document["clusters"]]
-    where = f" on {named_briefly(names, _MOST_NAMED)}" if names else ""
     what = named_briefly(document["removals"], _MOST_NAMED)
+    if not names:
+        return one_line(what, _MOST_CHARACTERS)
     stay = document["unmanaged"]
     left = f"; {stay} stay on clusters that leave the fleet, unmanaged" if stay else ""
-    return one_line(f"{what}: {counted(document['objects'], 'placed object')}{where}{left}", _MOST_CHARACTERS)
+    gone = f"{counted(document['objects'], 'placed object')} on {named_briefly(names, _MOST_NAMED)}"
+    return one_line(f"{what}: {gone}{left}", _MOST_CHARACTERS)
 
 
 def reason_sentence(reason: Mapping[str, Any]) -> str:
