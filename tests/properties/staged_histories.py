@@ -1,149 +1,20 @@
 """Random histories in which placements are rolled out by staged update runs, and clusters are evicted: the moves of
-`histories` and what people do with strategies, runs, approvals, evictions and disruption budgets."""
+`histories` and what people do with strategies, runs, approvals, evictions, budgets, freezes and quarantines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from functools import cache
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final
 
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.runs import RunRecord
-from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout.staged import run_phase
 from tests import builders
 from tests.properties.histories import ZONES, History
-from tests.properties.invariants import Invariants, Up
-from tests.properties.run_laws import Facts, broken_by, freshly, is_through
-from tests.properties.writing import Placed, Written
-
-
-@cache
-def _run_text(name: str, placement: str, index: int | None, state: str) -> str:
-    body = builders.staged_run(name, placement=placement, strategy="all", index=index)
-    return builders.to_yaml({**body, "spec": {**body["spec"], "state": state}})
-
-
-@cache
-def _answer_text(name: str, approved: bool) -> str:
-    body = builders.approval("x", "y", approved=approved)
-    del body["spec"]
-    return builders.to_yaml({**body, "metadata": {"name": name}})
-
-
-@dataclass(slots=True)
-class StagedWritten(Written):
-    """What stands in the config repo, with what belongs to runs and evictions."""
-
-    strategy: str = ""
-    runs: dict[str, tuple[str, int | None, str]] = field(default_factory=dict)
-    answers: dict[str, bool] = field(default_factory=dict)
-    evictions: dict[str, tuple[str, str]] = field(default_factory=dict)
-    budgets: dict[str, int] = field(default_factory=dict)
-
-    def files(self, namespaces: tuple[str, ...]) -> dict[str, str]:
-        """All files by path."""
-        more = {f"runs/{name}.yaml": _run_text(name, *run) for name, run in self.runs.items()}
-        more |= {f"approvals/{name}.yaml": _answer_text(name, answer) for name, answer in self.answers.items()}
-        more |= {
-            f"evictions/{name}.yaml": builders.to_yaml(builders.eviction(name, *what))
-            for name, what in self.evictions.items()
-        }
-        more |= {
-            f"budgets/{name}.yaml": builders.to_yaml(builders.placement_budget(name, minAvailable=most))
-            for name, most in self.budgets.items()
-        }
-        if self.strategy:
-            more["strategies/all.yaml"] = self.strategy
-        return Written.files(self, namespaces) | more | ({self.broken: "kind: [\n"} if self.broken is not None else {})
-
-
-@dataclass(slots=True)
-class StagedInvariants(Invariants):
-    """The invariants of every history, of which the budgets are for rolling updates; and those of runs (`run_laws`):
-    a cluster counts as updated only when it is up. An executed eviction leaves as many clusters up as the disruption
-    budget asks for, and what became of it does not change. `asked` are the answers, states and budgets that people have
-    written so far."""
-
-    answers: dict[str, bool] = field(default_factory=dict)
-    wanted: dict[str, str] = field(default_factory=dict)
-    budgets: dict[str, int] = field(default_factory=dict)
-    through: dict[tuple[str, str], datetime] = field(default_factory=dict)
-    evicted: set[tuple[PlacementKey, str]] = field(default_factory=set)
-
-    def pushed(self) -> None:
-        """A new intent or report may be on the state branch."""
-        before, head, up = self.intent, self.head, self._up_now()
-        fresh = self.read()[1]
-        known = before.evictions.keys()
-        self.evicted = {
-            (PlacementKey("", e.placement_name), e.cluster_name)
-            for name, e in fresh.evictions.items()
-            if name not in known and e.was_executed
-        }
-        Invariants.pushed(self)
-        if self.head != head:
-            self._check_runs(before, up)
-            self._check_evictions(before, up)
-
-    def _check_runs(self, before: FleetState, up: Up) -> None:
-        now = self.clock.now()
-        for name, run in self.intent.runs.items():
-            was = before.runs.get(name)
-            was = was if was is not None and was.created == run.created else None
-            for stage in run.status.stages:
-                if not is_through(stage):
-                    self.through.pop((name.name, stage.name), None)
-                else:
-                    self.through.setdefault((name.name, stage.name), now)
-            facts = Facts(
-                now=now, answers=self.answers, through=self.through, wanted=self.wanted, cut_off=self._is_cut_off(run)
-            )
-            self.broken += broken_by(was, run, facts)
-            self.checked += bool(freshly("Started", was, run))
-            unfit = set(freshly("Succeeded", was, run)) - up.get(run.placement, frozenset())
-            if unfit:
-                self.broken.append(f"{sorted(unfit)} count as updated by {name} and are not up")
-
-    def _is_cut_off(self, run: RunRecord) -> bool:
-        record = self.intent.placements.get(run.placement)
-        names = {b.cluster for b in record.bindings} if record is not None else set()
-        return sum(self._silent_for(name) is not None for name in names) * 2 > len(names)
-
-    def _check_evictions(self, before: FleetState, up: Up) -> None:
-        for name, eviction in self.intent.evictions.items():
-            known = before.evictions.get(name)
-            if known is not None and known.placement_name == eviction.placement_name and known != eviction:
-                self.broken.append(f"eviction {name} is decided again")
-        for key in {key for key, _ in self.evicted}:
-            record = self.intent.placements[key]
-            taken = {cluster for owner, cluster in self.evicted if owner == key} & up.get(key, frozenset())
-            staying = {b.cluster for b in record.bindings if b.deleting is None}
-            left = up.get(key, frozenset()) - taken & staying
-            self.checked += 1
-            if taken and len(left) < self.budgets.get(key.name, 0):
-                self.broken.append(f"{key}: the eviction from {sorted(taken)} leaves {sorted(left)} up")
-
-    def _check_budget(self, record: PlacementRecord, before: frozenset[str], after: frozenset[str]) -> None:
-        if not record.placement.strategy.external:
-            evicted = {cluster for key, cluster in self.evicted if key == record.placement.key}
-            Invariants._check_budget(self, record, before - evicted, after)
-
-    def _check_surge(self, old: PlacementRecord, new: PlacementRecord, up: frozenset[str]) -> None:
-        if not new.placement.strategy.external:
-            Invariants._check_surge(self, old, new, up)
-
-    def _moved(self, old: PlacementRecord, new: PlacementRecord) -> list[str]:
-        evicted = {cluster for key, cluster in self.evicted if key == new.placement.key}
-        moved = [name for name in Invariants._moved(self, old, new) if name not in evicted]
-        if not new.placement.strategy.external:
-            return moved
-        # What the scheduler makes of a binding moves nothing until a run takes it up.
-        was = {b.cluster: (b.resource_snapshot, b.deleting) for b in old.bindings}
-        now = {b.cluster: (b.resource_snapshot, b.deleting) for b in new.bindings}
-        return [name for name in moved if now[name] != was.get(name, (None, None))]
+from tests.properties.staged_invariants import StagedInvariants
+from tests.properties.staged_writing import Frost, StagedWritten
+from tests.properties.writing import Placed
 
 
 class StagedHistory(History):
@@ -191,13 +62,15 @@ class StagedHistory(History):
         return [
             *super()._moves(), self._run, self._run, self._run, self._answer, self._answer, self._answer, self._answer,
             self._reject, self._take_back, self._stop, self._go_on, self._go_on, self._drop_run, self._restage,
-            self._evict, self._evict, self._evict, self._forget_evictions, self._disruption_budget,
+            self._evict, self._evict, self._evict, self._forget_evictions, self._disruption_budget, self._freeze,
+            self._freeze, self._thaw, self._quarantine, self._lift, self._go_back, self._go_back,
         ]  # fmt: skip
 
     def _commit(self, what: str) -> None:
         self.invariants.answers |= {name: True for name, answer in self.written.answers.items() if answer}
         self.invariants.wanted = {name: run[2] for name, run in self.written.runs.items()}
         self.invariants.budgets = dict(self.written.budgets)
+        self.invariants.written = self.written
         super()._commit(what)
 
     # What people do with runs
@@ -281,9 +154,48 @@ class StagedHistory(History):
             self.written.budgets[name] = self.dice.randint(1, 3)
         self._commit(f"budget of {name}: {self.written.budgets.get(name)}")
 
+    # What people hold back, and bring back
+
+    def _freeze(self) -> None:
+        dice = self.dice
+        until = self.world.clock.now().replace(microsecond=0) + timedelta(seconds=dice.choice((30, 300, 5000)))
+        scope = dice.choice(({}, {}, {"placement": dice.choice(self.namespaces)}, {"stage": "s0"}, {"stage": "s1"}))
+        self.written.freezes[f"f{dice.randint(1, 3)}"] = Frost(until, **scope)
+        self._commit(f"freeze: {self.written.freezes}")
+
+    def _thaw(self) -> None:
+        self.written.freezes.clear()
+        self._commit("no freezes")
+
+    def _quarantine(self) -> None:
+        records = self.world.state().placements
+        found = [(str(key), s) for key, record in sorted(records.items()) for s in record.resource_snapshots]
+        if found:
+            owner, snapshot = self.dice.choice(found)
+            self.written.quarantines[f"q{self.dice.randint(1, 3)}"] = (owner, snapshot.hash, False)
+            self._commit(f"{snapshot.name} is quarantined")
+
+    def _lift(self) -> None:
+        of_runs = [one for one in self.world.state().quarantines.values() if one.run]
+        self.written.quarantines = {one.name: (str(one.placement), one.digest, True) for one in of_runs}
+        self._commit(f"every quarantine is lifted: {sorted(self.written.quarantines)}")
+
+    def _go_back(self) -> None:
+        """What `gitfleet rollback` commits: the runs of the placement end, and one of an older snapshot begins."""
+        found = [name for name in sorted(self.written.placements) if self.external[name]]
+        record = self.world.state().placements.get(PlacementKey("", found[0])) if found else None
+        older = record.resource_snapshots[:-1] if record is not None else ()
+        if older:
+            index = self.dice.choice(older).index
+            self.written.runs = {n: run for n, run in self.written.runs.items() if run[0] != found[0]}
+            self.written.runs[f"back{self.dice.randint(1, 999)}"] = (found[0], index, "Run")
+            self._commit(f"{found[0]} goes back to {index}")
+
     # The end
 
     def _mend(self) -> None:
+        self.written.freezes.clear()
+        self.written.quarantines = {name: one for name, one in self.written.quarantines.items() if one[2]}
         self.written.runs = {name: (*run[:2], "Run") for name, run in self.written.runs.items()}
         super()._mend()
 

@@ -39,6 +39,7 @@ def broken(before: Moment, decision: Decision, after: Moment) -> Iterator[str]:
         yield from broken_by(was, run, replace(facts, shared=shared))
         if was is None or not was.finished:
             yield from _updated(before, was, run)
+            yield from _gone_back(before, after, run, facts)
         if not run.finished:
             yield from _said(run, decision)
     yield from _moves(before, decision)
@@ -74,7 +75,8 @@ def _kept_back(before: Moment, after: Moment, facts: Facts) -> Iterator[str]:
         given_up = binding.deleting is not None and (had is None or had.deleting is None)
         if given_up and name in before.wish.clusters:
             yield f"{name} is given up in a freeze"
-    if before.wish.freezes(before.now) and (fresh := after.state.evictions.keys() - before.state.evictions.keys()):
+    fresh = after.state.evictions.keys() - before.state.evictions.keys()
+    if before.wish.freezes(before.now) and fresh:
         yield f"evictions are decided in a freeze: {sorted(fresh)}"
 
 
@@ -101,6 +103,28 @@ def _updated(before: Moment, was: RunRecord | None, run: RunRecord) -> Iterator[
         binding = found.get(name)
         if binding is None or not before.is_up(binding) or binding.resource_snapshot != run.snapshot:
             yield f"{name} counts as updated by {run.key.name} and does not work with {run.snapshot}"
+
+
+def _gone_back(before: Moment, after: Moment, run: RunRecord, facts: Facts) -> Iterator[str]:
+    """What a run rolls back is quarantined from the beginning; a cluster has gone back when it works with what it had,
+    and at the end none that answers is left behind."""
+    was = before.runs.get(run.key.name)
+    if not run.fell_back:
+        return
+    digest = next(s.hash for s in after.record.resource_snapshots if s.name == run.snapshot) if after.record else ""
+    if digest not in {one.digest for one in after.state.quarantines.values()}:
+        yield f"{run.key.name} rolls back, and {run.snapshot} is not quarantined"
+    found = {b.cluster: b for b in before.bindings}
+    for name in freshly("RolledBack", was, run):
+        former, binding = clusters_of(run)[name].former, found.get(name)
+        back = binding is not None and former is not None and binding.resource_snapshot == former.resource_snapshot
+        if binding is not None and back and name not in before.silent and not before.is_up(binding):
+            yield f"{name} has gone back by {run.key.name} and does not work"
+    for name, former in run.formers if run.finished else ():
+        gets = facts.gets.get(name)
+        stays = gets is not None and gets.deleting is None and gets.resource_snapshot == run.snapshot
+        if stays and former.resource_snapshot not in facts.quarantined and name not in before.silent:
+            yield f"{run.key.name} has rolled back, and {name} still has {run.snapshot}"
 
 
 def _moves(before: Moment, decision: Decision) -> Iterator[str]:
