@@ -43,6 +43,8 @@ def explain(
         from gitfleet import wiring
 
         with wiring.open_workspace(settings, clusters="recorded") as workspace:
+            if rev is None and (rewrite := workspace.rewrite()) is not None:
+                say(f"error: {rewrite.fault()}")
             found = workspace.explain(placement, rev)
     standing, rows = found
     if cluster is not None:

@@ -35,6 +35,8 @@ def render(out: Path, rev: str | None, settings: Settings) -> int:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput(f"{out} is not an empty folder", hint="name an empty or absent folder with --out")
     with wiring.open_workspace(settings, clusters="recorded") as workspace:
+        if rev is None and (rewrite := workspace.rewrite()) is not None:
+            say(f"error: {rewrite.fault()}")
         files, errors = workspace.rendered_files(rev)
     try:
         home = out.resolve()

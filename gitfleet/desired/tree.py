@@ -116,11 +116,7 @@ def _warnings(pool: _Pool) -> Refusals:
     sound = [item for item in pool.chosen.values() if item.identity not in pool.kept]
     known = replace(_known_kinds(pool), hidden=pool.hidden)
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
-    found = [
-        *budget_warnings(sound),
-        *selector_warnings(sound, known),
-        *undeclared_warnings(sound, known),
-    ]
+    found = [*budget_warnings(sound), *selector_warnings(sound, known), *undeclared_warnings(sound, known)]
     found += policy_warnings(sound, known)
     absent = absent_warnings(pool.chosen.values(), pool.hidden, pool.request.accepted)
     absent += unselected_warnings(pool.chosen.values(), pool.hidden, pool.recovery.everything())

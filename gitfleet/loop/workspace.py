@@ -104,13 +104,12 @@ class Workspace:
         placed = (replace(fault, line=line) for fault, line in zip(found, lines, strict=True))
         return tuple(sorted({*known, *placed}))
 
-    def decide(self, revision: str | None, base: str | None = None, what_if: WhatIf = NOTHING) -> Decision:
-        """What a reconcile of a revision would decide now; with `base`, as if that revision had been decided before."""
-        commit = self.commit_of(revision)
-        before = self.driver.load_state(self.state_head())
-        if base is not None:
-            before = self._planning.as_rolled_out(self.desired_at(self.driver.reader.resolve(base)), before)
-        return self._planning.decide(what_if.applied_to(self.desired_at(commit)), before)[0]
+    def decide(self, revision: str | None) -> Decision:
+        """What a reconcile of a revision would decide now; without one, of the commit that is in force: the head of the
+        watched branch, or the one before where the branch was rewritten and nobody has accepted that."""
+        rewrite = self.rewrite() if revision is None else None
+        commit = rewrite.old if rewrite is not None else self.commit_of(revision)
+        return self._planning.decide(self.desired_at(commit), self.driver.load_state(self.state_head()))[0]
 
     def plan(self, revision: str | None, base: str | None, what_if: WhatIf = NOTHING) -> dict[str, Any]:
         """The Plan document (contracts.md §4)."""

@@ -330,7 +330,7 @@ def test_a_policy_that_cannot_be_read_ends_the_process(
     assert (ended.code, said in ended.err) == (1, True), ended.err
 
 
-def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell, moving: Path) -> None:
+def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell, moving: Path, tmp_path: Path) -> None:
     old = git(moving, "rev-parse", "main").strip()
     (moving / "resources" / "web" / "web.yaml").write_text("")
     git(moving, "commit", "--quiet", "--all", "--amend", "--message", "Another history")
@@ -346,6 +346,9 @@ def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell
     planned = gitfleet("plan", moving, "--clusters", "none")
     assert planned.code == 1 and said in planned.out + planned.err
     assert f"push {old[:12]} back, or `gitfleet approve {name}`" in planned.out + planned.err
+    rendered = gitfleet("render", moving, "--out", tmp_path / "out")
+    assert (rendered.code, said in rendered.err) == (0, True), rendered.err
+    assert said in gitfleet("explain", "new", "-C", moving).err
 
     told = gitfleet("approve", name, "-C", moving)
     assert told.code == 0 and f"approves: Accept {new[:12]} as the head of main" in told.err, told.err

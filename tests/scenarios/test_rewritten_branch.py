@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import ApprovalPolicy
+from gitfleet.errors import BadInput
 from gitfleet.loop.approval_history import ApprovalHistory, OwnPolicy
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.ports.repos import BranchChange, Person
 from tests import builders
+from tests.scenarios.explaining import open_workspace
 from tests.scenarios.test_approval_requests import requests
 from tests.scenarios.world import World
 
@@ -84,6 +88,23 @@ def test_commits_on_top_of_an_accepted_head_are_accepted_with_it() -> None:
     world.commit(builders.config_map("web", "settings", {"version": "4"}))
     world.settle()
     assert (version(world), world.state().faults) == ("4", ())
+
+
+def test_what_is_explained_and_rendered_is_what_is_in_force() -> None:
+    world, commits = fleet()
+    world.repo.move_branch("main", commits[1])
+    new = world.commit(
+        builders.config_map("web", "settings", {"version": "3"}), builders.namespace("shop"), builders.placement("shop")
+    )
+    workspace = open_workspace(world.repo, world.fleet, world.clock)
+    workspace.driver.approvals = ApprovalHistory(history=world.repo, reader=world.repo)
+    for revision, version in ((None, "2"), (new, "3"), (commits[1], "1")):
+        files, errors = workspace.rendered_files(revision)
+        (settings,) = (text.decode() for path, text in files.items() if path.endswith("configmap-settings.yaml"))
+        assert (f"version: '{version}'" in settings or f'version: "{version}"' in settings, errors) == (True, [])
+    with pytest.raises(BadInput, match="shop"):
+        workspace.explain("shop", None)
+    assert [row["clusterName"] for row in workspace.explain("shop", new)[1]] == ["c1"]
 
 
 def test_pushing_the_old_head_back_ends_it_and_an_approval_of_another_rewrite_accepts_nothing() -> None:

@@ -61,6 +61,11 @@ def test_nothing_of_an_external_placement_is_rolled_out_without_a_run() -> None:
     world = staged(World(), *members("c1", "c2"))
     assert rolled_out(world) == {"c1": None, "c2": None}
     assert [s.index for r in world.state().placements.values() for s in r.resource_snapshots] == [0]
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    world.settle()
+    files, errors = open_workspace(world.repo, world.fleet, world.clock).rendered_files(None)
+    latest = [path.split("/")[0] for path, text in files.items() if b"web:2" in text]
+    assert (latest, errors, rolled_out(world)) == (["c1", "c2"], [], {"c1": None, "c2": None})
 
 
 @pytest.mark.parametrize(
