@@ -18,7 +18,8 @@ from gitfleet.api.values import ObjectName, Time
 
 _HEX: Final = frozenset("0123456789abcdef")
 _NAMED_BY: Final = 10
-"""So many digits of the content's digest are in the name of a quarantine that gitfleet makes."""
+"""So many digits of the content's digest are in the name of a quarantine that gitfleet makes, and one more where the
+placement has a namespace: `team/web` and `team.web` have no name in common."""
 
 
 def _digest_break(text: str) -> str | None:
@@ -69,4 +70,4 @@ class Quarantine:
 
 def quarantine_name(placement: PlacementKey, digest: str) -> str:
     """The name of the quarantine that gitfleet makes for content of a placement."""
-    return f"{str(placement).replace('/', '.')}-{digest[:_NAMED_BY]}"
+    return f"{str(placement).replace('/', '.')}-{digest[: _NAMED_BY + bool(placement.namespace)]}"

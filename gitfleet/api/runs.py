@@ -106,12 +106,13 @@ class Former:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterUpdate:
     """One cluster of a stage, and the override snapshots that it gets: pinned when the run begins. `former` is None
-    where the run has changed nothing, or the cluster had nothing before."""
+    where the run has changed nothing, or the cluster had nothing before; `reverted` is when it began to get it back."""
 
     cluster: Annotated[str, At("clusterName")]
     resource_overrides: Annotated[References, At("resourceOverrideSnapshots")] = ()
     cluster_resource_overrides: Annotated[tuple[str, ...], At("clusterResourceOverrideSnapshots")] = ()
     former: Former | None = None
+    reverted: Annotated[Time | None, At("rollbackStartTime")] = None
     conditions: Conditions = ()
 
 

@@ -2,6 +2,7 @@
 
 in_force   the quarantines that hold in this pass, by placement
 recorded   those that the state branch keeps
+left_by    the one of a run that rolls back
 """
 
 from __future__ import annotations
@@ -58,25 +59,26 @@ def recorded(
     written = sorted(wanted.quarantines.values(), key=lambda one: one.name)
     lifted = {one.content for one in written if one.lifted}
     kept = {n: one for n, one in known.items() if one.run or (wanted.holds_removals and n not in wanted.quarantines)}
-    fresh = {one.name: one for run in runs if (one := _of_run(run, placements or {}, now)) is not None}
+    records = placements or {}
+    left = (left_by(run, records[run.placement], now) for run in runs if run.placement in records)
+    fresh = {one.name: one for one in left if one is not None}
     mine = {n: one for n, one in {**fresh, **kept}.items() if placements is None or one.placement in placements}
     taken = {one.content for one in mine.values()}
     found = {n: replace(one, lifted=one.content in lifted) if one.run else one for n, one in mine.items()}
     for one in written:
-        if not one.lifted and one.content not in taken and one.name not in found:
-            before = known.get(one.name)
+        if not one.lifted and one.content not in taken:
+            # A run's may have its name.
+            name = one.name if one.name not in found else quarantine_name(one.placement, one.digest)
+            before = known.get(name)
             since = before.since if before is not None and before.content == one.content else now
-            found[one.name] = replace(one, since=since, body={}, origin=None, lifted=one.content in lifted)
+            found[name] = replace(one, name=name, since=since, body={}, origin=None, lifted=one.content in lifted)
     found = dict(sorted(found.items()))
     return known if found == known else found
 
 
-def _of_run(
-    run: RunRecord, placements: Mapping[PlacementKey, PlacementRecord], now: datetime | None
-) -> Quarantine | None:
-    """What a run that rolls back leaves behind."""
-    record = placements.get(run.placement)
-    snapshot = staged.snapshot_for(run, record) if record is not None else None
+def left_by(run: RunRecord, record: PlacementRecord, now: datetime | None) -> Quarantine | None:
+    """The quarantine that a run leaves behind which rolls back; None where its snapshot is lost."""
+    snapshot = staged.snapshot_for(run, record)
     if snapshot is None:
         return None
     name = quarantine_name(run.placement, snapshot.hash)

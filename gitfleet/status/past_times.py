@@ -110,7 +110,10 @@ def _run_until(run: RunRecord, now: datetime) -> RunRecord:
 
 
 def _stage_until(stage: StageStatus, now: datetime) -> StageStatus:
-    clusters = tuple(replace(c, conditions=_conditions_until(c.conditions, now)) for c in stage.clusters)
+    clusters = tuple(
+        replace(c, conditions=_conditions_until(c.conditions, now), reverted=_until(c.reverted, now))
+        for c in stage.clusters
+    )
     return replace(
         stage,
         conditions=_conditions_until(stage.conditions, now),

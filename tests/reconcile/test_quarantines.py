@@ -77,7 +77,7 @@ RUN = of_run()
         (wanted(replace(LIFTS, digest="hash-2")), named(RUN), named(RUN)),
         (wanted(written("b", placement=SHOP)), named(RUN), named(RUN, kept(written("b", placement=SHOP)))),
         (wanted(), named(of_run(placement=SHOP)), {}),
-        (wanted(written(RUN.name, "hash-9")), named(RUN), named(RUN)),
+        (wanted(written(RUN.name, "hash-9")), named(RUN), named(RUN, kept(written("web-hash-9", "hash-9")))),
         (wanted(A, replace(LIFTS, name="z")), {}, named(kept(A, lifted=True))),
     ],
 )

@@ -5,11 +5,23 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine, quarantine_name
 from gitfleet.views.quarantines import lifting_text
 from tests import builders
-from tests.scenarios.staged_world import EXTERNAL, members, message, rolled_out, run_named, said, stage_of, staged
+from tests.scenarios.staged_world import (
+    EXTERNAL,
+    clusters_of,
+    members,
+    message,
+    rolled_out,
+    run_named,
+    said,
+    stage_of,
+    staged,
+)
 from tests.scenarios.test_staged_fallback import ENDED, OLD, WHY, bad_on, until_it_rolls_back, world_with_old
 from tests.scenarios.test_staged_runs import QUICK, STARTED, SUCCEEDED, one_stage, run
 from tests.scenarios.world import World
@@ -214,3 +226,51 @@ def test_a_rollback_gives_no_quarantined_content_back() -> None:
     (why,) = {c.conditions[-1].message for c in stage_of(world, "new", "canary").clusters}
     assert why.startswith("web-0-snapshot, which it had, is quarantined by web-bad; ")
     assert message(world, "new", "Succeeded").endswith("; no cluster had anything to go back to")
+
+
+@pytest.mark.parametrize("other", ["a", "z"])
+def test_another_run_of_the_content_starts_nothing_from_the_pass_on_in_which_one_rolls_back(other: str) -> None:
+    """Whichever of the two comes first in a pass."""
+
+    def begun() -> World:
+        world = world_with_old(bad_on("p2"))
+        world.commit(run(other, state="Initialize"))
+        return world
+
+    ticks = until_it_rolls_back(begun())
+    world = begun()
+    for _ in range(ticks - 1):
+        world.advance(seconds=5)
+        world.reconcile()
+    world.commit(run(other, state="Run"))
+    world.advance(seconds=5)
+    world.reconcile()
+    assert "Progressing=True UpdateRunRollingBack" in said(world, "new")
+    assert said(world, other)[1:] == ["Progressing=False UpdateRunWaiting"]
+    assert clusters_of(world, other, "canary") == {"c1": "", "c2": ""}
+    world.settle()
+    assert rolled_out(world) == OLD
+
+
+def test_a_persons_file_with_the_name_of_a_runs_quarantine_counts_too() -> None:
+    world, one = failed_world()
+    world.commit(builders.deployment("web", "web", image="web:3"))
+    world.settle()
+    digest = digest_of(world, 2)
+    world.commit(quarantine(digest, name=one.name, reason="3 is bad too"), run("again"))
+    world.settle()
+    assert said(world, "again") == ["Initialized=False UpdateRunInitializedFailed"]
+    assert {q.content: q.run for q in world.state().quarantines.values()} == {one.content: "new", (WEB, digest): ""}
+    before = world.state().quarantines
+    world.restart()
+    world.settle()
+    assert world.state().quarantines == before
+    world.commit(remove=[path(one.name)])
+    world.settle()
+    assert list(world.state().quarantines.values()) == [one]
+
+
+def test_no_two_placements_share_the_name_of_a_quarantine() -> None:
+    digest = "0" * 64
+    keys = [PlacementKey("team", "web"), PlacementKey("", "team.web"), PlacementKey("team", "web-0"), WEB]
+    assert len({quarantine_name(key, digest) for key in keys}) == len(keys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -58,13 +58,13 @@ def settled_under_watch(world: World) -> dict[str, int]:
     return most
 
 
-def until_it_rolls_back(world: World) -> None:
-    """Time passes until the run begins to roll back."""
-    for _ in range(100):
+def until_it_rolls_back(world: World) -> int:
+    """Time passes until the run begins to roll back; after how many ticks, one each five seconds, it does."""
+    for ticks in range(1, 100):
         world.advance(seconds=5)
         world.reconcile()
         if "Progressing=True UpdateRunRollingBack" in said(world, "new"):
-            return
+            return ticks
     raise AssertionError(said(world, "new"))
 
 
@@ -79,6 +79,21 @@ def test_the_clusters_that_a_run_updated_get_back_what_they_had() -> None:
     result = world.reconcile()
     assert result is not None
     assert [sentence for sentence in result.waiting if "rolls back" in sentence] == []
+
+
+def test_the_rate_of_a_rollback_counts_starts() -> None:
+    slow = ClusterRule(available=timedelta(seconds=40))
+    world = world_with_old(bad_on("p2"), slow, startRate=1)
+    begun: dict[str, datetime] = {}
+
+    def note() -> None:
+        for cluster, reason in clusters_of(world, "new", "prod").items():
+            if reason == "ClusterRollingBack":
+                begun.setdefault(cluster, world.clock.now())
+
+    world.settle(each=note)
+    assert begun["p1"] - begun["p2"] == timedelta(minutes=1)
+    assert (said(world, "new"), rolled_out(world)) == (ENDED, OLD)
 
 
 @pytest.mark.parametrize("on_failure", ["Stop", "Wait"])

@@ -18,7 +18,7 @@ from gitfleet.model.rolling import Frozen, MoveKind
 from gitfleet.rollout.moves import roll_out, start_rollout
 from gitfleet.rollout.readiness import has_failed, is_ready
 from gitfleet.rollout.silence import LEFT_OUT_AFTER
-from gitfleet.rollout.staged.pace import next_start, observed_healthy, observed_unhealthy, soaks_until
+from gitfleet.rollout.staged.pace import next_start, observed_healthy, observed_unhealthy, soaks_until, started_at
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent
 from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.start import frozen
@@ -81,18 +81,18 @@ def held_back(
     clusters: Sequence[ClusterUpdate],
     *,
     may_start: bool,
-    begun: str = RunConditionType.STARTED,
+    back: bool = False,
 ) -> tuple[str, int]:
-    """Why no (further) cluster of a stage starts in this pass, to be updated or (`begun`) rolled back; "" while some
+    """Why no (further) cluster of a stage starts in this pass, to be updated or (`back`) rolled back; "" while some
     may, and how many before this has to be asked again."""
     limit = concurrency(spec.max_concurrency, len(clusters))
-    phase = ClusterPhase.UPDATING if begun == RunConditionType.STARTED else ClusterPhase.ROLLING_BACK
+    phase = ClusterPhase.ROLLING_BACK if back else ClusterPhase.UPDATING
     free = limit - sum(cluster_phase(cluster) is phase for cluster in clusters)
     if free <= 0:
         return f"stage {stage.name} updates at most {limit} at the same time", 0
     if not may_start or not work.starts or work.failure:
         return "no cluster of the run starts now", 0
-    later = next_start(spec, clusters, work.now, begun)
+    later = next_start(spec, (c.reverted if back else started_at(c) for c in clusters), work.now)
     if later is None:
         return "", 1 if spec.start_rate else free
     work.clock(later - work.now)

@@ -44,7 +44,7 @@ def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: Placeme
         if former is None:
             continue
         if not (why or free):
-            why, free = held_back(work, spec, stage, clusters, may_start=goes, begun=RunConditionType.ROLLED_BACK)
+            why, free = held_back(work, spec, stage, clusters, may_start=goes, back=True)
         if why:
             work.hold(clusters[at].cluster, MoveKind.UPDATE, f"run {work.name} rolls back: {why}")
         else:
@@ -63,8 +63,7 @@ def is_reverted(work: Pass, stages: Iterable[StageStatus]) -> bool:
 def reverted_text(stages: Iterable[StageStatus]) -> str:
     """Which clusters have what they had before, in a sentence."""
     clusters = (cluster for stage in stages for cluster in stage.clusters)
-    back = [c for c in clusters if cluster_phase(c) is ClusterPhase.ROLLED_BACK]
-    names = [c.cluster for c in back if ", which it had, " not in c.conditions[-1].message]
+    names = [c.cluster for c in clusters if c.reverted is not None]
     return (
         f"{stuck_text(names)} went back to what they had before" if names else "no cluster had anything to go back to"
     )
@@ -95,7 +94,7 @@ def _reverted(
     work.bindings[name] = start_rollout(roll_out(moving, work.bindings[name]), work.now, by)
     failed = snapshot_index(work.request.run.snapshot)
     work.move(name, MoveKind.UPDATE, f"run {work.name} rolls back: {snapshot.name} again instead of snapshot {failed}")
-    return _followed(work, spec, work.cluster(cluster, ClusterEvent.REVERT))
+    return _followed(work, spec, work.cluster(replace(cluster, reverted=work.now), ClusterEvent.REVERT))
 
 
 def _followed(work: Pass, spec: Stage, cluster: ClusterUpdate) -> ClusterUpdate:

@@ -52,12 +52,15 @@ def soaks_until(spec: Stage, cluster: ClusterUpdate) -> datetime | None:
     return since + timedelta(seconds=spec.min_soak) if since is not None and spec.min_soak is not None else None
 
 
-def next_start(
-    spec: Stage, clusters: Iterable[ClusterUpdate], now: datetime, begun: str = RunConditionType.STARTED
-) -> datetime | None:
-    """When the next cluster may start by `startRate`, by the condition `begun` of each; None for at once."""
+def started_at(cluster: ClusterUpdate) -> datetime | None:
+    """When a cluster started to be updated; None while it has not."""
+    found = find_condition(cluster.conditions, RunConditionType.STARTED)
+    return found.last_transition_time if found is not None else None
+
+
+def next_start(spec: Stage, starts: Iterable[datetime | None], now: datetime) -> datetime | None:
+    """When the next cluster may start by `startRate`, after those that started at these moments; None for at once."""
     if spec.start_rate is None:
         return None
-    found = (find_condition(cluster.conditions, begun) for cluster in clusters)
-    recent = sorted(c.last_transition_time for c in found if c is not None and c.last_transition_time > now - _MINUTE)
+    recent = sorted(start for start in starts if start is not None and start > now - _MINUTE)
     return recent[-spec.start_rate] + _MINUTE if len(recent) >= spec.start_rate else None
