@@ -9,17 +9,19 @@ from typing import Any
 import pytest
 
 from gitfleet.api.clusters import CLUSTER_GROUP, Connection
+from gitfleet.api.conditions import Status
 from gitfleet.api.fleet import FleetConfig, MassDelete
 from gitfleet.api.holds import ALLOW_EMPTY, Cause, FieldPlace, Removal, RemovalKind
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, OverrideKey, OverrideRule
-from gitfleet.api.placements import PLACEMENT_GROUP, PlacementPolicy, PlacementType, ResourceSelector
+from gitfleet.api.pins import Pin
+from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey, PlacementPolicy, PlacementType, ResourceSelector
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
-from gitfleet.removals import JudgeRequest, going, judge
+from gitfleet.removals import JudgeRequest, as_of_now, going, judge
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.judging import MOST_REASONS
 from tests.removals.fleets import (
@@ -41,6 +43,7 @@ from tests.removals.fleets import (
     with_web,
     without,
 )
+from tests.state.builders import condition
 
 A, B, S = config_map("a"), config_map("b"), config_map("s", "shop")
 BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, S))
@@ -417,7 +420,7 @@ def test_each_placement_is_judged_by_what_it_loses_itself() -> None:
     goes = replace(shop, placement=replace(shop.placement, deleting=NOW))
     assert judged(before, replace(before, placements={**less, SHOP: goes})) == [([EMPTY], OF_A | OF_B)]
     assert judged(NAMED, deleting(NOTHING), [of_object(A)]) == []
-    assert judged(BEFORE, BEFORE, [of_object(A)]) == []
+    assert judged(BEFORE, BEFORE, [of_object(A)]) == judged(BEFORE, BEFORE, [of_object(config_map("never"))]) == []
 
 
 def test_what_is_held_already_counts_for_the_share_of_its_placement() -> None:
@@ -618,6 +621,39 @@ def without_manifests(state: FleetState) -> PlacementRecord:
     """The placement web as it is read where nobody needs its manifests."""
     web = state.placements[WEB]
     return replace(web, resource_snapshots=tuple(replace(one, manifests=None) for one in web.resource_snapshots))
+
+
+PIN = Pin(name="web", placement=WEB, snapshot=0, digest="x", origin=Origin("pins/web.yaml", 2))
+BACK = Cause("pins/web.yaml", 2, "pins/web.yaml takes web back to snapshot 0")
+
+
+@pytest.mark.parametrize(
+    ("pin", "status", "removal", "by_pin"),
+    [
+        (PIN, Status.TRUE, of_object(B), True),
+        (PIN, Status.FALSE, of_object(B), False),
+        (PIN, None, of_object(B), False),
+        (PIN, Status.TRUE, of_binding("c1"), False),
+        (PIN, Status.TRUE, of_cluster("c1"), False),
+        (replace(PIN, origin=None), Status.TRUE, of_object(B), False),
+        (replace(PIN, placement=PlacementKey("", "gone")), Status.TRUE, of_object(B), False),
+    ],
+)
+def test_what_a_pin_takes_away_has_it_as_its_cause(
+    pin: Pin, status: Status | None, removal: Removal, by_pin: bool
+) -> None:
+    web = NAMED.placements[WEB]
+    said = condition("ClusterResourcePlacementPinned", status or "True")
+    after = with_web(NAMED, replace(web, conditions=(said,) if status is not None else ()))
+    wanted = replace(KNOWN, objects={**KNOWN.objects, "pins": {pin.name: pin}})
+    assert (Causes.between(NAMED, after, wanted).of(removal) == BACK) is by_pin
+    plain = Causes.between(NAMED, after, KNOWN).of(removal)
+    assert by_pin or Causes.between(NAMED, after, wanted).of(removal) == plain
+    groups = judge(JudgeRequest(desired=replace(wanted, payload=()), before=NAMED, after=after, new=(of_object(B),)))
+    by_pins = [one.cause == BACK for group in groups for one in group.removals]
+    assert by_pins == [pin is PIN and status is Status.TRUE] * len(by_pins) and by_pins
+    known = as_of_now({"h": hold("h", [removal], "why")}, wanted, NAMED, after)["h"]
+    assert (known.removals[0].cause == BACK) is by_pin
 
 
 def test_the_newer_line_of_the_same_cause_counts() -> None:
