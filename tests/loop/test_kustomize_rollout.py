@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import BadInput, MissingPart
 from gitfleet.loop.driver import Driver
 from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
+from gitfleet.model.desired import Desired
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
+from gitfleet.views import rollback_of
 from tests.builders import (
     config_map,
     member_cluster,
@@ -73,6 +76,26 @@ def world() -> BuiltWorld:
     world.settle()
     assert [world.value(name) for name in ("plain", "apple", "plum")] == ["1", "1", "1"]
     return world
+
+
+def test_a_pin_brings_back_what_was_built_then(world: BuiltWorld) -> None:
+    world.write(
+        {f"{FOLDER}/a.yaml": setting("apple", "2"), f"{FOLDER}/b.yaml": None, FOLDER + "/c.yaml": setting("fig", "2")}
+    )
+    world.write({f"{FOLDER}/kustomization.yaml": "resources: [a.yaml, c.yaml]\n"})
+    world.settle()
+    assert [world.value(name) for name in ("plain", "apple", "plum", "fig")] == ["1", "2", None, "2"]
+    made = rollback_of(world.state(), Desired(commit=""), "shop", 0, None, lambda path: False)
+    world.restart()
+    world.write({made.path: made.text})
+    world.settle()
+    world.restart()
+    world.settle()
+    assert [world.value(name) for name in ("plain", "apple", "plum", "fig")] == ["1", "1", "1", None]
+    state = world.state()
+    first, *_, last = state.placements[PlacementKey("", "shop")].resource_snapshots
+    assert (first.hash, state.faults[0].message[:46]) == (last.hash, "keeps shop at the content of snapshot 0; snaps")
+    assert not state.damage.any
 
 
 def break_reference(world: BuiltWorld) -> None:
