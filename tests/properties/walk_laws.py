@@ -116,9 +116,10 @@ def _gone_back(before: Moment, after: Moment, run: RunRecord, facts: Facts) -> I
         yield f"{run.key.name} rolls back, and {run.snapshot} is not quarantined"
     found = {b.cluster: b for b in before.bindings}
     for name in freshly("RolledBack", was, run):
-        former, binding = clusters_of(run)[name].former, found.get(name)
-        back = binding is not None and former is not None and binding.resource_snapshot == former.resource_snapshot
-        if binding is not None and back and name not in before.silent and not before.is_up(binding):
+        former, gets = clusters_of(run)[name].former, facts.gets.get(name)
+        back = gets is not None and former is not None and gets.resource_snapshot == former.resource_snapshot
+        works = gets is not None and name in found and before.is_up(gets) and found[name].generation == gets.generation
+        if back and name not in before.silent and not works:
             yield f"{name} has gone back by {run.key.name} and does not work"
     for name, former in run.formers if run.finished else ():
         gets = facts.gets.get(name)
