@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from gitfleet.api.objects import GroupKind, JsonObject, Manifest, ObjectKey, key_of
+from gitfleet.api.objects import GroupKind, Identity, JsonObject, Manifest, ObjectKey, key_of
 from gitfleet.api.values import is_kind_name, is_namespace_name, is_object_name, is_reserved_namespace
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.formats.kinds import BUILT_IN_KINDS, is_envelope_kind
@@ -75,6 +75,12 @@ def carried(manifests: Iterable[Manifest]) -> dict[ObjectKey, tuple[ObjectKey, .
             except EnvelopeError:
                 found[manifest.key] = None
     return found
+
+
+def carried_identities(manifests: Iterable[Manifest]) -> dict[Identity, frozenset[Identity]]:
+    """What the envelopes among these objects carry, as far as they can be read."""
+    inside = carried(manifests).items()
+    return {envelope.identity: frozenset(inner.identity for inner in keys or ()) for envelope, keys in inside}
 
 
 def _entries(envelope: Manifest, texts: EnvelopeTexts) -> Iterator[tuple[str, Any]]:

@@ -199,14 +199,14 @@ def _pairs(pairs: tuple[Any, ...], place: Place) -> Iterator[Kind]:
             )
 
 
+def _own(declaration: type[Any], **more: Any) -> Kind:
+    """A kind of gitfleet's own, which is called as its class is."""
+    name = declaration.__name__
+    return Kind(group=GITFLEET_GROUP, name=name, declaration=declaration, versions=("v1alpha1",), **more)
+
+
 _KINDS: Final = (
-    Kind(
-        group=GITFLEET_GROUP,
-        name="FleetConfig",
-        declaration=FleetConfig,
-        short_names=("config",),
-        versions=("v1alpha1",),
-    ),
+    _own(FleetConfig, short_names=("config",)),
     Kind(
         group=CLUSTER_GROUP,
         name="MemberCluster",
@@ -230,33 +230,13 @@ _KINDS: Final = (
         folder="budgets",
     ),
     *(
-        Kind(
-            group=GITFLEET_GROUP,
-            name=declaration.__name__,
-            declaration=declaration,
-            versions=("v1alpha1",),
-            folder=FREEZES,
-            key=lambda value: (type(value).__name__, value.name),
-        )
-        for declaration in (Freeze, FreezeOverride)
+        _own(one, folder=FREEZES, key=lambda value: (type(value).__name__, value.name))
+        for one in (Freeze, FreezeOverride)
     ),
-    Kind(
-        group=GITFLEET_GROUP,
-        name="Quarantine",
-        declaration=Quarantine,
-        versions=("v1alpha1",),
-        folder="quarantines",
-    ),
-    Kind(group=GITFLEET_GROUP, name="Pin", declaration=Pin, versions=("v1alpha1",), folder=PINS),
+    _own(Quarantine, folder="quarantines"),
+    _own(Pin, folder=PINS),
     *_pairs(_STATE_PAIRS, Place.STATE_BRANCH),
-    Kind(
-        group=GITFLEET_GROUP,
-        name="Hold",
-        declaration=Hold,
-        versions=("v1alpha1",),
-        folder="holds",
-        place=Place.STATE_BRANCH,
-    ),
+    _own(Hold, folder="holds", place=Place.STATE_BRANCH),
     Kind(
         group=GITFLEET_GROUP,
         name="Scenario",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from gitfleet.api.annotations import Location
 from gitfleet.api.clusters import CLUSTER_GROUP
-from gitfleet.api.envelopes import carried
+from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.holds import Cause, FieldPlace, Removal, RemovalKind
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.pins import Pin
@@ -48,10 +48,10 @@ class Causes:
         envelopes = {
             (key, inner): envelope
             for key, snapshot in latest
-            for envelope, inside in _carried(snapshot.manifests or ()).items()
+            for envelope, inside in carried_identities(snapshot.manifests or ()).items()
             for inner in inside
         }
-        carried_now = _carried(written[one] for one in set(envelopes.values()) & written.keys())
+        carried_now = carried_identities(written[one] for one in set(envelopes.values()) & written.keys())
         known = {identity for _, identity in envelopes}
         places = {(key, one.key.identity): one.path for key, snapshot in latest for one in snapshot.documents}
         return cls(
@@ -185,12 +185,6 @@ def _at(origin: Origin, location: Location, text: str) -> Cause:
     """A cause at an object's line, with the field whose own line is to be found."""
     field = FieldPlace(origin, location) if origin.blob else None
     return Cause(origin.path, origin.line, text, field=field)
-
-
-def _carried(manifests: Iterable[Manifest]) -> dict[Identity, frozenset[Identity]]:
-    """What the envelopes among these objects carry, as far as they can be read."""
-    inside = carried(manifests).items()
-    return {envelope.identity: frozenset(inner.identity for inner in f or ()) for envelope, f in inside}
 
 
 def _of_vanished(found: Vanished) -> Cause:

@@ -8,11 +8,12 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Protocol, TypeVar
 
-from gitfleet.api.envelopes import carried
+from gitfleet.api.envelopes import carried_identities
 from gitfleet.api.objects import Identity, Manifest
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
 from gitfleet.api.snapshots import DocumentRef, PolicySnapshot, ResourceSnapshot
 from gitfleet.errors import BadInput
+from gitfleet.formats.batches import in_batches
 from gitfleet.formats.canonical_json import digest_of
 from gitfleet.model.state import PlacementRecord
 from gitfleet.snapshots.denied import denial_of
@@ -128,8 +129,8 @@ def _with_retained(
     latest = record.latest_resources if record and wanted else None
     if latest is None:
         return selected, frozenset()
-    chosen = {m.key.identity for m in selected or ()}.union(*_carried_by(selected).values())
-    carrying = _carried_by(latest.manifests)
+    chosen = {m.key.identity for m in selected or ()}.union(*carried_identities(selected or ()).values())
+    carrying = carried_identities(latest.manifests or ())
     there = {document.key.identity for document in latest.documents}.union(*carrying.values())
     # What a snapshot's envelopes carry is not known while it is not loaded: then whatever is held is in one.
     missing = frozenset(wanted if latest.manifests is None else there.intersection(wanted)) - chosen
@@ -147,10 +148,6 @@ def _with_retained(
         return None, missing
     beside = envelopes.union(*(carrying[envelope] for envelope in envelopes))
     return sorted([*(m for m in selected if m.key.identity not in beside), *kept], key=order_of), missing
-
-
-def _carried_by(manifests: Iterable[Manifest] | None) -> dict[Identity, set[Identity]]:
-    return {e.identity: {inner.identity for inner in found or ()} for e, found in carried(manifests or ()).items()}
 
 
 def restore_snapshot(snapshot: ResourceSnapshot, documents: Mapping[tuple[str, int], Manifest]) -> ResourceSnapshot:
@@ -178,16 +175,7 @@ def _content_hash(manifests: Iterable[Manifest]) -> str:
 def split_by_size(sizes: Sequence[int], limit: int) -> Iterator[list[int]]:
     """Group objects of these sizes (bytes), in order, as KubeFleet splits a snapshot: a group takes objects while their
     sum stays within the limit, and an object beyond the limit stands alone."""
-    group: list[int] = []
-    total = 0
-    for size in sizes:
-        if group and total + size > limit:
-            yield group
-            group, total = [], 0
-        group.append(size)
-        total += size
-    if group:
-        yield group
+    return in_batches(sizes, int, limit)
 
 
 def _select(placement: Placement, index: PayloadIndex, record: PlacementRecord | None) -> Selection | None:

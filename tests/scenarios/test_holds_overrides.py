@@ -209,9 +209,11 @@ HELD_WHOLE: Mapping[str, Sequence[Sequence[str] | JsonObject]] = {
 }
 
 
-@pytest.mark.parametrize("commits", HELD_WHOLE.values(), ids=HELD_WHOLE)
-def test_a_placement_that_is_held_as_a_whole_keeps_its_overrides(commits: Sequence[Sequence[str] | JsonObject]) -> None:
-    """Nothing of it is created, patched or deleted, until it is written back: then the overrides of now hold."""
+def after_removing(
+    commits: Sequence[Sequence[str] | JsonObject],
+) -> tuple[World, dict[str, object], Mapping[str, bytes]]:
+    """A fleet with overrides after commits that remove files of these prefixes, or write an object, and that neither
+    plan nor do anything to a cluster; with what is placed, and the files that there were."""
     world = settled()
     world.commit(*clusters("lab", "c1", "c2"))
     world.settle()
@@ -227,6 +229,13 @@ def test_a_placement_that_is_held_as_a_whole_keeps_its_overrides(commits: Sequen
         assert not planned(plan_of(world), "operations", "later")
         world.settle()
         assert everything(world) == had
+    return world, had, files
+
+
+@pytest.mark.parametrize("commits", HELD_WHOLE.values(), ids=HELD_WHOLE)
+def test_a_placement_that_is_held_as_a_whole_keeps_its_overrides(commits: Sequence[Sequence[str] | JsonObject]) -> None:
+    """Nothing of it is created, patched or deleted, until it is written back: then the overrides of now hold."""
+    world, had, files = after_removing(commits)
     assert sum(hold.objects for hold in world.state().holds.values()) == (52 if len(commits[0]) == 4 else 16)
     world.restart()
     world.settle()
@@ -264,21 +273,7 @@ HELD_OBJECTS: Mapping[str, Sequence[Sequence[str] | JsonObject]] = {
 @pytest.mark.parametrize("commits", HELD_OBJECTS.values(), ids=HELD_OBJECTS)
 def test_an_object_whose_manifest_is_gone_keeps_its_overrides(commits: Sequence[Sequence[str] | JsonObject]) -> None:
     """As long as its removal is held; a cluster that joins meanwhile gets it as the others in its place have it."""
-    world = settled()
-    world.commit(*clusters("lab", "c1", "c2"))
-    world.settle()
-    world.commit(*KEPT_OUT)
-    world.settle()
-    had, files = everything(world), world.repo.files("main")
-    assert not world.state().holds and version(world, "c1") == "" and version(world, "c3") == "1"
-    for commit in commits:
-        if isinstance(commit, dict):
-            world.commit(commit)
-        else:
-            world.write({path: None for path in files if path.startswith(tuple(commit))})
-        assert not planned(plan_of(world), "operations", "later")
-        world.settle()
-        assert everything(world) == had
+    world, had, files = after_removing(commits)
     world.restart()
     world.settle()
     assert everything(world) == had and world.state().holds

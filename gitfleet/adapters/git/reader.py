@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from gitfleet.adapters.git.examining import commits_before
 from gitfleet.adapters.git.runner import GitResult
 from gitfleet.errors import BadInput, UnreadableCommit
 from gitfleet.formats import git_names as names
+from gitfleet.formats.batches import in_batches
 from gitfleet.ports.repos import TreeEntry
 
 _Parsed = TypeVar("_Parsed")
@@ -112,7 +113,7 @@ class GitReader:
             return {}
         sizes = {oid: size for oid, size in self._sizes(wanted).items() if size <= limit}
         found: dict[str, bytes] = {}
-        for batch in _batches(sizes):
+        for batch in in_batches(sizes, sizes.__getitem__, _BATCH_BYTES):
             expected = sum(sizes[oid] + _HEADER_BYTES for oid in batch)
             found |= self._contents(batch, expected)
         return found
@@ -296,16 +297,3 @@ class GitReader:
 
 def _lines(oids: Iterable[str]) -> tuple[bytes]:
     return ("".join(f"{oid}\n" for oid in oids).encode(),)
-
-
-def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    held = 0
-    for oid, size in sizes.items():
-        if batch and held + size > _BATCH_BYTES:
-            yield batch
-            batch, held = [], 0
-        batch.append(oid)
-        held += size
-    if batch:
-        yield batch
