@@ -3,6 +3,7 @@
 judge(asked, approvals, facts, policy, now) -> Verdict
 given(asked, approvals)                     the approvals that are meant for a request
 wrong_approvals(waiting, known, approvals)  those that answer nothing, and were meant for what waits
+standing(asked, approval, now, before)      the approval of an earlier commit that said the same already
 strictest(policies)                         the policy that asks for all that these ask for
 next_name(name, paths), path_of(name)       the name of one more approval of a request, and where its file lies
 
@@ -12,5 +13,6 @@ Source: decision record 0014.
 
 from gitfleet.approvals.judging import judge, strictest
 from gitfleet.approvals.naming import APPROVALS_FOLDER, given, next_name, path_of, wrong_approvals
+from gitfleet.approvals.standing import standing
 
-__all__ = ["APPROVALS_FOLDER", "given", "judge", "next_name", "path_of", "strictest", "wrong_approvals"]
+__all__ = ["APPROVALS_FOLDER", "given", "judge", "next_name", "path_of", "standing", "strictest", "wrong_approvals"]

@@ -13,6 +13,7 @@ from gitfleet.formats.near_names import is_near
 from gitfleet.model.approvals import Asked
 
 APPROVALS_FOLDER = "approvals"
+_ENDING = ".yaml"
 _SEPARATOR = "."
 """No stage and no digest has it, so no request's name continues another's in this way."""
 
@@ -73,9 +74,10 @@ def fault_of(approval: Approval, sentence: str, field: str = "") -> Fault:
 def next_name(name: str, paths: Collection[str], namespace: str = "") -> str:
     """The name of one more approval of the request `name`, where the repo has files at these paths."""
     names = chain([name], (f"{name}{_SEPARATOR}{number}" for number in count(2)))
-    return next(one for one in names if path_of(one, namespace) not in paths)
+    taken = {path.rpartition(".")[0] for path in paths}  # a .json of that name is the same approval
+    return next(one for one in names if path_of(one, namespace).removesuffix(_ENDING) not in taken)
 
 
 def path_of(name: str, namespace: str = "") -> str:
     """Where the file of an approval lies."""
-    return f"{APPROVALS_FOLDER}/{namespace}/{name}.yaml" if namespace else f"{APPROVALS_FOLDER}/{name}.yaml"
+    return "/".join(filter(None, (APPROVALS_FOLDER, namespace, f"{name}{_ENDING}")))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Final, NamedTuple
 
 from gitfleet import api, approvals
@@ -29,12 +30,16 @@ _CONFIG: Final = {"apiVersion": f"{GITFLEET_GROUP}/v1alpha1", "kind": "FleetConf
 _ONE: Final = "it must be one YAML document with the fields of spec.approvals"
 _PLAIN: Final = ("100644", "100755")
 _MOST_ANCESTORS: Final = 1000
+_MOST_EDITS: Final = 10
+"""So often an approval may be written another way after it was given: a commit is read for each."""
 ReadAt = Callable[[str], Desired]
 
 
 class PolicyFrom(NamedTuple):
-    """How to read a commit, and the one that was reconciled last: with `alone` its policy is the only one."""
+    """The approvals that there are, how to read a commit, and the one that was reconciled last: with `alone` its policy
+    is the only one."""
 
+    approvals: Mapping[NamespacedName, Approval]
     read_at: ReadAt
     reconciled: str | None
     alone: bool
@@ -89,7 +94,7 @@ class ApprovalHistory:
         """What is known of the approvals that are meant for what is asked, where the commit `reconciled` was reconciled
         last; with `alone` no other's policy holds. What cannot be found out is its `failure`: such an approval counts
         for nothing."""
-        found, where = {}, PolicyFrom(read_at, reconciled, alone)
+        found, where = {}, PolicyFrom(wanted.approvals, cache(read_at), reconciled, alone)
         for one in asked:
             for approval in approvals.given(one, wanted.approvals):
                 place = (wanted.commit, approval.key, one, reconciled)
@@ -110,22 +115,55 @@ class ApprovalHistory:
             return ApprovalFacts(failure=str(error).rstrip(".")), not isinstance(error, RetryLater)
 
     def _facts(self, head: str, approval: Approval, asked: Asked, where: PolicyFrom) -> ApprovalFacts:
-        origin = approval.origin
-        ids = self.history.last_changes(head, origin.path) if origin is not None else ()
-        if origin is None or not ids:
-            raise BadInput("no commit is known that added it, and that no later one undid")
-        found = [self.history.about(commit) for commit in ids]
+        if self._standing(asked.commit, approval, asked, where) is not None:
+            return ApprovalFacts(older=True)
+        found = self._given_by(head, approval, asked, where)
         policy, keys = self._policy(found[0], asked, where)
         fresh = [about for about in found if self.history.is_ancestor(about.id, asked.commit) is not True]
         authors = self._authors(head, asked) if policy.separate_duties else ()
-        content = self.reader.read_blobs([origin.blob], limit=_LARGEST_BYTES).get(origin.blob, b"")
         return ApprovalFacts(
             commits=tuple(self._commit(about, keys) for about in fresh),
             policy=policy,
-            documents=len(parse_documents(content, max_bytes=_LARGEST_BYTES).documents),
+            documents=self._documents(approval),
             older=found[0] not in fresh,
             authors=frozenset(email.lower() for email in authors),
         )
+
+    def _given_by(self, head: str, approval: Approval, asked: Asked, where: PolicyFrom) -> Sequence[CommitFacts]:
+        """The commits by which the answer of an approval came: those that only write it another way are passed by, back
+        to the first parent that does not have it."""
+        commit, origin = head, approval.origin
+        for _ in range(_MOST_EDITS):
+            ids = self.history.last_changes(commit, origin.path) if origin is not None else ()
+            if not ids:
+                raise BadInput("no commit is known that added it, and that no later one undid")
+            found = [self.history.about(oid) for oid in ids]
+            before = self._before(found[0], approval, asked, where)
+            if before is None or ids[0] not in (commit, *self.reader.ancestors(commit, most=_MOST_ANCESTORS)):
+                written = (one for one in found[1:] if self._before(one, approval, asked, where) is None)
+                return [found[0], *written]
+            commit, origin = found[0].parents[0], before.origin
+        raise BadInput(f"it was written another way {_MOST_EDITS} times; approve again")
+
+    def _before(self, about: CommitFacts, approval: Approval, asked: Asked, where: PolicyFrom) -> Approval | None:
+        """The same answer where a commit's first parent has it, in a file of its own."""
+        parents = about.parents[:1]
+        old = self._standing(parents[0], approval, asked, where) if parents else None
+        return old if old is not None and self._documents(old) == 1 else None
+
+    def _standing(self, commit: str, approval: Approval, asked: Asked, where: PolicyFrom) -> Approval | None:
+        """The same answer as a commit itself has it: what was accepted last may stand in for a faulty file."""
+        old = approvals.standing(asked, approval, where.approvals, where.read_at(commit).approvals)
+        if old is None or old.origin is None:
+            return None
+        entry = self.reader.list_tree(commit).get(old.origin.path)
+        return old if entry is not None and entry.oid == old.origin.blob else None
+
+    def _documents(self, approval: Approval) -> int:
+        """How many documents the file of an approval has."""
+        blob = approval.origin.blob if approval.origin is not None else ""
+        content = self.reader.read_blobs([blob], limit=_LARGEST_BYTES).get(blob, b"")
+        return len(parse_documents(content, max_bytes=_LARGEST_BYTES).documents)
 
     def _authors(self, head: str, asked: Asked) -> Iterable[str]:
         """Who made the change that is asked for."""

@@ -229,6 +229,7 @@ def test_the_next_approval_of_a_namespace_is_in_its_folder() -> None:
     assert (path_of("a"), path_of("a", "shop")) == ("approvals/a.yaml", "approvals/shop/a.yaml")
     paths = ["approvals/a.yaml", "approvals/shop/a.yaml", "approvals/shop/a.2.yaml"]
     assert (next_name("a", paths), next_name("a", paths, "shop")) == ("a.2", "a.3")
+    assert next_name("a", ["approvals/a.json", "approvals/a.2.yml"]) == "a.3"
 
 
 def test_approvals_under_all_names_of_a_request_count_together() -> None:

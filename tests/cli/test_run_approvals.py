@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gitfleet.cli.main import run
 from tests import builders
@@ -204,12 +205,26 @@ def of_an_earlier_run_of_the_name(gate: Gate) -> str:
 
 ONE = "1 of 2 approvals are there, by bob@example.com"
 BY_ANN = "was given by ann@example.com, who made the change (separateDuties); another person must approve"
+def self_given_and_reformatted_by_another(gate: Gate) -> str:
+    beside_bobs(BY_ANN, "ann")(gate)
+    reformat(gate, "cyd", ".2")
+    return BY_ANN
+
+
+def reformat(gate: Gate, who: str, *numbers: str) -> None:
+    """A person signs a commit that writes approvals another way, and says nothing else."""
+    said = {number: yaml.safe_load((gate.repo / gate.path(number)).read_text()) for number in numbers}
+    files = {gate.path(number): json.dumps(one, indent=1) for number, one in said.items()}
+    as_person(gate.repo, gate.people[who], timedelta(), "commit", files=files)
+
+
 COUNT_FOR_NOTHING: dict[str, Callable[[Gate], str]] = {
     "one of two": beside_bobs(ONE),
     "twice by the same person": beside_bobs(ONE, "bob"),
     "unsigned": beside_bobs("is not signed", "cyd", sign=False),
     "forged": beside_bobs("is signed with a key that allowedSigners does not have", "eve"),
     "self-given": beside_bobs(BY_ANN, "ann"),
+    "self-given, formatted by another": self_given_and_reformatted_by_another,
     "expired": beside_bobs("is older than 1h0m0s (expiresAfter); approve again", "cyd", ago=2),
     "another digest": beside_bobs(
         "is for another request than go-before-all, as its annotation", "cyd", digest="0" * 64
@@ -265,7 +280,12 @@ def by_a_merge_and_the_command(gate: Gate) -> None:
     assert run(["approve", f"{owner}go", "all", "-C", str(gate.repo)]) == 0
 
 
-@pytest.mark.parametrize("give", [by_two_files, by_a_merge_and_the_command])
+def and_a_stranger_formats_them(gate: Gate) -> None:
+    by_two_files(gate)
+    reformat(gate, "eve", "", ".2")
+
+
+@pytest.mark.parametrize("give", [by_two_files, by_a_merge_and_the_command, and_a_stranger_formats_them])
 def test_two_signed_approvals_of_others_open_the_gate(
     gitfleet: Shell, gate: Gate, give: Callable[[Gate], None]
 ) -> None:
