@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
@@ -20,7 +21,6 @@ from gitfleet.api.layout import document
 from gitfleet.api.objects import JsonObject, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
 from gitfleet.api.values import (
-    DURATION,
     Annotations,
     IntOrPercent,
     LabelKey,
@@ -31,6 +31,7 @@ from gitfleet.api.values import (
     ShortName,
     above_zero,
 )
+from gitfleet.formats.durations import SCHEMA_WITH_ZERO, read_seconds, seconds_text
 
 _API_VERSION: Final = f"{PLACEMENT_GROUP}/v1beta1"
 _SNAPSHOT_NUMBER: Final = re.compile("[0-9]{0,18}")
@@ -49,6 +50,8 @@ def _stage_name(text: str) -> str | None:
     return None if fits else "must be lower-case letters and digits only, 1 to 63; rename it"
 
 
+_WAIT: Final = Form(partial(read_seconds, zero=True), SCHEMA_WITH_ZERO, seconds_text)
+"""Hubs write 0s in approvals (seed 003); a TimedWait needs more."""
 DIGEST: Final = "gitfleet.dev/digest"
 """The annotation of an approval that says for which request, of those of its name, it was given."""
 Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 100%; raise it")]
@@ -74,7 +77,7 @@ class StageTask:
     """
 
     type: Annotated[str, OneOf("Approval", "TimedWait")]
-    wait_seconds: Annotated[float | None, DURATION, At("waitTime")] = None
+    wait_seconds: Annotated[float | None, _WAIT, At("waitTime")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +126,9 @@ class Stage:
                     yield (*here, "type"), f"{task.type} stands twice; remove one"
                 if task.type == "TimedWait" and task.wait_seconds is None:
                     yield (*here, "waitTime"), "is required with type TimedWait; add a duration such as 1h"
-                if task.type == "Approval" and task.wait_seconds is not None:
+                if task.type == "TimedWait" and task.wait_seconds == 0:
+                    yield (*here, "waitTime"), "must be a duration of more than zero; raise it"
+                if task.type == "Approval" and task.wait_seconds:
                     yield (*here, "waitTime"), "does not go with type Approval; remove it"
 
 
@@ -152,6 +157,13 @@ class StagedStrategy:
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
+    def warnings(self) -> Iterator[Break]:
+        """Stages that no cluster can be in (the newest KubeFleet: no selector selects none)."""
+        for index, stage in enumerate(self.stages):
+            if stage.label_selector is None:
+                sentence = "has no labelSelector, so it selects no cluster; add one, {} for all clusters"
+                yield ("spec", "stages", index), sentence
+
     def breaks(self) -> Iterator[Break]:
         """Stages have names of their own."""
         names = [stage.name for stage in self.stages]
@@ -165,7 +177,9 @@ class StagedStrategy:
 class StagedRun:
     """ClusterStagedUpdateRun (namespace "") or StagedUpdateRun: one rollout through the stages of a strategy.
 
-    `resource_snapshot_index` None means the latest; `state` None runs at once (decision D8).
+    `resource_snapshot_index` None means the latest; `state` None runs at once (decision D8). `began_elsewhere` is what
+    the status in its file says of it, "" where that says nothing: then it never begins here, where another hub's
+    snapshot numbers mean other content.
 
     placementName: the placement that is rolled out
     stagedRolloutStrategyName: the strategy whose stages it goes through
@@ -178,8 +192,14 @@ class StagedRun:
     strategy_name: Annotated[NonEmpty, At("spec", "stagedRolloutStrategyName")]
     resource_snapshot_index: Annotated[str | None, Form(_index, _INDEX)] = None
     state: Annotated[str, OneOf("Initialize", "Run", "Stop")] | None = None
+    began_elsewhere: Annotated[str, Only.MEMORY] = ""
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
+
+    def warnings(self) -> Iterator[Break]:
+        """One that began already, as in an export of a hub."""
+        if self.began_elsewhere:
+            yield ("status",), f"says that {self.began_elsewhere}"
 
     def breaks(self) -> Iterator[Break]:
         """Its approvals are named after it, and must not look like those of anything else."""
@@ -223,6 +243,9 @@ class Approval:
 
 
 EVICTION: Final = "ClusterResourcePlacementEviction"
+DECIDED_ELSEWHERE: Final = (
+    "was decided before it came here, so nothing is done; to evict, write a new one without status"
+)
 
 
 @document("spec", identify=lambda _: (_API_VERSION, EVICTION))
@@ -230,7 +253,7 @@ EVICTION: Final = "ClusterResourcePlacementEviction"
 class Eviction:
     """ClusterResourcePlacementEviction: takes a placement off a cluster, once.
 
-    `conditions` say what became of it; only the state branch has them.
+    `conditions` say what became of it: on the state branch here, in a file of people where it was exported from.
 
     placementName: the placement that is taken off the cluster
     clusterName: the cluster
@@ -239,7 +262,7 @@ class Eviction:
     name: Annotated[ObjectName, At("metadata", "name")]
     placement_name: NonEmpty
     cluster_name: NonEmpty
-    conditions: Annotated[Conditions, At("status", "conditions"), Only.SERVER] = ()
+    conditions: Annotated[Conditions, At("status", "conditions")] = ()
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
@@ -252,6 +275,16 @@ class Eviction:
     def executed(self) -> Condition | None:
         """Whether it was executed, and why; None for one that is invalid or undecided."""
         return find_condition(self.conditions, EvictionConditionType.EXECUTED)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is decided (KubeFleet isEvictionInTerminalState)."""
+        return self.executed is not None or (self.valid is not None and self.valid.status is Status.FALSE)
+
+    def warnings(self) -> Iterator[Break]:
+        """One that has its end already, as in an export of a hub."""
+        if self.is_over:
+            yield ("status", "conditions"), f"say that it {DECIDED_ELSEWHERE}"
 
     @property
     def was_executed(self) -> bool:

@@ -14,9 +14,10 @@ from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.kinds import KINDS, NOT_ACTED_ON, Kind, Place, watched_kinds
 from gitfleet.api.objects import Identity, JsonObject, JsonValue, Origin
 from gitfleet.api.placements import PLACEMENT_GROUP
-from gitfleet.api.staged import Approval
+from gitfleet.api.staged import Approval, StagedRun
 from gitfleet.api.values import NamespacedName
 from gitfleet.desired.approvals import approval_warnings
+from gitfleet.desired.exported import with_beginning
 from gitfleet.desired.kinds import ROLLOUT_KINDS, WRITTEN_BY_GITFLEET, is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, is_ours, is_payload_path
 from gitfleet.desired.payload import read_manifest
@@ -184,6 +185,8 @@ def _read_ours(value: dict[str, Any], origin: Origin, label: str, version: str) 
     identity = _identity_of(value)
     if made is None or breaks:
         return _Found(label=label, identity=identity, breaks=breaks)
+    if isinstance(made, StagedRun):
+        made = with_beginning(made, value)
     warnings = list(made.warnings()) if hasattr(made, "warnings") else []
     if isinstance(made, Approval):
         warnings += approval_warnings(made)

@@ -26,7 +26,7 @@ from gitfleet.model.observations import ClusterObservation
 from gitfleet.model.operations import Delete, Operation, Outcome
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.model.works import Work
-from gitfleet.reconcile.evictions import remembered, undecided
+from gitfleet.reconcile.evictions import decided_elsewhere, remembered, undecided
 from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
@@ -105,7 +105,7 @@ def _evictions(
     inputs: Inputs, placements: PlacementsMemo, shared: Shared, failures: Failures
 ) -> Mapping[str, Eviction]:
     """What became of every eviction that has an end; one of a placement that cannot be decided waits."""
-    decided = [eviction for one in placements.decided.values() for eviction in one.evictions]
+    decided = [*decided_elsewhere(inputs), *(e for one in placements.decided.values() for e in one.evictions)]
     for key, asked in shared.evictions.items():
         if key not in placements.decided and Subject.of_placement(key) not in failures:
             decided += rollout.evict_nothing(asked, inputs.now)

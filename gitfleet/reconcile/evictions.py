@@ -2,6 +2,7 @@
 
     asked_for    those to be decided now, by the placement that they name
     undecided    those that wait
+    decided_elsewhere  those that came with an end
     remembered   those that have an end
 
 Decision record 0013.
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from gitfleet import status
+from gitfleet import rollout, status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.staged import Eviction
@@ -33,7 +34,7 @@ def asked_for(wanted: Desired, known: Mapping[str, Eviction]) -> dict[PlacementK
     """
     found: dict[PlacementKey, list[Eviction]] = {}
     for name, eviction in sorted(wanted.evictions.items()) if not wanted.holds_removals else ():
-        if name not in known:
+        if name not in known and not eviction.is_over:
             found.setdefault(PlacementKey("", eviction.placement_name), []).append(eviction)
     if not found:
         return {}
@@ -53,10 +54,17 @@ def undecided(inputs: Inputs, frozen: Iterable[tuple[Eviction, Frozen]]) -> Iter
     wanted, known = inputs.desired, inputs.before.evictions
     asked = {eviction.name for evictions in asked_for(wanted, known).values() for eviction in evictions}
     for name, eviction in sorted(wanted.evictions.items()):
-        if name not in known and name not in asked:
+        if name not in known and name not in asked and not eviction.is_over:
             budget = f"the disruption budget of {eviction.placement_name} cannot be read; correct its file"
             why = "a file of the config repo cannot be read; correct it" if wanted.holds_removals else budget
             yield status.waiting_eviction(eviction, why)
+
+
+def decided_elsewhere(inputs: Inputs) -> Iterator[Eviction]:
+    """The ends of those that had one before they came here, as in an export of a hub: nothing is done for them."""
+    for name, eviction in inputs.desired.evictions.items():
+        if eviction.is_over and name not in inputs.before.evictions:
+            yield rollout.evicted_elsewhere(eviction, inputs.now)
 
 
 def remembered(wanted: Desired, known: Mapping[str, Eviction], decided: Iterable[Eviction]) -> Mapping[str, Eviction]:

@@ -81,14 +81,7 @@ def runs_of(inputs: Inputs) -> Runs:
     for key, run in wanted.runs.items():
         known, states[key] = records.get(key), run.state or "Run"
         if known is None or _target(known) != _target(run):
-            records[key] = RunRecord(
-                key=key,
-                placement_name=run.placement_name,
-                strategy_name=run.strategy_name,
-                resource_snapshot_index=run.resource_snapshot_index,
-                state=run.state,
-                created=inputs.now,
-            )
+            records[key] = staged.new_run(run, inputs.now)
     kept = {(key.namespace, key.name) for key in records}
     requests = {
         key: request for key, request in before.approvals.items() if (key.namespace, request.parent_run) in kept

@@ -8,7 +8,7 @@
     is_diff_reported    whether a binding reports differences and applies nothing
     budget              the arithmetic of maxUnavailable and maxSurge
     evict               what becomes of evictions, and of the bindings that they name
-    evict_nothing, evict_no_more
+    evict_nothing, evict_no_more, evicted_elsewhere
                         evictions of a placement that does not exist, and one whose end was lost
     evicted_since       what was evicted between two states
     eviction_waits      what an eviction says while its cluster is frozen
@@ -36,6 +36,7 @@ from gitfleet.rollout.evictions import (
     evict,
     evict_no_more,
     evict_nothing,
+    evicted_elsewhere,
     evicted_since,
     eviction_waits,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "evict",
     "evict_no_more",
     "evict_nothing",
+    "evicted_elsewhere",
     "evicted_since",
     "eviction_waits",
     "freezes_at",

@@ -57,7 +57,7 @@ def _stage(stage: StageStatus, spec: Stage) -> dict[str, Any]:
 
 
 def _task(task: StageTask) -> str:
-    return task.type if task.wait_seconds is None else f"{task.type} {seconds_text(task.wait_seconds)}"
+    return task.type if not task.wait_seconds else f"{task.type} {seconds_text(task.wait_seconds)}"
 
 
 def run_sentences(document: Mapping[str, Any]) -> Iterator[str]:

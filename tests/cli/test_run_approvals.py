@@ -205,6 +205,8 @@ def of_an_earlier_run_of_the_name(gate: Gate) -> str:
 
 ONE = "1 of 2 approvals are there, by bob@example.com"
 BY_ANN = "was given by ann@example.com, who made the change (separateDuties); another person must approve"
+
+
 def self_given_and_reformatted_by_another(gate: Gate) -> str:
     beside_bobs(BY_ANN, "ann")(gate)
     reformat(gate, "cyd", ".2")

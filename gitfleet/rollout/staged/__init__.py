@@ -2,7 +2,7 @@
 D8 to D14, D24).
 
     advance_run         what one pass makes of one run
-    lost_run            a run of which nobody knows how far it was
+    new_run, lost_run   a run before its first step, and one of which nobody knows how far it was
     snapshot_for        the resource snapshot that a run rolls out
     approval_for        whether an approval request is answered by what people merged
     stages_of, concurrency, request_name, answer_names    the arithmetic of stages
@@ -15,7 +15,7 @@ from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
 from gitfleet.rollout.staged.progress import advance_run
 from gitfleet.rollout.staged.requests import RunRequest, RunStep, snapshot_for
 from gitfleet.rollout.staged.stages import answer_names, concurrency, request_name, stages_of
-from gitfleet.rollout.staged.start import lost_run
+from gitfleet.rollout.staged.start import lost_run, new_run
 from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import Verdict, approval_for, asked
 
@@ -35,6 +35,7 @@ __all__ = [
     "cluster_result",
     "concurrency",
     "lost_run",
+    "new_run",
     "request_name",
     "run_phase",
     "snapshot_for",

@@ -67,9 +67,9 @@ def initialized(request: RunRequest, record: PlacementRecord) -> RunStatus:
     )
 
 
-def lost_run(run: StagedRun, now: datetime) -> RunRecord:
-    """A run of which the state branch lost how far it was: to begin again might repeat a stage, or bring an old
-    snapshot back, so that it is refused."""
+def new_run(run: StagedRun, now: datetime) -> RunRecord:
+    """A run before its first step. One that began elsewhere is refused: it might bring back what is over, and its
+    snapshot number means other content here."""
     record = RunRecord(
         key=run.key,
         placement_name=run.placement_name,
@@ -78,7 +78,18 @@ def lost_run(run: StagedRun, now: datetime) -> RunRecord:
         state=run.state,
         created=now,
     )
-    status = after_events(record.status, [RunEvent.REFUSE], _LOST, now, record.generation)
+    return _refused(record, run.began_elsewhere) if run.began_elsewhere else record
+
+
+def lost_run(run: StagedRun, now: datetime) -> RunRecord:
+    """A run of which the state branch lost how far it was: to begin again might repeat a stage, or bring an old
+    snapshot back, so that it is refused."""
+    record = new_run(run, now)
+    return record if record.finished else _refused(record, _LOST)
+
+
+def _refused(record: RunRecord, why: str) -> RunRecord:
+    status = after_events(record.status, [RunEvent.REFUSE], why, record.created, record.generation)
     return replace(record, status=status)
 
 

@@ -1,0 +1,109 @@
+"""Objects that were exported from a hub with their status (decision D35): what is over there does not happen here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfleet.model.events import EventType
+from tests import builders
+from tests.scenarios.staged_world import members, message, rolled_out, said, staged
+from tests.scenarios.test_evictions import CLUSTERS, INVALID, VALID, outcomes, removed, running, settled
+from tests.scenarios.test_evictions import message as end_of
+from tests.scenarios.world import World
+
+NEVER = "so it never begins here; add a new run, without status"
+
+
+def with_conditions(body: dict[str, Any], **conditions: str) -> dict[str, Any]:
+    """An object with the conditions that a hub gave it."""
+    at = "2025-03-12T23:21:39Z"
+    given = [
+        {"type": t, "status": s, "reason": f"{t}{s}", "message": f"It is {t}", "lastTransitionTime": at}
+        for t, s in conditions.items()
+    ]
+    return {**body, "status": {"conditions": given}}
+
+
+@pytest.mark.parametrize("ends", [{"Valid": "True", "Executed": "True"}, {"Executed": "False"}, {"Valid": "False"}])
+def test_an_eviction_that_was_decided_elsewhere_is_not_carried_out(ends: dict[str, str]) -> None:
+    world = settled()
+    eviction = builders.eviction("drain", "web", "c2")
+    world.commit(with_conditions(eviction, **ends))
+    world.settle()
+    said = "was decided before it came here, so nothing is done; to evict, write a new one without status"
+    assert outcomes(world) == {"drain": INVALID}
+    assert end_of(world, "drain") == f"The eviction (It is {list(ends)[-1]}) {said}"
+    assert not [event for event in world.events if event.type is EventType.EVICTED]
+    assert [fault.message for fault in world.state().faults] == [f"say that it {said}"]
+
+    world.commit(eviction)
+    world.restart()
+    world.settle()
+    assert (outcomes(world), removed(world), running(world)) == ({"drain": INVALID}, [], list(CLUSTERS))
+
+    world.commit(remove=[eviction])
+    world.settle()
+    world.commit(eviction)
+    world.settle()
+    assert (outcomes(world), removed(world)) == ({"drain": VALID}, ["c2"]), "a file without status is a new one"
+
+
+def test_an_eviction_that_was_not_decided_yet_is_decided_here() -> None:
+    world = settled()
+    world.commit(with_conditions(builders.eviction("drain", "web", "c2"), Valid="True"))
+    world.settle()
+    assert (outcomes(world), removed(world)) == ({"drain": VALID}, ["c2"])
+
+
+def with_runs(status: dict[str, Any]) -> tuple[World, dict[str, Any]]:
+    """An External placement, and a run of it that has this status in its file."""
+    world = staged(World(), *members("c1", "c2", tier="all"))
+    run = builders.staged_run("go", placement="web", strategy="slow", index="0")
+    world.commit(builders.staged_strategy("slow", builders.stage("all")), {**run, "status": status})
+    world.settle()
+    return world, run
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ({"conditions": [{"type": "Succeeded", "status": "True"}]}, f"it succeeded before it came here, {NEVER}"),
+        ({"conditions": [{"type": "Succeeded", "status": "False"}]}, f"it failed before it came here, {NEVER}"),
+        ({"conditions": [{"type": "Initialized", "status": "False"}]}, f"it began before it came here, {NEVER}"),
+        (
+            {"resourceSnapshotIndexUsed": "7", "stagesStatus": [{"stageName": "all"}]},
+            f"it began before it came here with snapshot 7 of that hub, {NEVER}",
+        ),
+    ],
+)
+def test_a_run_that_began_elsewhere_never_begins_here(status: dict[str, Any], why: str) -> None:
+    world, run = with_runs(status)
+    assert said(world, "go") == ["Initialized=False UpdateRunInitializedFailed"]
+    assert message(world, "go", "Initialized") == why
+    assert [fault.message for fault in world.state().faults] == [f"says that {why}"]
+    world.commit(run)
+    world.restart()
+    world.settle()
+    assert rolled_out(world) == {"c1": None, "c2": None}, "nor when its status is cut away"
+
+    world.commit(builders.staged_run("new", placement="web", strategy="slow"))
+    world.settle()
+    assert None not in rolled_out(world).values()
+
+
+@pytest.mark.parametrize("status", [{}, {"conditions": []}, {"conditions": "none"}, {"conditions": [3]}])
+def test_a_run_that_did_not_begin_elsewhere_begins(status: dict[str, Any]) -> None:
+    world, _ = with_runs(status)
+    assert None not in rolled_out(world).values()
+
+
+def test_a_run_under_way_goes_on_whatever_its_file_says() -> None:
+    world = staged(World(), *members("c1", tier="all"))
+    run = builders.staged_run("go", placement="web", strategy="slow")
+    world.commit(builders.staged_strategy("slow", builders.stage("all", approval=True)), run)
+    world.settle()
+    world.commit(with_conditions(run, Initialized="True", Succeeded="False"), builders.approval("go", "all"))
+    world.settle()
+    assert said(world, "go")[-1].startswith("Succeeded=True")
