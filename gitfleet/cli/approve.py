@@ -116,7 +116,9 @@ def _answer_stage(
         raise BadInput(f'run "{run}" is over, no answer changes it any more', hint="add a new run to go on")
     key, status = request.key, Status.TRUE if approved else Status.FALSE
     verb = "approve" if approved else "reject"
-    say(f"{verb}s stage {stage} of run {run}, with snapshot {request.snapshot_index}")
+    stopped = approved and request.run in state.runs and state.runs[request.run].state == "Stop"
+    after = "; the run is stopped, and goes on only with spec.state Run" if stopped else ""
+    say(f"{verb}s stage {stage} of run {run}, with snapshot {request.snapshot_index}{after}")
     watched = workspace.driver.reader.list_tree(workspace.commit_of(None))
 
     def change(paths: Collection[str]) -> FilesChange:

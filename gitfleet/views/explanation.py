@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from gitfleet import removals, rollout, schedule
 from gitfleet.api.bindings import Binding, is_active
@@ -26,6 +27,7 @@ from gitfleet.rollout import staged
 from gitfleet.status import ClusterState, cluster_state, health_condition
 
 Clusters = Mapping[str, MemberCluster]
+_BY_RUNS: Final = "strategy External: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
     """No move, as no run was asked; and which run reaches each cluster that lacks the newest snapshot."""
     latest = record.latest_resources.name if record.latest_resources is not None else None
     waits = {
-        b.cluster: f"strategy External: {rollout.run_awaited(record, [b])}"
+        b.cluster: f"{_BY_RUNS}{rollout.run_awaited(record, [b])}"
         for b in record.bindings
         if is_active(b) and b.resource_snapshot != latest
     }
@@ -80,8 +82,6 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
                         waits[cluster.cluster] = (
                             f"run {run.key}, which is {phase}, reaches it in stage {stage.name}{why}"
                         )
-                    else:
-                        waits.pop(cluster.cluster, None)
     held = tuple(Held(cluster=name, kind=MoveKind.UPDATE, reason=reason) for name, reason in waits.items())
     return RolloutPlan(moves=(), held=held, up_to_date=(), need_roll=bool(held), wait=None, bindings=record.bindings)
 
@@ -144,7 +144,9 @@ def _rolled_out(record: PlacementRecord, binding: Binding | None, held: str | No
         nothing = dict.fromkeys(("state", "resourceSnapshot", "appliedSnapshot", "next"))
         return {**nothing, "waiting": []}
     mine = replace(record, bindings=(binding,))
-    waiting = [held] if held else [] if move else list(rollout.waiting_for(mine))
+    awaited = rollout.run_awaited(mine)
+    run = [f"{_BY_RUNS}{awaited}"] if awaited else []
+    waiting = [held] if held else [] if move else list(rollout.waiting_for(mine)) or run
     picked = is_active(binding)
     return {
         "state": str(binding.state),

@@ -250,15 +250,18 @@ def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | Non
 
 
 def _rollout(record: PlacementRecord, plan: RolloutPlan | None) -> list[dict[str, Any]]:
+    awaited = {b.cluster: rollout.run_awaited(record, [b]) for b in record.bindings}
     if plan is None:
-        awaited = {b.cluster: rollout.run_awaited(record, [b]) for b in record.bindings}
         return [
             {"clusterName": name, "move": "wait" if why else "none", "reason": why or "moved by a staged update run"}
             for name, why in awaited.items()
         ]
     moves = [{"clusterName": m.cluster, "move": str(m.kind), "reason": m.reason} for m in plan.moves]
     held = [{"clusterName": h.cluster, "move": "wait", "reason": h.reason} for h in plan.held]
-    rest = [{"clusterName": name, "move": "none", "reason": "up to date"} for name in plan.up_to_date]
+    rest = [
+        {"clusterName": name, "move": "wait" if (why := awaited.get(name)) else "none", "reason": why or "up to date"}
+        for name in plan.up_to_date
+    ]
     return moves + held + rest
 
 

@@ -190,6 +190,19 @@ def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> No
     assert row.split()[3:5] == ["True", "True"]
 
 
+def test_the_approval_of_a_stopped_run_says_that_it_goes_on_only_when_resumed(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    gated = builders.staged_strategy("slow", builders.stage("all", beforeStageTasks=[{"type": "Approval"}]))
+    commit(moving, builders.repo_files_for(gated))
+    gitfleet("run", "--once", moving)
+    stopped = builders.staged_run("go", placement="shop", strategy="slow")
+    stopped["spec"]["state"] = "Stop"
+    commit(moving, builders.repo_files_for(stopped))
+    gitfleet("run", "--once", moving)
+    said = "approves stage all of run go, with snapshot 0; the run is stopped, and goes on only with spec.state Run"
+    assert said in gitfleet("approve", "go", "all", "-C", moving).err
+
+
 def test_a_run_that_is_over_takes_no_answer(gitfleet: Shell, moving: Path) -> None:
     staged(moving)
     gated = builders.staged_strategy("slow", builders.stage("all", beforeStageTasks=[{"type": "Approval"}]))

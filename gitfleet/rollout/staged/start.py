@@ -20,6 +20,8 @@ from gitfleet.rollout.staged.stages import answer_names, stages_of
 from gitfleet.rollout.staged.steps import after_events
 
 _FROZEN = "Freeze"
+_NEW_RUN = "add a new run to go on"
+_FREEZES = "a strategy with membership Freeze keeps a run's first clusters"
 _LOST = "the state branch lost how far this run was, and it is not started again; remove it, and add a new run to go on"
 
 
@@ -99,7 +101,9 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
     `membership: Freeze` only minds the apply strategy. RetryLater when scheduling is not through yet."""
     status = request.run.status
     if record.placement.strategy.apply_strategy != status.apply_strategy:
-        raise BadInput("the applyStrategy in the updateRun is outdated: the placement's has changed since")
+        raise BadInput(
+            "the applyStrategy in the updateRun is outdated: the placement's has changed since", hint=_NEW_RUN
+        )
     if snapshot_for(request.run, record) is None:
         index = status.resource_snapshot_index_used
         raise BadInput(f"the state branch lost resource snapshot {index} of the updateRun", hint="add a new run")
@@ -109,25 +113,40 @@ def check_unchanged(request: RunRequest, record: PlacementRecord) -> None:
     if policy != status.policy_snapshot_index_used:
         raise BadInput(
             f"the policy snapshot index used in the updateRun is outdated, latest: {policy}, recorded: "
-            f"{status.policy_snapshot_index_used}"
+            f"{status.policy_snapshot_index_used}",
+            hint=_because(request, ""),
         )
     count = _selected_count(request, record)
     if count != status.policy_observed_cluster_count:
         raise BadInput(
             f"the cluster count initialized in the updateRun is outdated, latest: {count}, recorded: "
-            f"{status.policy_observed_cluster_count}"
+            f"{status.policy_observed_cluster_count}",
+            hint=_because(request, ""),
         )
     strategy = status.strategy or StrategySnapshot(stages=())
     now = stages_of(request.run, strategy.stages, request.clusters.values(), request.selected)
     for was, new in zip(status.stages, now, strict=False):
         before, after = _names(was), _names(new)
         if before != after:
+            moved = named_briefly(sorted(set(before) ^ set(after)), 3)
+            names = f"new: {', '.join(after)}, existing: {', '.join(before)}"
             raise BadInput(
-                f"the clusters in stage {was.name} have changed, new: {', '.join(after)}, existing: {', '.join(before)}"
+                f"the clusters in stage {was.name} have changed, {names}",
+                hint=_because(request, f"the labels of {moved} changed" if moved else "their order changed"),
             )
     known = set(_names(status.deletion)) if status.deletion else set()
     if fresh := sorted(set(request.unpicked) - known):
-        raise BadInput(f"the cluster `{fresh[0]}` to be deleted is not found in the deleting stage")
+        sentence = f"the cluster `{fresh[0]}` to be deleted is not found in the deleting stage"
+        raise BadInput(sentence, hint=_because(request, ""))
+
+
+def _because(request: RunRequest, otherwise: str) -> str:
+    """Which clusters joined or left since the run began, else what changed `otherwise`, and how to go on."""
+    had = {name for stage in request.run.status.stages for name in _names(stage)}
+    has = set(request.selected)
+    moves = ((has - had, "joined"), (had - has, "left"))
+    said = [f"{named_briefly(sorted(names), 3)} {did}" for names, did in moves if names] or [otherwise]
+    return "; ".join(part for part in (*said, _NEW_RUN, _FREEZES) if part)
 
 
 def frozen(status: RunStatus) -> bool:
