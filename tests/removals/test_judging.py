@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -44,6 +45,7 @@ from tests.removals.fleets import (
     without,
 )
 from tests.state.builders import condition
+from tests.works.builders import obj
 
 A, B, S = config_map("a"), config_map("b"), config_map("s", "shop")
 BEFORE = fleet(placed(WEB, CLUSTERS, A, B), placed(SHOP, CLUSTERS, S))
@@ -609,6 +611,15 @@ def test_what_another_envelope_carried_before_is_no_new_name() -> None:
     assert causes.of(of_object(B)) == Cause(PLACE, 7, f"{PLACE} has it no more")
     unplaced = with_web(before, replace(before.placements[WEB], resource_snapshots=(without_documents(before),)))
     assert Causes.between(unplaced, unplaced, KNOWN).of(of_object(B)).text == f"{SOMEWHERE.path} selects other objects"
+
+
+def test_a_config_map_that_is_no_envelope_any_more_has_lost_what_it_carried() -> None:
+    texts = {"b.yaml": json.dumps(B.body)}
+    plain = obj("v1", "ConfigMap", "bundle", "web", data=texts)
+    wrap = {"annotations": {"kubernetes-fleet.io/envelope-configmap": "true"}}
+    bundle = obj("v1", "ConfigMap", "bundle", "web", metadata=wrap, data=texts)
+    causes = Causes.between(with_objects(NAMED, bundle), NAMED, replace(KNOWN, payload=(at_line(plain, 7),)))
+    assert causes.of(of_object(B)) == Cause(plain.origin.path, 7, f"{plain.origin.path} has it no more")
 
 
 def without_documents(state: FleetState) -> ResourceSnapshot:
