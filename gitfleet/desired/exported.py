@@ -21,7 +21,8 @@ def with_beginning(run: StagedRun, value: JsonObject) -> StagedRun:
     conditions = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
     said = {str(one.get("type")): str(one.get("status")) for one in conditions}
     stages, index = status.get("stagesStatus"), status.get("resourceSnapshotIndexUsed")
-    if RunConditionType.INITIALIZED not in said and RunConditionType.SUCCEEDED not in said and not stages and not index:
+    decided = said.get(RunConditionType.INITIALIZED, "Unknown") != "Unknown" or RunConditionType.SUCCEEDED in said
+    if not decided and not stages and not index:
         return run
     ends = {"True": "succeeded", "False": "failed"}
     how = ends.get(said.get(RunConditionType.SUCCEEDED, ""), "began")

@@ -26,16 +26,17 @@ def _document(run: RunRecord) -> dict[str, Any]:
     status = run.status
     specs = status.strategy.stages if status.strategy is not None else ()
     stages = [_stage(stage, spec) for stage, spec in zip(status.stages, specs, strict=True)]
-    refused = find_condition(status.conditions, RunConditionType.INITIALIZED)
-    ended = find_condition(status.conditions, RunConditionType.SUCCEEDED) or refused
+    state = staged.run_phase(status)
+    begins = find_condition(status.conditions, RunConditionType.INITIALIZED)
+    said = find_condition(status.conditions, RunConditionType.SUCCEEDED) or begins
     return {
         "name": run.key.name,
         "namespace": run.key.namespace or None,
         "placement": str(run.placement),
         "strategy": run.strategy_name,
         "resourceSnapshotIndex": status.resource_snapshot_index_used or None,
-        "state": staged.run_phase(status).value,
-        "message": ended.message if ended is not None and run.finished else "",
+        "state": state.value,
+        "message": said.message if said is not None and (run.finished or state == "new") else "",
         "stages": stages,
         "deletion": [cluster.cluster for cluster in status.deletion.clusters] if status.deletion is not None else [],
     }

@@ -65,12 +65,11 @@ def run_lines(state: FleetState, most: int) -> list[str]:
 
 def _row(run: RunRecord) -> tuple[str, ...]:
     view, phase = RunView(run=run), staged.run_phase(run.status)
-    said = run.status.conditions[-1].message if phase in ("failed", "refused", "stuck") else ""
     return (
         _link(run),
         code_span(str(run.placement)),
         run.status.resource_snapshot_index_used or "-",
-        f"{phase}: {code_span(said, 200)}" if said else phase,
+        f"{phase}: {code_span(view.message, 200)}" if view.message else phase,
         view.stage,
         view.updated,
     )

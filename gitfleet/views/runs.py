@@ -55,6 +55,12 @@ class RunView:
         return NONE
 
     @property
+    def message(self) -> str:
+        """Why it does not begin, is stuck or failed; "" for one that goes on or succeeded."""
+        halted = staged.run_phase(self.run.status) in ("new", "refused", "stuck", "failed")
+        return self.run.status.conditions[-1].message if halted and self.run.status.conditions else ""
+
+    @property
     def updated(self) -> str:
         """How many of its clusters are updated, of all."""
         return _count(cluster for stage in self.run.status.stages for cluster in stage.clusters)

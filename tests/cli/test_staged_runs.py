@@ -131,6 +131,18 @@ def test_a_person_follows_and_approves_a_run(gitfleet: Shell, moving: Path) -> N
     assert "flowchart LR" in page
 
 
+def test_a_run_that_waits_for_its_strategy_says_so_everywhere(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    path = builders.path_of(builders.staged_strategy("slow", *STAGES))
+    commit(moving, {path: (moving / path).read_text().replace("Approval", "Approvall")})
+    gitfleet("run", "--once", moving)
+    waits = f"its strategy `slow` has errors ({path}:"
+    assert f"run go of placement shop is new: {waits}" in gitfleet("plan", moving, "--rev", "main").out
+    assert waits in gitfleet("get", "csur", "-C", moving, "-o", "wide").out
+    assert waits in gitfleet("describe", "csur", "go", "-C", moving).out
+    assert waits[4:].replace("`", "'") in git(moving, "show", "gitfleet/state:README.md")
+
+
 def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfleet: Shell, moving: Path) -> None:
     staged(moving)
     git(moving, "config", "user.name", "Ann")

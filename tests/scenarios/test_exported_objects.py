@@ -93,7 +93,16 @@ def test_a_run_that_began_elsewhere_never_begins_here(status: dict[str, Any], wh
     assert None not in rolled_out(world).values()
 
 
-@pytest.mark.parametrize("status", [{}, {"conditions": []}, {"conditions": "none"}, {"conditions": [3]}])
+@pytest.mark.parametrize(
+    "status",
+    [
+        {},
+        {"conditions": []},
+        {"conditions": "none"},
+        {"conditions": [3]},
+        {"conditions": [{"type": "Initialized", "status": "Unknown"}]},
+    ],
+)
 def test_a_run_that_did_not_begin_elsewhere_begins(status: dict[str, Any]) -> None:
     world, _ = with_runs(status)
     assert None not in rolled_out(world).values()

@@ -916,9 +916,10 @@ def test_a_run_waits_for_a_strategy_that_has_errors(broken: str) -> None:
     head = "apiVersion: placement.kubernetes-fleet.io/v1beta1\nkind: ClusterStagedUpdateStrategy\n"
     world.write({path: f"{head}metadata: {{name: all}}\n{broken}", **builders.repo_files_for(run())})
     world.settle()
-    assert said(world, "go") == []
-    result = world.driver.reconcile()
-    assert [w for w in result.waiting if f"run go waits: its strategy `all` has errors ({path}:" in w]
+    assert said(world, "go") == ["Initialized=Unknown UpdateRunWaiting"]
+    waits = message(world, "go", "Initialized")
+    assert waits.startswith(f"its strategy `all` has errors ({path}:")
+    assert f"run go waits: {waits}" in world.driver.reconcile().waiting
     world.commit(one_stage())
     world.settle()
     assert said(world, "go") == SUCCEEDED

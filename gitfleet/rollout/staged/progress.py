@@ -62,7 +62,7 @@ def advance_run(request: RunRequest) -> RunStep:
         else:
             check_unchanged(request, record)
     except RetryLater as error:
-        return replace(step, waiting=(f"run {run.key} waits: {error}",))
+        return replace(step, run=_waiting(run, request, str(error)), waiting=(f"run {run.key} waits: {error}",))
     except BadInput as error:
         said = f"{error}" + (f"; {error.hint}" if error.hint else "")
         events = [RunEvent.REFUSE if run_phase(run.status) is RunPhase.NEW else RunEvent.ABORT]
@@ -72,6 +72,15 @@ def advance_run(request: RunRequest) -> RunStep:
     if request.state == "Initialize":
         return replace(step, run=run, asks=(f"run {run.key} is initialized and waits for spec.state Run",))
     return _carried_on(replace(request, run=run), record)
+
+
+def _waiting(run: RunRecord, request: RunRequest, why: str) -> RunRecord:
+    """The run with what it waits for before it begins; it is as new as before."""
+    if run_phase(run.status) is not RunPhase.NEW:
+        return run
+    mark = Mark(RunConditionType.INITIALIZED, Status.UNKNOWN, RunReason.RUN_WAITING, why)
+    conditions = with_condition(run.status.conditions, mark, request.now, run.generation)
+    return replace(run, status=replace(run.status, conditions=conditions))
 
 
 def _with_state(request: RunRequest) -> RunRecord:
