@@ -13,7 +13,7 @@ from gitfleet.desired.kinds import is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, read_paths
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.desired.request import SYMLINK, DesiredRequest
-from gitfleet.formats.near_names import is_renamed
+from gitfleet.formats.near_names import is_elsewhere, is_renamed
 from gitfleet.model.desired import Vanished
 
 
@@ -31,7 +31,9 @@ def vanished_objects(
     found: dict[Identity, Vanished] = {}
     for identity, item in sorted(gone.items()):
         path = item.origin.path
-        successor = next((new for new in sorted(fresh.get(path, ())) if _is_renamed(identity, new)), None)
+        here = sorted(fresh.get(path, ()))
+        renamed = next((new for new in here if _is_renamed(identity, new)), None)
+        successor = renamed or next((new for new in here if is_elsewhere(identity, new)), None)
         origin = chosen[successor].origin if successor is not None else Origin(path, 1)
         unread_at = unread.get(item.origin.blob, "") if path not in request.files else ""
         placed_at = _new_as_payload(identity, request, chosen)
@@ -43,6 +45,7 @@ def vanished_objects(
             moved=unread_at or placed_at,
             as_payload=not unread_at and bool(placed_at),
             successor=None if successor is None else _placed_identity(successor),
+            elsewhere=renamed is None and successor is not None,
         )
     return {_placed_identity(identity): one for identity, one in found.items()}
 

@@ -60,6 +60,11 @@ def is_renamed(old: Sequence[str], new: Sequence[str]) -> bool:
     return is_near(old[place], new[place]) if place < 2 else is_typing_error(old[place], new[place])
 
 
+def is_elsewhere(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether two objects' group, kind, namespace and name differ in the namespace alone, whatever it is."""
+    return old[2] != new[2] and (old[0], old[1], old[3]) == (new[0], new[1], new[3])
+
+
 def likeness(one: str, other: str) -> float:
     """How much two names are alike, from 0 to 1, whatever their case."""
     return SequenceMatcher(None, one.lower(), other.lower()).ratio()

@@ -33,7 +33,7 @@ class Vanished:
     that hides it (0: none). `moved` is where its bytes stand since this commit, unread, or where the object itself is
     written now `as_payload`, though it was one that gitfleet acts on ("": nowhere). `successor` is an object that came
     in its place, at `line`, under a name that differs as a typing error does, or any other cluster in the place of a
-    cluster (None: none).
+    cluster (None: none); `elsewhere` says that it has whatever other namespace instead.
     """
 
     path: str
@@ -43,6 +43,7 @@ class Vanished:
     moved: str = ""
     as_payload: bool = False
     successor: Identity | None = None
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,7 @@ class Causes:
         manifest, now = self.written.get(envelope), self.carried.get(envelope, frozenset())
         if manifest is None:
             gone = self.desired.vanished.get(envelope)
-            return replace(gone, successor=None) if gone is not None else None
+            return replace(gone, successor=None) if gone is not None and not gone.elsewhere else gone
         if identity in now:
             return None
         successor = next((new for new in self.fresh.get(envelope, ()) if is_renamed(identity, new)), None)

@@ -49,7 +49,7 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     )
     causes = Causes.between(request.before, request.after, request.desired)
     shares = shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
-    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses.placed)
+    suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses)
     found = [*shares, *suspicions.found()]
     return tuple(_held_back(group, causes) for group in _joined(found))
 

@@ -104,6 +104,10 @@ class Losses:
             for name in sorted(leaving | gone.keys())
         )
 
+    def is_wanted(self, identity: Identity) -> bool:
+        """Whether a placement has an object, on whichever clusters."""
+        return bool(self._wanted.get(identity))
+
     def _owned(self, removal: Removal) -> Iterator[Cell]:
         key = removal.placement
         if removal.kind is RemovalKind.CLUSTER:

@@ -13,7 +13,7 @@ from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.removals.causes import IGNORE_FILE, Causes
-from gitfleet.removals.placed import Cell, Placed
+from gitfleet.removals.placed import Cell, Losses
 from gitfleet.removals.selected import matches
 from gitfleet.removals.shares import Finding, placements_of
 
@@ -22,14 +22,14 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Suspicions:
-    """The new removals of a commit with the placed objects that they take away; `placed` are all that there are."""
+    """The new removals of a commit with the placed objects that they take away; `losses` know all that there are."""
 
     desired: Desired
     before: FleetState
     after: FleetState
     new: Mapping[Removal, frozenset[Cell]]
     causes: Causes
-    placed: Placed
+    losses: Losses
 
     def found(self) -> Iterator[Finding]:
         """What must wait, and why; a removal that takes nothing away is let through, unless it is a cluster."""
@@ -71,6 +71,9 @@ class Suspicions:
                 if removal.kind is RemovalKind.CLUSTER:
                     text = "the commit takes {} out of the fleet and has another one in its file"
                     meant = self._is_held(vanished.successor[3])
+                elif vanished.elsewhere:
+                    text = "the commit moves {} to a namespace in which no placement takes it"
+                    meant = self._is_placed(removal, vanished.successor)
                 else:
                     meant = self._was_placed(removal, vanished.successor)
                 if not meant:
@@ -100,6 +103,14 @@ class Suspicions:
     def _was_placed(self, removal: Removal, successor: Identity) -> bool:
         """Whether what came in its place was there before: then a typing error is taken back."""
         return removal.placement is not None and (removal.placement, successor) in self.causes.places
+
+    def _is_placed(self, removal: Removal, successor: Identity) -> bool:
+        """Whether a placement has what came in its place, or was it and has anything itself."""
+        if removal.kind is not RemovalKind.PLACEMENT:
+            return self.losses.is_wanted(successor)
+        record = self.after.placements.get(PlacementKey(*successor[2:]))
+        latest = record.latest_resources if record is not None else None
+        return latest is not None and bool(latest.documents)
 
     def _objects(self, removals: tuple[Removal, ...], old: PlacementRecord, new: PlacementRecord) -> Iterator[Finding]:
         placement = new.placement
@@ -144,7 +155,7 @@ class Suspicions:
 
     def _overridden(self, removals: tuple[Removal, ...], placement: Placement) -> Iterator[Finding]:
         gone = {cell for removal in removals for cell in self.new[removal]}
-        if removals and not allows_empty(placement) and gone >= self.placed.by_placement[placement.key]:
+        if removals and not allows_empty(placement) and gone >= self.losses.placed.by_placement[placement.key]:
             message = f"{placement.key.kind} {placement.key} has no objects any more, as overrides delete all of them"
             yield _finding(HoldRule.EMPTY_SELECTION, message, removals)
 

@@ -89,6 +89,10 @@ LOSSES: dict[str, tuple[Callable[[Any, str], dict[str, str | None]], HoldRule, s
         lambda make, path: {path: "# Moved here\n---\n" + builders.to_yaml(make(*INNER[:3], "iner-4"))},
         HoldRule.LIKELY_TYPO, "{path}:3", "{path} has ConfigMap/web/iner-4 in its place",
     ),
+    "all of it lies in a namespace that no placement selects": (
+        lambda make, path: {path: "---\n" + builders.to_yaml(make(*INNER)).replace(": web\n", ": default\n")},
+        HoldRule.LIKELY_TYPO, "{path}:2", "{path} has {kind}/default/bundle in its place",
+    ),
 }  # fmt: skip
 
 
@@ -106,10 +110,11 @@ def test_what_an_envelope_loses_is_held_at_the_envelope(
         world.write(edit(envelope, path))
         world.settle()
     hold = only_hold(world)
+    cause = cause.format(path=path, kind=envelope()["kind"])
     assert rule in {reason.rule for reason in hold.reasons}
     assert {f"{reason.path}:{reason.line}" for reason in hold.reasons} == {place.format(path=path)}
-    assert {reason.causes for reason in hold.reasons} == {cause.format(path=path)}
-    assert {removal.cause.text for removal in hold.removals} == {cause.format(path=path)}
+    assert {reason.causes for reason in hold.reasons} == {cause}
+    assert {removal.cause.text for removal in hold.removals} == {cause}
     for text in (None, builders.to_yaml(envelope(*INNER))):
         world.write({".gitfleetignore": None, path: text} if text else {path + ".old": None})
     world.settle()
