@@ -76,7 +76,8 @@ def explain(
 
 
 def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[str, str], list[JsonObject]] | None:
-    """What is held or pinned and the rows, as the state branch has them; None for a placement that it does not know."""
+    """What stands of the placement and the rows, as the state branch has them; None for a placement that it does not
+    know."""
     from gitfleet.api.quarantines import Quarantine
     from gitfleet.api.runs import RunRecord
     from gitfleet.views import (
@@ -107,7 +108,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     clusters = {cluster.name: cluster for cluster in reader.clusters()}
     beside = Recorded(
         now=now,
-        runs=reader.each(RunRecord),
+        runs=tuple(reader.each(RunRecord)),
         freezes=head.freezes,
         clusters=clusters,
         quarantines=reader.each(Quarantine),
@@ -115,7 +116,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     plan = recorded_plan(record, beside)
     rows = explanation(record, clusters, opened.profile(), plan, now, held_clusters(reader.holds()))
     rows = with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
-    return standing_lines(record), rows
+    return standing_lines(record, beside.runs), rows
 
 
 def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:

@@ -140,8 +140,8 @@ class Workspace:
         return plan_document(planned)
 
     def explain(self, name: str, revision: str | None) -> tuple[dict[str, str], list[JsonObject]]:
-        """What is held of one placement and what pins it in a sentence each ("" for nothing), and every cluster's part
-        in it, chosen ones first. BadInput for a name that is not there."""
+        """What is held of one placement, what pins it and why its last run failed, in a sentence each ("" for nothing);
+        and every cluster's part in it, chosen ones first. BadInput for a name that is not there."""
         decision = self.decide(revision)
         key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
         after, now = decision.after, decision.inputs.now
@@ -153,7 +153,8 @@ class Workspace:
         beside = Recorded(now=now, runs=after.runs.values(), freezes=after.freezes, clusters=after.clusters)
         plan = decision.plans.get(key) or recorded_plan(record, beside)
         rows = explanation(record, after.clusters, profile, plan, now, held)
-        return standing_lines(record), with_evictions(rows, key, after.evictions.values(), after.faults)
+        rows = with_evictions(rows, key, after.evictions.values(), after.faults)
+        return standing_lines(record, beside.runs), rows
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml; and a

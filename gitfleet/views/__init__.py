@@ -15,7 +15,14 @@ explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain`
 
 from gitfleet.views.description import describe_lines
 from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name, with_evictions
-from gitfleet.views.explanation import Recorded, explanation, held_clusters, no_placement, recorded_plan
+from gitfleet.views.explanation import (
+    Recorded,
+    explanation,
+    held_clusters,
+    no_placement,
+    recorded_plan,
+    standing_lines,
+)
 from gitfleet.views.forge import closed_by_a_person, forge_view, pull_calls, status_calls
 from gitfleet.views.holds import (
     answering_file,
@@ -27,7 +34,6 @@ from gitfleet.views.holds import (
     how_to_approve,
     pinned_placements_lines,
     reason_sentence,
-    standing_lines,
 )
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of

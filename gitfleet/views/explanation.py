@@ -25,6 +25,8 @@ from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import staged
 from gitfleet.status import ClusterState, cluster_state, health_condition
+from gitfleet.views.holds import held_condition
+from gitfleet.views.runs import RunView
 
 Clusters = Mapping[str, MemberCluster]
 _BY_RUNS: Final = "strategy External: "
@@ -84,6 +86,22 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
                         )
     held = tuple(Held(cluster=name, kind=MoveKind.UPDATE, reason=reason) for name, reason in waits.items())
     return RolloutPlan(moves=(), held=held, up_to_date=(), need_roll=bool(held), wait=None, bindings=record.bindings)
+
+
+def standing_lines(record: PlacementRecord, runs: Iterable[RunRecord]) -> dict[str, str]:
+    """A sentence each about a placement's held removals, its pin, and its last run where that failed, by their fields
+    in `explain -o json`; "" where there is none."""
+    key, pinned = record.placement.key, record.pinned
+    held = held_condition(key, record.conditions)
+    mine = [run for run in runs if run.placement == key and record.placement.strategy.external]
+    last = max(mine, key=lambda run: (run.created, run.key), default=None)
+    ends = {staged.RunPhase.FAILED: "failed", staged.RunPhase.REFUSED: "was refused"}
+    end = ends.get(staged.run_phase(last.status)) if last is not None else None
+    return {
+        "removalsHeld": f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else "",
+        "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
+        "lastRunFailed": f"{key}: its last run {last.key} {end}: {RunView(run=last).message}" if last and end else "",
+    }
 
 
 def held_clusters(holds: Iterable[Hold]) -> frozenset[str]:

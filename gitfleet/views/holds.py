@@ -16,7 +16,6 @@ from gitfleet.api.staged import DIGEST
 from gitfleet.approvals import path_of
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
-from gitfleet.model.state import PlacementRecord
 from gitfleet.state import StateReader
 from gitfleet.status import one_line
 
@@ -75,17 +74,6 @@ def not_counted(conditions: Conditions) -> str:
 def held_condition(key: PlacementKey, conditions: Conditions) -> Condition | None:
     """The condition by which a placement says that removals of it wait."""
     return find_condition(conditions, type_of(key.kind, ConditionType.REMOVALS_HELD))
-
-
-def standing_lines(record: PlacementRecord) -> dict[str, str]:
-    """A sentence each about a placement's held removals and its pin, by their fields in `explain -o json`; "" where
-    there is none."""
-    key, pinned = record.placement.key, record.pinned
-    held = held_condition(key, record.conditions)
-    return {
-        "removalsHeld": f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else "",
-        "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
-    }
 
 
 def held_placements_line(state: StateReader, name: str | None) -> str:

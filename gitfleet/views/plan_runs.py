@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gitfleet.api.conditions import find_condition
-from gitfleet.api.runs import RunConditionType, RunRecord, StageStatus
+from gitfleet.api.runs import RunRecord, StageStatus
 from gitfleet.api.staged import Stage, StageTask
 from gitfleet.formats.durations import seconds_text
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
+from gitfleet.views.runs import RunView
 
 
 def run_documents(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
@@ -26,17 +26,14 @@ def _document(run: RunRecord) -> dict[str, Any]:
     status = run.status
     specs = status.strategy.stages if status.strategy is not None else ()
     stages = [_stage(stage, spec) for stage, spec in zip(status.stages, specs, strict=True)]
-    state = staged.run_phase(status)
-    begins = find_condition(status.conditions, RunConditionType.INITIALIZED)
-    said = find_condition(status.conditions, RunConditionType.SUCCEEDED) or begins
     return {
         "name": run.key.name,
         "namespace": run.key.namespace or None,
         "placement": str(run.placement),
         "strategy": run.strategy_name,
         "resourceSnapshotIndex": status.resource_snapshot_index_used or None,
-        "state": state.value,
-        "message": said.message if said is not None and (run.finished or state == "new") else "",
+        "state": staged.run_phase(status).value,
+        "message": RunView(run=run).message,
         "stages": stages,
         "deletion": [cluster.cluster for cluster in status.deletion.clusters] if status.deletion is not None else [],
     }

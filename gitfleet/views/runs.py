@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from gitfleet.api import write
 from gitfleet.api.conditions import Conditions, find_condition
@@ -23,6 +24,14 @@ from gitfleet.rollout import staged
 from gitfleet.state import StateReader
 from gitfleet.views.holds import not_counted
 from gitfleet.views.tables import NONE
+
+_TELLING: Final[Mapping[staged.RunPhase, RunConditionType]] = {
+    staged.RunPhase.NEW: RunConditionType.INITIALIZED,
+    staged.RunPhase.REFUSED: RunConditionType.INITIALIZED,
+    staged.RunPhase.STUCK: RunConditionType.PROGRESSING,
+    staged.RunPhase.FAILED: RunConditionType.SUCCEEDED,
+}
+"""Which condition of a run that does not go on says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +66,9 @@ class RunView:
     @property
     def message(self) -> str:
         """Why it does not begin, is stuck or failed; "" for one that goes on or succeeded."""
-        halted = staged.run_phase(self.run.status) in ("new", "refused", "stuck", "failed")
-        return self.run.status.conditions[-1].message if halted and self.run.status.conditions else ""
+        telling = _TELLING.get(staged.run_phase(self.run.status))
+        found = find_condition(self.run.status.conditions, telling) if telling is not None else None
+        return found.message if found is not None else ""
 
     @property
     def updated(self) -> str:

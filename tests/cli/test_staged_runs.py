@@ -230,6 +230,14 @@ def test_a_run_that_is_over_takes_no_answer(gitfleet: Shell, moving: Path) -> No
         f"{c['type']}={c['status']}"
         for c in yaml.safe_load(git(moving, "show", "gitfleet/state:runs/go.yaml"))["status"]["conditions"]
     )
+    failed = "shop: its last run go failed: the applyStrategy in the updateRun is outdated"
+    assert gitfleet("explain", "shop", "-C", moving).out.startswith(failed)
+    assert failed in gitfleet("explain", "shop", "-C", moving, "--rev", "main", "-o", "json").out
+    later = builders.staged_run("later", placement="shop", strategy="none")
+    commit(moving, builders.repo_files_for(later))
+    gitfleet("run", "--once", moving)
+    refused = "shop: its last run later was refused: referenced updateStrategy not found: `none`"
+    assert gitfleet("explain", "shop", "-C", moving).out.startswith(refused)
     before = git(moving, "rev-parse", "main")
     for verb in ("approve", "reject"):
         told = gitfleet(verb, "go", "all", "-C", moving)
