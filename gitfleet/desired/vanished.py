@@ -13,7 +13,7 @@ from gitfleet.desired.kinds import is_our_group
 from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, read_paths
 from gitfleet.desired.readings import ReadObject, payload_identity
 from gitfleet.desired.request import SYMLINK, DesiredRequest
-from gitfleet.formats.near_names import is_elsewhere, is_renamed
+from gitfleet.formats.renames import Renames
 from gitfleet.model.desired import Vanished
 
 
@@ -26,14 +26,15 @@ def vanished_objects(
     for identity, item in chosen.items() if gone else ():
         if identity not in before or (_is_cluster(identity) and before[identity].origin.path != item.origin.path):
             fresh.setdefault(item.origin.path, []).append(identity)
+    places = {item.origin.path for item in gone.values()}
+    renames = {path: Renames(fresh.get(path, ())) for path in places}
     rules = ignore_rules(request)
     unread = _new_and_unread(request, rules) if gone else {}
     found: dict[Identity, Vanished] = {}
     for identity, item in sorted(gone.items()):
         path = item.origin.path
-        here = sorted(fresh.get(path, ()))
-        renamed = next((new for new in here if _is_renamed(identity, new)), None)
-        successor = renamed or next((new for new in here if is_elsewhere(identity, new)), None)
+        renamed = _renamed(identity, renames[path])
+        successor = renamed or renames[path].elsewhere(identity)
         origin = chosen[successor].origin if successor is not None else Origin(path, 1)
         unread_at = unread.get(item.origin.blob, "") if path not in request.files else ""
         placed_at = _new_as_payload(identity, request, chosen)
@@ -100,8 +101,10 @@ def _is_cluster(identity: Identity) -> bool:
     return identity[:2] == (CLUSTER_GROUP, "MemberCluster")
 
 
-def _is_renamed(old: Identity, new: Identity) -> bool:
-    """Whether two objects of one file differ by a typing error; a cluster may have any other name, since the file of a
-    cluster is about that cluster, and one of our kinds any other group, since no other one has it."""
-    of_ours = is_our_group(old[0]) and old[1:] == new[1:]
-    return of_ours or (_is_cluster(old) and _is_cluster(new)) or is_renamed(old, new)
+def _renamed(old: Identity, here: Renames) -> Identity | None:
+    """The object of a file that differs from another by a typing error; a cluster may have any other name, since the
+    file of a cluster is about that cluster, and one of our kinds any other group, since no other one has it."""
+    if _is_cluster(old) and (other := here.of_the_kind(old)) is not None:
+        return other
+    of_ours = here.in_another_group(old) if is_our_group(old[0]) else None
+    return of_ours or here.misspelt(old)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -49,20 +49,6 @@ def is_near(one: str, other: str) -> bool:
         return False
     matcher = SequenceMatcher(None, one, other)
     return matcher.quick_ratio() >= _NEAR and matcher.ratio() >= _NEAR
-
-
-def is_renamed(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether two objects' group, kind, namespace and name differ in one of them, and there as a typing error does."""
-    differing = [place for place in range(4) if old[place] != new[place]]
-    if len(differing) != 1:
-        return False
-    place = differing[0]
-    return is_near(old[place], new[place]) if place < 2 else is_typing_error(old[place], new[place])
-
-
-def is_elsewhere(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether two objects' group, kind, namespace and name differ in the namespace alone, whatever it is."""
-    return old[2] != new[2] and (old[0], old[1], old[3]) == (new[0], new[1], new[3])
 
 
 def likeness(one: str, other: str) -> float:

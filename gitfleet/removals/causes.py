@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -14,13 +14,14 @@ from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import PLACEMENT_GROUP, Placement, PlacementKey
 from gitfleet.formats.kinds import BUILT_IN_KINDS
-from gitfleet.formats.near_names import is_renamed
+from gitfleet.formats.renames import Renames
 from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import FleetState
 from gitfleet.removals.selected import label_edit
 
 NAMESPACE_KIND: Final = ("", "Namespace")
 IGNORE_FILE: Final = ".gitfleetignore"
+_NONE: Final = Renames(())
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Causes:
     places: Mapping[tuple[PlacementKey, Identity], str]
     envelopes: Mapping[tuple[PlacementKey, Identity], Identity]
     carried: Mapping[Identity, frozenset[Identity]]
-    fresh: Mapping[Identity, Sequence[Identity]]
+    fresh: Mapping[Identity, Renames]
     pins: Mapping[PlacementKey, Pin]
 
     @classmethod
@@ -61,7 +62,7 @@ class Causes:
             places={at: places.get((at[0], envelope), "") for at, envelope in envelopes.items()} | places,
             envelopes=envelopes,
             carried=carried_now,
-            fresh={envelope: sorted(now - known) for envelope, now in carried_now.items()},
+            fresh={envelope: Renames(now - known) for envelope, now in carried_now.items()},
             pins={
                 pin.placement: pin
                 for pin in desired.pins.values()
@@ -95,7 +96,7 @@ class Causes:
             return replace(gone, successor=None) if gone is not None and not gone.elsewhere else gone
         if identity in now:
             return None
-        successor = next((new for new in self.fresh.get(envelope, ()) if is_renamed(identity, new)), None)
+        successor = self.fresh.get(envelope, _NONE).misspelt(identity)
         return Vanished(path=manifest.origin.path, line=manifest.origin.line, successor=successor)
 
     def _envelope(self, removal: Removal) -> Identity | None:
