@@ -223,6 +223,7 @@ def test_explain_as_json(gitfleet: Shell, settled: Path) -> None:
         "placement": "web",
         "removalsHeld": "",
         "pinned": "",
+        "lastRunFailed": "",
     }
     assert (row["clusterName"], row["selected"], row["refusedBy"], row["remedy"]) == (
         "us-lab-1", False, "ClusterAffinity", "add label env=prod",
