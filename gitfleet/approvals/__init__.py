@@ -5,14 +5,26 @@ given(asked, approvals)                     the approvals that are meant for a r
 wrong_approvals(waiting, known, approvals)  those that answer nothing, and were meant for what waits
 standing(asked, approval, now, before)      the approval of an earlier commit that said the same already
 strictest(policies)                         the policy that asks for all that these ask for
-next_name(name, paths), path_of(name)       the name of one more approval of a request, and where its file lies
+next_name(name, approvals, paths)           the name of one more approval of a request
+name_to_reject(name, approvals)             the name of an approval that rejects it
+path_of(name)                               where the file of an approval lies
 
 Pure: the shell says how each approval came to the watched branch (model/approvals.py), in particular who signed.
 Source: decision record 0014.
 """
 
 from gitfleet.approvals.judging import judge, strictest
-from gitfleet.approvals.naming import APPROVALS_FOLDER, given, next_name, path_of, wrong_approvals
+from gitfleet.approvals.naming import APPROVALS_FOLDER, given, name_to_reject, next_name, path_of, wrong_approvals
 from gitfleet.approvals.standing import standing
 
-__all__ = ["APPROVALS_FOLDER", "given", "judge", "next_name", "path_of", "standing", "strictest", "wrong_approvals"]
+__all__ = [
+    "APPROVALS_FOLDER",
+    "given",
+    "judge",
+    "name_to_reject",
+    "next_name",
+    "path_of",
+    "standing",
+    "strictest",
+    "wrong_approvals",
+]

@@ -71,11 +71,22 @@ def fault_of(approval: Approval, sentence: str, field: str = "") -> Fault:
     return Fault(path, line, f"{kind}/{approval.key}", field, sentence, Severity.WARNING)
 
 
-def next_name(name: str, paths: Collection[str], namespace: str = "") -> str:
-    """The name of one more approval of the request `name`, where the repo has files at these paths."""
-    names = chain([name], (f"{name}{_SEPARATOR}{number}" for number in count(2)))
+def next_name(name: str, approvals: Collection[NamespacedName], paths: Collection[str], namespace: str = "") -> str:
+    """The name of one more approval of the request `name`, where the repo has these approvals, in whatever files, and
+    files at these paths."""
     taken = {path.rpartition(".")[0] for path in paths}  # a .json of that name is the same approval
+    taken |= {path_of(key.name, key.namespace).removesuffix(_ENDING) for key in approvals}
+    names = chain([name], (f"{name}{_SEPARATOR}{number}" for number in count(2)))
     return next(one for one in names if path_of(one, namespace).removesuffix(_ENDING) not in taken)
+
+
+def name_to_reject(name: str, approvals: Mapping[NamespacedName, Approval], namespace: str = "") -> str:
+    """The name of an approval that rejects the request `name`: in the place of the one in the file of its name, beside
+    one in another file."""
+    elsewhere = (
+        a.key for a in approvals.values() if a.origin and a.origin.path != path_of(a.key.name, a.key.namespace)
+    )
+    return next_name(name, tuple(elsewhere), (), namespace)
 
 
 def path_of(name: str, namespace: str = "") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +14,7 @@ from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.api.conditions import Status
+    from gitfleet.api.values import NamespacedName
     from gitfleet.loop.person_commits import FilesChange
     from gitfleet.loop.workspace import Workspace
     from gitfleet.model.approvals import Asked
@@ -56,7 +57,7 @@ def reject(name: str, stage: str | None, target: str | None, settings: Settings)
 
 def _answer(name: str, stage: str | None, target: str | None, settings: Settings, *, approved: bool) -> None:
     from gitfleet.api.conditions import Status
-    from gitfleet.approvals import next_name
+    from gitfleet.api.values import NamespacedName
     from gitfleet.loop.person_commits import FilesChange
     from gitfleet.views import approval_path, approval_text
     from gitfleet.wiring import open_workspace
@@ -71,13 +72,11 @@ def _answer(name: str, stage: str | None, target: str | None, settings: Settings
             say(f"a file of the watched branch {verb}s {request.name} already")
             return
         rejection = _rejection(request, workspace)
-        watched = workspace.driver.reader.list_tree(workspace.commit_of(None))
+        naming = _naming(workspace, target, NamespacedName("", request.name), approved=approved)
         say(f"{verb}s: {sentence}")
 
         def change(paths: Collection[str]) -> FilesChange:
-            # One more file where others are there: each is the approval of the person who commits it.
-            taken = paths if target is None else watched
-            name = rejection or (next_name(request.name, taken) if approved else request.name)
+            name = rejection or naming(paths)
             text = approval_text(name, status, request.digest).encode()
             return FilesChange(subject=f"{verb.capitalize()} {request.name}", write={approval_path(name): text})
 
@@ -103,7 +102,6 @@ def _answer_stage(
 ) -> None:
     """Commit the answer to what a stage waits for, bound to that very request."""
     from gitfleet.api.conditions import Status
-    from gitfleet.approvals import next_name
     from gitfleet.loop.person_commits import FilesChange
     from gitfleet.views import approval_path, approval_text, pending_request
 
@@ -119,15 +117,29 @@ def _answer_stage(
     stopped = approved and request.run in state.runs and state.runs[request.run].state == "Stop"
     after = "; the run is stopped, and goes on only with spec.state Run" if stopped else ""
     say(f"{verb}s stage {stage} of run {run}, with snapshot {request.snapshot_index}{after}")
-    watched = workspace.driver.reader.list_tree(workspace.commit_of(None))
+    naming = _naming(workspace, target, key, approved=approved)
 
     def change(paths: Collection[str]) -> FilesChange:
-        name = next_name(key.name, paths if target is None else watched, key.namespace) if approved else key.name
+        name = naming(paths)
         content = approval_text(name, status, request.digest or "", key.namespace)
         path = approval_path(name, key.namespace)
         return FilesChange(subject=f"{verb.capitalize()} {key}", write={path: content.encode()})
 
     commits.commit_files(workspace, settings, change, target)
+
+
+def _naming(
+    workspace: Workspace, target: str | None, key: NamespacedName, *, approved: bool
+) -> Callable[[Collection[str]], str]:
+    """How an answer is named, by the paths of the branch to commit to. One more file approves where others are there:
+    each is the approval of the person who commits it."""
+    from gitfleet.approvals import name_to_reject, next_name
+
+    commit = workspace.commit_of(None)
+    there, watched = workspace.desired_at(commit).approvals, workspace.driver.reader.list_tree(commit)
+    if approved:
+        return lambda paths: next_name(key.name, there, paths if target is None else watched, key.namespace)
+    return lambda _: name_to_reject(key.name, there, key.namespace)
 
 
 def _rejection(request: Asked, workspace: Workspace) -> str | None:

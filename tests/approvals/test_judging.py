@@ -144,7 +144,7 @@ def test_one_approval_counts_or_says_why_not(known: ApprovalFacts, why: str) -> 
 def test_so_many_distinct_people_must_approve(people: list[str], counts: bool, waits: str) -> None:
     names: list[str] = []
     for _ in people:
-        names.append(next_name(ASKED.name, [f"approvals/{name}.yaml" for name in names]))
+        names.append(next_name(ASKED.name, (), [f"approvals/{name}.yaml" for name in names]))
     assert names == [ASKED.name, f"{ASKED.name}.2", f"{ASKED.name}.3"][: len(people)]
     given = {one.key: one for one in map(approval, names)}
     known = {key: facts(TWO, by(person)) for key, person in zip(given, people, strict=True)}
@@ -228,8 +228,14 @@ def test_the_strictest_of_several_policies_asks_for_all(policies: list[ApprovalP
 def test_the_next_approval_of_a_namespace_is_in_its_folder() -> None:
     assert (path_of("a"), path_of("a", "shop")) == ("approvals/a.yaml", "approvals/shop/a.yaml")
     paths = ["approvals/a.yaml", "approvals/shop/a.yaml", "approvals/shop/a.2.yaml"]
-    assert (next_name("a", paths), next_name("a", paths, "shop")) == ("a.2", "a.3")
-    assert next_name("a", ["approvals/a.json", "approvals/a.2.yml"]) == "a.3"
+    assert (next_name("a", (), paths), next_name("a", (), paths, "shop")) == ("a.2", "a.3")
+    assert next_name("a", (), ["approvals/a.json", "approvals/a.2.yml"]) == "a.3"
+    there = [NamespacedName("", "a"), NamespacedName("shop", "a.2")]
+    assert (next_name("a", there, ()), next_name("a", there, paths, "shop"), next_name("b", there, ())) == (
+        "a.2",
+        "a.3",
+        "b",
+    )
 
 
 def test_approvals_under_all_names_of_a_request_count_together() -> None:

@@ -80,13 +80,36 @@ def test_an_old_approval_that_is_written_another_way_approves_nothing(
     assert "go waits before stage all for approval" in ran.err
 
 
-@pytest.mark.parametrize("path", [PATH, "approvals/go-before-all.json"])
-def test_a_person_approves_again_beside_an_old_approval(gitfleet: Shell, gate: Path, path: str) -> None:
-    assert "was there before it was asked for" in stands(gitfleet, gate, {path: PAYLOAD})
-    git(gate, "config", "user.name", "Ann")
-    git(gate, "config", "user.email", "ann@example.org")
-    assert run(["approve", "go", "all", "-C", str(gate)]) == 0
-    assert "waiting" not in gitfleet("run", "--until-settled", gate).err
+OLD = ({PATH: PAYLOAD}, {"approvals/go-before-all.json": PAYLOAD}, {"approvals/old/any.yaml": WHOLE})
+
+
+def _command(repo: Path, word: str) -> None:
+    git(repo, "config", "user.name", "Ann")
+    git(repo, "config", "user.email", "ann@example.org")
+    assert run([word, "go", "all", "-C", str(repo)]) == 0
+
+
+def _merged(repo: Path) -> None:
+    git(repo, "merge", "gitfleet/approve/go-before-all")
+
+
+@pytest.mark.parametrize("answer", [lambda repo: _command(repo, "approve"), _merged], ids=["command", "merge"])
+@pytest.mark.parametrize("files", OLD, ids=["its-file", "json", "other-file"])
+def test_a_person_approves_again_beside_an_old_approval(
+    gitfleet: Shell, gate: Path, files: Files, answer: Callable[[Path], None]
+) -> None:
+    assert "was there before it was asked for" in stands(gitfleet, gate, files)
+    answer(gate)
+    ran = gitfleet("run", "--until-settled", gate)
+    assert "waiting" not in ran.err and "a second time" not in ran.err
+
+
+@pytest.mark.parametrize("files", OLD, ids=["its-file", "json", "other-file"])
+def test_a_person_rejects_beside_an_old_approval(gitfleet: Shell, gate: Path, files: Files) -> None:
+    stands(gitfleet, gate, files)
+    _command(gate, "reject")
+    ran = gitfleet("run", "--until-settled", gate)
+    assert "rejected by go-before-all" in ran.out and "a second time" not in ran.err
 
 
 def _later(_: Path) -> Files:
