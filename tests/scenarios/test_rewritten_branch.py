@@ -136,9 +136,8 @@ def test_the_policy_says_who_accepts_a_new_head() -> None:
     assert version(world) == "2", "gitfleet's own commit names no person"
 
     head = world.repo.fetch()["main"]
-    change = BranchChange(
-        branch="main", expected=head, subject="Yes", when=world.clock.now(), write={path: content + b"#\n"}, person=ANN
-    )
+    again = {path.replace(".yaml", ".2.yaml"): content.replace(new[:12].encode(), f"{new[:12]}.2".encode(), 1)}
+    change = BranchChange(branch="main", expected=head, subject="Yes", when=world.clock.now(), write=again, person=ANN)
     world.repo.commit(change)
     world.settle()
     assert version(world) == "3"
