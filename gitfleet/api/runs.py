@@ -17,7 +17,7 @@ from gitfleet.api.conditions import Condition, Conditions, Status, find_conditio
 from gitfleet.api.holds import answer_of
 from gitfleet.api.layout import document
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.staged import Approval, Stage, StagedRun, by_scope
+from gitfleet.api.staged import SNAPSHOT_INDEX, Approval, Stage, StagedRun, by_scope
 from gitfleet.api.strategies import ApplyStrategy
 from gitfleet.api.values import NamespacedName, Time
 
@@ -27,8 +27,6 @@ APPROVAL_ACCEPTED: Final = "ApprovalAccepted"
 ASKED_AT: Final = "gitfleet.dev/commit"
 """The annotation of an approval request that says at which commit of the watched branch it was asked for."""
 _LABEL: Final = "kubernetes-fleet.io/"
-SNAPSHOT_INDEX: Final = "gitfleet.dev/resource-snapshot-index"
-"""The annotation of an approval request that says which snapshot its run rolls out."""
 
 
 class RunConditionType(StrEnum):

@@ -54,6 +54,8 @@ _WAIT: Final = Form(partial(read_seconds, zero=True), SCHEMA_WITH_ZERO, seconds_
 """Hubs write 0s in approvals (seed 003); a TimedWait needs more."""
 DIGEST: Final = "gitfleet.dev/digest"
 """The annotation of an approval that says for which request, of those of its name, it was given."""
+SNAPSHOT_INDEX: Final = "gitfleet.dev/resource-snapshot-index"
+"""The annotation of an approval, and of its request, that says which snapshot the run rolls out."""
 Concurrency = Annotated[IntOrPercent, above_zero("must be at least 1, or 1% to 100%; raise it")]
 _INDEX: Final = {
     "anyOf": [
@@ -231,6 +233,11 @@ class Approval:
     def digest(self) -> str | None:
         """The digest that the file names."""
         return self.annotations.get(DIGEST)
+
+    @property
+    def snapshot_index(self) -> str | None:
+        """The index of the snapshot that the file names."""
+        return self.annotations.get(SNAPSHOT_INDEX)
 
     def breaks(self) -> Iterator[Break]:
         """A spec names both the run and the stage."""

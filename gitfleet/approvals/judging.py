@@ -11,7 +11,7 @@ from gitfleet.api.conditions import Condition, Status, find_condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.holds import APPROVED
-from gitfleet.api.staged import DIGEST, Approval
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals.naming import fault_of, given
 from gitfleet.formats.durations import seconds_text
@@ -50,6 +50,9 @@ def judge(
             continue
         if approval.digest not in (None, asked.digest):
             faults.append(fault_of(approval, f"is for another request than {asked.name}, as {_DIGEST}"))
+        elif approval.snapshot_index not in (None, asked.snapshot):
+            said = f"is for another snapshot than {asked.name}, whose run rolls out {asked.snapshot}, as {_SNAPSHOT}"
+            faults.append(fault_of(approval, said))
         elif condition.status is Status.FALSE:
             return Verdict(answer=condition, faults=tuple(faults))
         else:
@@ -84,6 +87,7 @@ def strictest(policies: Iterable[ApprovalPolicy]) -> ApprovalPolicy:
 
 
 _DIGEST: Final = f"its annotation {DIGEST} says; approve the one that waits"
+_SNAPSHOT: Final = f"its annotation {SNAPSHOT_INDEX} says; approve the one that waits"
 _NO_DIGEST: Final = (
     f"counts for nothing, as it has no annotation {DIGEST}, without which a signed commit may be meant for another "
     "request (allowedSigners); use gitfleet approve, or merge the request's branch"

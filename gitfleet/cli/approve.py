@@ -121,7 +121,7 @@ def _answer_stage(
 
     def change(paths: Collection[str]) -> FilesChange:
         name = naming(paths)
-        content = approval_text(name, status, request.digest or "", key.namespace)
+        content = approval_text(name, status, request.digest or "", key.namespace, request.snapshot_index)
         path = approval_path(name, key.namespace)
         return FilesChange(subject=f"{verb.capitalize()} {key}", write={path: content.encode()})
 

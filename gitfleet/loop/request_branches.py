@@ -134,7 +134,7 @@ class RequestBranches:
         watched, request = wanted
         there = self._noted[0].approvals if self._noted is not None else ()
         name = next_name(request.name, there, self.reader.list_tree(watched, APPROVALS_FOLDER), request.namespace)
-        content = approval_text(name, Status.TRUE, request.digest, request.namespace).encode()
+        content = approval_text(name, Status.TRUE, request.digest, request.namespace, request.snapshot).encode()
         sign = sha256(b"\0".join([request.title.encode(), request.body.encode(), content])).hexdigest()
         if about is not None and about.parents == (watched,) and f"{_TRAILER}: {sign}" in about.message.splitlines():
             return head

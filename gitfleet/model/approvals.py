@@ -25,7 +25,7 @@ class Change:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What waits for an approval: `name` (and `namespace`) is that of the approval, `aliases` are further names of it,
-    `digest` what it is bound to.
+    `digest` what it is bound to, `snapshot` the index of the snapshot that a stage's run rolls out.
 
     `commit` is the watched branch's at which it was asked for, `after` the one that was reconciled before that
     ("": not known): what lies between them is what is approved, or `changes` where there are any.
@@ -37,6 +37,7 @@ class Asked:
     after: str = ""
     namespace: str = ""
     aliases: tuple[str, ...] = ()
+    snapshot: str = ""
     changes: tuple[Change, ...] = ()
 
 

@@ -12,7 +12,7 @@ from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status
 from gitfleet.api.holds import APPROVED, Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
-from gitfleet.api.staged import DIGEST
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX
 from gitfleet.approvals import path_of
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
@@ -116,14 +116,18 @@ def approval_path(name: str, namespace: str = "") -> str:
     return path_of(name, namespace)
 
 
-def approval_text(name: str, status: Status = Status.TRUE, digest: str = "", namespace: str = "") -> str:
-    """The file that approves a request, or rejects it with False; with a digest it is for that very request alone."""
+def approval_text(
+    name: str, status: Status = Status.TRUE, digest: str = "", namespace: str = "", snapshot: str = ""
+) -> str:
+    """The file that approves a request, or rejects it with False; with a digest, and the index of its snapshot, it is
+    for that very request alone."""
     place = {"namespace": namespace} if namespace else {}
+    bound = {key: value for key, value in ((DIGEST, digest), (SNAPSHOT_INDEX, snapshot)) if value}
     return yaml_text(
         {
             "apiVersion": f"{PLACEMENT_GROUP}/v1beta1",
             "kind": "ApprovalRequest" if namespace else "ClusterApprovalRequest",
-            "metadata": {"name": name, **place, **({"annotations": {DIGEST: digest}} if digest else {})},
+            "metadata": {"name": name, **place, **({"annotations": bound} if bound else {})},
             "status": {"conditions": [{"type": APPROVED, "status": status.value}]},
         }
     )

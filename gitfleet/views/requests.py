@@ -52,6 +52,7 @@ def _of_stage(run: RunRecord, request: runs.ApprovalRequest, commit: str) -> App
         namespace=request.key.namespace,
         subject="ApprovalRequest",
         digest=request.digest or "",
+        snapshot=request.snapshot_index,
         commit=commit,
         title=one_line(f"Approve {request.key}: run {run.key} waits {side} stage {stage}", _LINE_CHARACTERS),
         body=_body(f"{run.key} {stage}", request.key, sections),

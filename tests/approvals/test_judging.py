@@ -11,7 +11,7 @@ from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import AllowedSigners, ApprovalPolicy
 from gitfleet.api.objects import Origin
-from gitfleet.api.staged import DIGEST, Approval
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import judge, next_name, path_of, strictest
 from gitfleet.formats.git_names import GITFLEET
@@ -296,3 +296,20 @@ def test_where_nobody_looks_at_commits_only_a_policy_that_asks_nothing_is_met(
     sentence = f"ClusterApprovalRequest/{ASKED.name}: counts for nothing, since who gave it cannot be verified here"
     assert verdict.waits == ("" if counts else f"approvals/{ASKED.name}.yaml:1: {sentence}")
     assert judge(ASKED, {given.key: given}, {}, ApprovalPolicy(), NOW).answer is None
+
+
+@pytest.mark.parametrize("status", ["True", "False"])
+@pytest.mark.parametrize(("index", "counts"), [(None, True), ("3", True), ("2", False), ("03", False), ("", False)])
+def test_an_approval_that_names_another_snapshot_counts_for_nothing(
+    index: str | None, counts: bool, status: str
+) -> None:
+    stage = replace(ASKED, name="go-first", snapshot="3")
+    one = approval("go-first", status, digest=stage.digest)
+    one = replace(one, annotations={**one.annotations, **({} if index is None else {SNAPSHOT_INDEX: index})})
+    verdict = judge(stage, {one.key: one}, {one.key: facts(TWO, by(ANN))}, ApprovalPolicy(), NOW)
+    said = "is for another snapshot than go-first, whose run rolls out 3, as its annotation"
+    faults = [fault.message for fault in verdict.faults]
+    if counts:
+        assert faults == [] and (status == "True" or verdict.answer is not None)
+    else:
+        assert (verdict.answer, faults) == (None, [f"{said} {SNAPSHOT_INDEX} says; approve the one that waits"])

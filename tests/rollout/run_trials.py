@@ -16,9 +16,9 @@ from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.freezes import FreezeScope
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.placements import Placement, PlacementKey, PlacementPolicy
-from gitfleet.api.runs import ASKED_AT, SNAPSHOT_INDEX, ClusterUpdate, RunRecord, StageStatus
+from gitfleet.api.runs import ASKED_AT, ClusterUpdate, RunRecord, StageStatus
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
-from gitfleet.api.staged import DIGEST, Approval, Stage, StagedStrategy, StageTask
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, Stage, StagedStrategy, StageTask
 from gitfleet.api.strategies import RollingUpdate, RolloutStrategy, RolloutStrategyType
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import EPOCH

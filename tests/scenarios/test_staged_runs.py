@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import yaml
 
 from gitfleet.api.runs import RunReason, RunStatus
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
@@ -814,6 +815,18 @@ def test_override_snapshots_are_pinned_when_the_run_begins() -> None:
     assert [body["spec"]["replicas"] for body in found if body] == [5, 5]
 
 
+@pytest.mark.parametrize(("index", "counts"), [("0", True), ("1", False)])
+def test_an_approval_of_another_snapshot_counts_for_nothing_and_says_so(index: str, counts: bool) -> None:
+    world = approved_stages()
+    body = builders.approval("go", "first")
+    body["metadata"]["annotations"] = {"gitfleet.dev/resource-snapshot-index": index}
+    world.commit(body)
+    world.settle()
+    sentence = "is for another snapshot than go-first, whose run rolls out 0"
+    assert run_named(world, "go").finished is counts
+    assert any(sentence in fault.message for fault in world.state().faults) is not counts
+
+
 @pytest.mark.parametrize(("digest", "counts"), [("0" * 64, False), (None, True)])
 def test_an_approval_of_another_request_of_the_name_counts_for_nothing(digest: str | None, counts: bool) -> None:
     world = approved_stages()
@@ -844,6 +857,10 @@ def test_a_stage_asks_on_a_branch_that_approves_when_it_is_merged() -> None:
     assert commit.subject == "Approve go-first: run go waits after stage first"
     assert "What comes next: stage second\n\n- c2" in commit.message
     content = world.repo.files("gitfleet/approve/go-first")["approvals/go-first.yaml"]
+    assert yaml.safe_load(content)["metadata"]["annotations"] == {
+        "gitfleet.dev/digest": world.state().approvals[NamespacedName("", "go-first")].digest,
+        "gitfleet.dev/resource-snapshot-index": "0",
+    }
     world.write({"approvals/go-first.yaml": content.decode()})
     world.settle()
     assert said(world, "go") == SUCCEEDED

@@ -14,9 +14,9 @@ from gitfleet.api.freeze_files import Freeze, FreezeRules
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
-from gitfleet.api.runs import SNAPSHOT_INDEX, ApprovalRequest, RunRecord, RunStatus
+from gitfleet.api.runs import ApprovalRequest, RunRecord, RunStatus
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.api.staged import Eviction
+from gitfleet.api.staged import SNAPSHOT_INDEX, Eviction
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
 from gitfleet.formats.canonical_json import digest_of

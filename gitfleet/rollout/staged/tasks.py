@@ -16,7 +16,6 @@ from gitfleet.api.holds import APPROVED
 from gitfleet.api.runs import (
     APPROVAL_ACCEPTED,
     ASKED_AT,
-    SNAPSHOT_INDEX,
     ApprovalRequest,
     RunConditionType,
     RunReason,
@@ -24,7 +23,7 @@ from gitfleet.api.runs import (
     StageStatus,
     TaskStatus,
 )
-from gitfleet.api.staged import DIGEST, Approval, StageTask
+from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, StageTask
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.times import EPOCH, moment_text, time_text
 from gitfleet.model.approvals import Asked
@@ -76,7 +75,14 @@ def asked(request: ApprovalRequest) -> Asked:
     commit, digest = request.annotations.get(ASKED_AT, ""), request.digest or ""
     own, *others = _names(request)
     aliases = tuple(key.name for key in others)
-    return Asked(name=own.name, digest=digest, commit=commit, namespace=own.namespace, aliases=aliases)
+    return Asked(
+        name=own.name,
+        digest=digest,
+        commit=commit,
+        namespace=own.namespace,
+        aliases=aliases,
+        snapshot=request.snapshot_index,
+    )
 
 
 def _names(request: ApprovalRequest) -> Iterator[NamespacedName]:
