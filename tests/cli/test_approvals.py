@@ -361,7 +361,8 @@ def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell
 
 
 def test_an_approval_that_was_renamed_is_spoken_of_by_its_new_name_alone(gitfleet: Shell, fleet: Fleet) -> None:
-    """File and object: what is said of the former ones goes with the next reconcile, wherever it stood."""
+    """File and object: what is said of the former ones goes with the next reconcile, wherever it stood.
+    Given again in one more file, and signed, it counts."""
     other = f"{fleet.hold.rpartition('-')[0]}-0123456789"
     steps = [
         ("approvals/a.yaml", other, "answers no hold that is there now"),
@@ -384,7 +385,8 @@ def test_an_approval_that_was_renamed_is_spoken_of_by_its_new_name_alone(gitflee
         assert not [word for word in former - {path, name} if word in shown]
         former |= {path, name}
     git(fleet.repo, "rm", "-q", "approvals/c.yaml")
-    fleet.commit(fleet.bob, {"approvals/d.yaml": fleet.text()})
+    again = fleet.text().replace('"True"', '"True", lastTransitionTime: "2026-01-01T00:00:00Z"')
+    fleet.commit(fleet.bob, {"approvals/d.yaml": again})
     assert "approvals/" not in gitfleet("run", "--until-settled", fleet.repo).err
     assert not json.loads(gitfleet("get", "holds", "-C", fleet.repo, "-o", "json").out)["items"]
     assert "c.yaml" not in git(fleet.repo, "show", "gitfleet/state:README.md")
