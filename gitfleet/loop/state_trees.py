@@ -157,8 +157,9 @@ class StateTrees:
         return parsed
 
     def with_snapshots_named(self, state: FleetState, desired: Desired) -> FleetState:
-        """The state with the manifests of the snapshots that unfinished runs roll out and pins keep, old ones that
-        nothing else uses; the very same where there are none. One whose documents are not all there stays unloaded."""
+        """The state with the manifests of the snapshots that unfinished runs roll out or replace and pins keep, old
+        ones that nothing else uses; the very same where there are none. One whose documents are not all there stays
+        unloaded."""
         records = dict(state.placements)
         for pin in desired.pins.values():
             record = records.get(pin.placement)
@@ -171,7 +172,7 @@ class StateTrees:
             record = records.get(placement_of(run))
             if record is None or (known and known.finished):
                 continue
-            names = {former.resource_snapshot for _, former in known.formers} if known and known.fell_back else set()
+            names = {former.resource_snapshot for _, former in known.formers} if known else set()
             wanted = staged.snapshot_for(known or run, record)
             for snapshot in (wanted, *map(record.snapshot_named, sorted(names))):
                 record = self._loaded(Subject.of_run(run.key), record, snapshot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from gitfleet.api import runs
@@ -10,12 +10,14 @@ from gitfleet.api.holds import Hold
 from gitfleet.api.runs import RunRecord
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.approvals import ApprovalRequest
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.status import one_line
 from gitfleet.views.holds import approval_path, hold_document, hold_sentence, reason_sentence
 from gitfleet.views.runs import progress_of
+from gitfleet.views.snapshot_changes import changes_of_run
 
 _MOST_LISTED: Final = 100
+_MOST_CHANGES: Final = 20
 _LINE_CHARACTERS: Final = 300
 
 
@@ -27,10 +29,12 @@ def approval_requests(state: FleetState) -> Iterator[ApprovalRequest]:
     for request in state.approvals.values():
         run = state.runs.get(request.run)
         if run is not None and not run.finished and request.answer is None:
-            yield _of_stage(run, request, state.observed_commit or "")
+            yield _of_stage(run, request, state.placements.get(run.placement), state.observed_commit or "")
 
 
-def _of_stage(run: RunRecord, request: runs.ApprovalRequest, commit: str) -> ApprovalRequest:
+def _of_stage(
+    run: RunRecord, request: runs.ApprovalRequest, record: PlacementRecord | None, commit: str
+) -> ApprovalRequest:
     before = request.task == "beforeStage"
     stages = [stage.name for stage in run.status.stages]
     at = stages.index(request.target_stage or "") + (0 if before else 1)
@@ -42,6 +46,7 @@ def _of_stage(run: RunRecord, request: runs.ApprovalRequest, commit: str) -> App
             f"Run {run.key} rolls out snapshot {request.snapshot_index} of placement {run.placement}.",
             *(f"- stage {one.name}: {progress_of(one)}" for one in run.status.stages[:at]),
         ],
+        **{title: _listed(names, _MOST_CHANGES) for title, names in (changes_of_run(run, record) if record else ())},
         f"What comes next: {'the deletion stage' if at == len(stages) else f'stage {following.name}'}": _listed(
             cluster.cluster for cluster in following.clusters
         )
@@ -105,7 +110,7 @@ def _section(title: str, lines: list[str]) -> str:
     return "\n".join([title, "", *(one_line(line, _LINE_CHARACTERS) for line in lines)])
 
 
-def _listed(names: Iterator[str] | list[str]) -> list[str]:
+def _listed(names: Iterable[str], most: int = _MOST_LISTED) -> list[str]:
     found = list(names)
-    more = [f"- and {len(found) - _MOST_LISTED} more"] if len(found) > _MOST_LISTED else []
-    return [*(f"- {name}" for name in found[:_MOST_LISTED]), *more]
+    more = [f"- and {len(found) - most} more"] if len(found) > most else []
+    return [*(f"- {name}" for name in found[:most]), *more]

@@ -867,6 +867,56 @@ def test_a_stage_asks_on_a_branch_that_approves_when_it_is_merged() -> None:
     assert "gitfleet/approve/go-first" not in world.repo.fetch()
 
 
+def test_the_request_says_which_objects_change_and_says_the_same_after_a_restart() -> None:
+    """Before the first stage, between two stages and after the last, when no cluster has the old snapshot any more."""
+    world = staged(World(rules=(QUICK,)), *members("c1", env="a"), *members("c2", env="b"))
+    stages = [builders.stage(name, match_labels={"env": name}, approval=True) for name in "ab"]
+    stages[0]["beforeStageTasks"] = [{"type": "Approval"}]
+    gone = builders.config_map("web", "gone")
+    world.commit(gone, builders.staged_strategy("all", *stages), run("old"))
+    asking(world)
+    world.settle()
+    assert "What goes out: 3 objects\n\n- ConfigMap/web/gone\n- Deployment/web/web\n- Namespace/web\n\n" in body_of(
+        world, "old-before-a"
+    )
+    many = [builders.config_map("web", f"map-{number:02}", {"password": "hidden"}) for number in range(20)]
+    go_through(world, "old")
+    newer = builders.deployment("web", "web", image="web:2")
+    world.commit(*many, newer, run("new"), remove=[builders.path_of(gone)])
+    world.settle()
+    names = [*(f"added ConfigMap/web/map-{number:02}" for number in range(18)), "and 2 more"]
+    listed = "\n".join(f"- {name}" for name in ("removed ConfigMap/web/gone", "changed Deployment/web/web", *names))
+    section = f"What changes from snapshot 1: 1 removed, 1 changed, 20 added\n\n{listed}\n\nWhat comes next"
+    for gate in ("before-a", "a", "b"):
+        assert section in body_of(world, f"new-{gate}") and "hidden" not in body_of(world, f"new-{gate}")
+        head = world.repo.fetch()[f"gitfleet/approve/new-{gate}"]
+        world.restart()
+        world.settle()
+        assert world.repo.fetch()[f"gitfleet/approve/new-{gate}"] == head
+        answer(world, f"new-{gate}")
+        world.settle()
+    assert said(world, "new") == SUCCEEDED
+
+
+def body_of(world: World, request: str) -> str:
+    """The message of the branch that asks for an approval."""
+    return world.repo.log(f"gitfleet/approve/{request}")[0].message
+
+
+def go_through(world: World, name: str) -> None:
+    """Every gate of a run is opened."""
+    for gate in ("before-a", "a", "b"):
+        answer(world, f"{name}-{gate}")
+        world.settle()
+    assert said(world, name) == SUCCEEDED
+
+
+def answer(world: World, request: str) -> None:
+    """The file of a request's branch is merged."""
+    path = f"approvals/{request}.yaml"
+    world.write({path: world.repo.files(f"gitfleet/approve/{request}")[path].decode()})
+
+
 def test_the_page_of_the_state_branch_draws_the_run() -> None:
     world = approved_stages()
     page = world.state_text("README.md")
