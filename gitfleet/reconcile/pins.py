@@ -109,7 +109,8 @@ def _unusable(record: PlacementRecord, pin: Pin) -> str:
         known = ", ".join(str(snapshot.index) for snapshot in record.resource_snapshots) or "none"
         return f"{pin.placement} has no snapshot {pin.snapshot} (it has {known}); name one of these or remove the file"
     if named.hash != pin.digest:
-        return f"snapshot {pin.snapshot} of {pin.placement} has the digest {named.hash}; write that or remove the file"
+        content = f"snapshot {pin.snapshot} of {pin.placement} has the digest {named.hash}, which is other content"
+        return f"{content}; write that only if it is meant, or remove the file and revert the change instead"
     return ""
 
 

@@ -175,8 +175,9 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         scheduled = chosen.condition or record.scheduled
         runs = advance(key, record, scheduled, shared.beside(key), failures)
         record, plan = runs.record or record, plan or runs.plan
-    record = rollout.give_up(record, shared.clusters, now, frozen)
-    plan = plan or rollout.frozen_removals(record, frozen, now)
+    stays = {**rollout.awaiting_successors(record, shared.inputs), **frozen}
+    record = rollout.give_up(record, shared.clusters, now, stays)
+    plan = plan or rollout.frozen_removals(record, stays, now)
     record = status.with_conditions(record, chosen.condition, now)
     return Decided(
         record,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gitfleet.api.bindings import is_active
+from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.holds import ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
@@ -86,7 +86,7 @@ class Losses:
         return frozenset(
             cell
             for cell in self._owned(removal)
-            if removal.kind is RemovalKind.CLUSTER or not self._wanted_elsewhere(cell, removal.placement)
+            if removal.kind is RemovalKind.CLUSTER or not self._wanted_elsewhere(cell, removal)
         )
 
     def counts(self, removals: Iterable[Removal]) -> tuple[ClusterCount, ...]:
@@ -134,10 +134,30 @@ class Losses:
         identity = removal.object.identity
         return ((name, identity) for name in ([removal.cluster] if removal.cluster else self.placed.by_cluster))
 
-    def _wanted_elsewhere(self, cell: Cell, owner: PlacementKey | None) -> bool:
-        return any(key != owner and self._is_bound(key, cell[0]) for key in self._wanted.get(cell[1], ()))
+    def successors_of(self, key: PlacementKey) -> frozenset[PlacementKey]:
+        """The other placements that want placed objects of one, on the same clusters."""
+        cells = self.placed.by_placement.get(key, ())
+        found = {other for _, identity in cells for other in self._wanted.get(identity, ()) if other != key}
+        clusters = self.placed.clusters_of(key)
+        return frozenset(other for other in found if any(self._binding(other, cluster) for cluster in clusters))
 
-    def _is_bound(self, key: PlacementKey, cluster: str) -> bool:
+    def _wanted_elsewhere(self, cell: Cell, removal: Removal) -> bool:
+        cluster, identity = cell
+        for key in self._wanted.get(identity, ()):
+            binding = self._binding(key, cluster) if key != removal.placement else None
+            if binding is None:
+                continue
+            # A placement that is removed stays until the other one has the objects; what else is removed does not.
+            record = self.after.placements[key]
+            if removal.kind is RemovalKind.PLACEMENT or not record.placement.strategy.external:
+                return True
+            snapshot = record.snapshot_named(binding.resource_snapshot)
+            if snapshot is not None and any(one.key.identity == identity for one in snapshot.documents):
+                return True
+        return False
+
+    def _binding(self, key: PlacementKey, cluster: str) -> Binding | None:
+        """The binding by which a placement wants a cluster."""
         if cluster in self.kept.bindings.get(key, ()) or cluster in self.kept.clusters:
-            return False
-        return any(b.cluster == cluster and is_active(b) for b in self.after.placements[key].bindings)
+            return None
+        return next((b for b in self.after.placements[key].bindings if b.cluster == cluster and is_active(b)), None)

@@ -18,7 +18,8 @@
     freezes_at          the freezes in force at a moment, and what they hold
     next_expiry         when the next one with a date ends for good
     silent_since        the clusters that do not answer, and since when
-    frozen_removals, give_up, take_back, removals, release_left, next_forced_leave, owners_of, retire_bindings,
+    awaiting_successors, frozen_removals, give_up, take_back, removals, release_left, next_forced_leave, owners_of,
+    retire_bindings,
     without_left        placements and clusters that go as a whole
 
 Staged runs will use `moves` (what a move makes of a binding), `budgets` (how many may move) and `waits` (when to plan
@@ -43,6 +44,7 @@ from gitfleet.rollout.evictions import (
 from gitfleet.rollout.freezes import Freezes, freezes_at, next_expiry
 from gitfleet.rollout.leaving import (
     Owners,
+    awaiting_successors,
     frozen_removals,
     give_up,
     next_forced_leave,
@@ -69,6 +71,7 @@ __all__ = [
     "Freezes",
     "Owners",
     "Readiness",
+    "awaiting_successors",
     "budget",
     "disruptions",
     "evict",

@@ -11,11 +11,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.api.bindings import Binding, BindingState
+from gitfleet.api.bindings import Binding, BindingState, is_active
 from gitfleet.api.clusters import MemberCluster, is_leaving
+from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.formats.int_or_percent import scaled
+from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.state import Inventory, PlacementRecord
@@ -58,6 +61,34 @@ def give_up(
         return record
     dropped = len(ordered) < len(record.bindings)
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
+
+
+def awaiting_successors(record: PlacementRecord, inputs: Inputs) -> dict[str, Frozen]:
+    """The clusters on which a deleted placement stays for now, since another one that selects objects of it is there
+    and has not begun to roll them out: it may wait for a run, a freeze, a pin or a budget, and until it has them nobody
+    else would. A placement of the same commit that nothing was decided for yet may be such a one.
+    """
+    if record.placement.deleting is None:
+        return {}
+    others = inputs.before.placements
+    if record.placement.deleting == inputs.now and (new := sorted(inputs.desired.placements.keys() - others.keys())):
+        reason = f"it is not known yet whether {new[0].kind} {new[0]} takes the objects over"
+        return {binding.cluster: Frozen(reason, inputs.now) for binding in record.bindings if is_active(binding)}
+    found: dict[str, Frozen] = {}
+    mine = {b.cluster: _identities(record.snapshot_named(b.resource_snapshot)) for b in record.bindings if is_active(b)}
+    every = frozenset[Identity]().union(*mine.values())
+    for key, other in others.items():
+        selected = _identities(other.latest_resources) & every if other.placement.deleting is None else frozenset()
+        for binding in filter(is_active, other.bindings) if selected and key != record.placement.key else ():
+            missing = mine.get(binding.cluster, frozenset()) & selected
+            if missing and not missing <= _identities(other.snapshot_named(binding.resource_snapshot)):
+                reason = f"{key.kind} {key} selects its objects and has not rolled them out to {binding.cluster} yet"
+                found.setdefault(binding.cluster, Frozen(reason, None))
+    return found
+
+
+def _identities(snapshot: ResourceSnapshot | None) -> frozenset[Identity]:
+    return frozenset(one.key.identity for one in snapshot.documents) if snapshot is not None else frozenset()
 
 
 def frozen_removals(record: PlacementRecord, frozen: Mapping[str, Frozen], now: datetime) -> RolloutPlan | None:

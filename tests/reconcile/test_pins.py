@@ -35,7 +35,10 @@ def wanted(*pins: Pin, placement: PlacementRecord | None = ROLLING, **more: Any)
 
 NO_SNAPSHOT = "web has no snapshot 7 (it has 0, 1); name one of these or remove the file"
 NONE_AT_ALL = "web has no snapshot 0 (it has none); name one of these or remove the file"
-OTHER_DIGEST = "snapshot 0 of web has the digest hash-0; write that or remove the file"
+OTHER_DIGEST = (
+    "snapshot 0 of web has the digest hash-0, which is other content; "
+    "write that only if it is meant, or remove the file and revert the change instead"
+)
 STOPS = "; until then nothing is rolled out, and what runs stays"
 LOST = "the objects of snapshot 0 are not all on the state branch any more; name another snapshot or remove the file"
 BACK = replace(ROLLING, resource_snapshots=(*ROLLING.resource_snapshots, replace(snapshot(2), hash="hash-0")))

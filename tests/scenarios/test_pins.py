@@ -49,6 +49,8 @@ def said_of_pin(world: World) -> tuple[str, str]:
 
 
 EVERY = ("c1", "c2", "c3")
+OTHER = "snapshot 0 of web has the digest {digest}, which is other content; write that only if it is meant, or "
+OTHER += "remove the file and revert the change instead"
 
 
 def test_a_pin_gives_every_cluster_the_old_content_within_the_budget_and_later_edits_wait() -> None:
@@ -166,7 +168,7 @@ STAYS = "until then nothing is rolled out, and what runs stays"
     ("made", "why"),
     [
         (no_snapshot, "web has no snapshot 7 (it has 0, 1); name one of these or remove the file"),
-        (other_digest, "snapshot 0 of web has the digest {digest}; write that or remove the file"),
+        (other_digest, OTHER),
     ],
 )
 def test_a_pin_that_names_nothing_holds_the_rollout_and_takes_nothing_away(

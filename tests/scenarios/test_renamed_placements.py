@@ -1,0 +1,113 @@
+"""A placement under a new name that may not begin yet: what the old one has stays until the new one has it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.holds import HoldRule
+from tests import builders
+from tests.scenarios.staged_world import EXTERNAL, members, rolled_out, staged
+from tests.scenarios.test_holds import only_hold
+from tests.scenarios.test_pins import pinned, released
+from tests.scenarios.test_quarantine import digest_of
+from tests.scenarios.test_staged_runs import QUICK, one_stage
+from tests.scenarios.world import World
+
+ROLLING = builders.rolling_update(maxUnavailable=1)
+Files = list[dict[str, Any]]
+
+
+def shop(strategy: dict[str, Any] = ROLLING) -> dict[str, Any]:
+    """What `web` selects, under another name."""
+    return builders.placement("shop", selectors=[builders.select_namespace("web")], strategy=strategy)
+
+
+def rename(world: World, *also: dict[str, Any], strategy: dict[str, Any] = ROLLING) -> None:
+    world.commit(shop(strategy), *also, remove=["placements/web.yaml"])
+
+
+def owners(world: World) -> set[str]:
+    """The placements that own anything."""
+    return {str(entry.placement) for owned in world.state().inventory.values() for entry in owned.values()}
+
+
+def handed_over(world: World) -> None:
+    """The new one has everything, and nothing was deleted on the way."""
+    world.settle()
+    assert owners(world) == {"shop"} and {str(key) for key in world.state().placements} == {"shop"}
+
+
+def a_pin(world: World) -> Files:
+    pin = pinned(world, 0)
+    world.commit(pin)
+    world.settle()
+    return [{**pin, "spec": {**pin["spec"], "placement": "shop"}}]
+
+
+def no_pin(world: World) -> None:
+    world.commit(remove=["pins/web.yaml"])
+
+
+def a_quarantine(world: World) -> Files:
+    return [builders.quarantine("shop-bad", "shop", digest_of(world, 1))]
+
+
+def no_quarantine(world: World) -> None:
+    world.commit(remove=["quarantines/shop-bad.yaml"])
+
+
+def a_freeze(world: World) -> Files:
+    until = (world.clock.now() + timedelta(days=300)).isoformat()
+    return [builders.freeze("sale", until, scope={"placements": ["shop"]})]
+
+
+def no_freeze(world: World) -> None:
+    world.commit(remove=["freezes/sale.yaml"])
+
+
+GATES = {"pin": (a_pin, no_pin), "quarantine": (a_quarantine, no_quarantine), "freeze": (a_freeze, no_freeze)}
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_what_may_not_begin_under_its_new_name_stays_under_the_old_one(gate: str) -> None:
+    close, open_ = GATES[gate]
+    world = released("web:2")
+    closed = close(world)
+    with world.nothing_deleted():
+        rename(world, *closed)
+        world.settle()
+        world.restart()
+        world.settle()
+        before = rolled_out(world)
+        assert len(before) == 3 and None not in before.values() and owners(world) == {"web"}
+        waits = "ClusterResourcePlacement shop selects its objects and has not rolled them out to c1 yet"
+        result = world.reconcile()
+        assert result is not None and any(waits in line for line in result.waiting)
+        open_(world)
+        handed_over(world)
+
+
+def test_a_renamed_external_placement_is_handed_over_by_the_run_of_its_new_name() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
+    world.commit(one_stage(), builders.staged_run("go", placement="web", strategy="all"))
+    world.settle()
+    with world.nothing_deleted():
+        rename(world, strategy=EXTERNAL)
+        world.settle()
+        assert owners(world) == {"web"} and not world.state().holds
+        world.commit(builders.staged_run("on", placement="shop", strategy="all"))
+        handed_over(world)
+
+
+def test_a_rename_that_loses_external_is_held_as_the_loss_alone_is() -> None:
+    world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
+    world.commit(one_stage(), builders.staged_run("go", placement="web", strategy="all"))
+    world.settle()
+    before = rolled_out(world)
+    rename(world, builders.deployment("web", "web", image="web:9"))
+    world.settle()
+    assert [reason.rule for reason in only_hold(world).reasons] == [HoldRule.NOT_EXTERNAL]
+    assert rolled_out(world) == before and owners(world) == {"web"}
