@@ -32,10 +32,10 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),
     "describe": Listed("get", "Show one object with its conditions."),
     "explain": Listed("explain", "Say why each cluster was picked, refused or waits."),
-    "approve": Listed("approve", "Write the file that lets a held removal happen."),
-    "reject": Listed("approve", "Write the file that rejects a held removal."),
+    "approve": Listed("approve", "Let a held removal happen, or a stage of a run go on."),
+    "reject": Listed("approve", "Keep a held removal held, or end a run at a stage."),
     "evict": Listed("evict", "Take a placement off a cluster, once."),
-    "rollback": Listed("rollback", "Take an External placement back to an older snapshot."),
+    "rollback": Listed("rollback", "Take a placement back to an older snapshot."),
     "render": Listed("render", "Write each cluster's final manifests as files."),
     "schema": Listed("schema", "Print JSON Schemas for editors."),
 }
