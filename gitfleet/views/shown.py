@@ -1,10 +1,13 @@
-"""Objects as people see them: without the values of Secrets, those in an override's patches included.
+"""Objects as people see them: in the order and with the whole seconds (metav1.Time) of Kubernetes, and without the
+values of Secrets, those in an override's patches included.
 
-`get -o yaml`, `get -o json` and `describe` show this; the files that they come from hold the values, as the repo does.
+`get -o yaml`, `get -o json` and `describe` show this; the files that they come from hold the values, as the repo does,
+and microseconds.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,14 +19,36 @@ _SELECTORS: Final = ("resourceSelectors", "clusterResourceSelectors")
 _CARRIERS: Final = frozenset(("Secret", "ResourceEnvelope", "ClusterResourceEnvelope"))
 _SECRET_PATHS: Final = ("/data", "/stringData")
 _LABELS: Final = "/metadata/labels"
+_FIRST: Final = ("apiVersion", "kind", "metadata", "spec")
+_EXACT_TIME: Final = re.compile(r"([0-9-]{10}T[0-9:]{8})\.[0-9]+Z")
 
 
 def shown_object(body: JsonObject) -> JsonObject:
-    """The object with every value of a Secret masked.
+    """The object with `status` last, with every value of a Secret masked, and with whole seconds in `status` and
+    `metadata`; labels, annotations and the values of drifts and differences are what others wrote, and stay."""
+    masked = _masked(body)
+    shown: dict[str, Any] = {name: masked[name] for name in (*_FIRST, *masked) if name in masked and name != "status"}
+    if isinstance(metadata := shown.get("metadata"), Mapping):
+        shown["metadata"] = {n: _whole_seconds(v) if isinstance(v, str) else v for n, v in metadata.items()}
+    return {**shown, "status": _whole_seconds(masked["status"])} if "status" in masked else shown
 
-    A patch's value counts as one where its override selects a Secret or an envelope, and where it goes into `data` or
-    `stringData` of whatever lies in a namespace; not where it goes into labels.
-    """
+
+def _whole_seconds(value: JsonValue) -> Any:
+    match value:
+        case str():
+            found = _EXACT_TIME.fullmatch(value)
+            return f"{found[1]}Z" if found else value
+        case Mapping():
+            return {n: v if n.startswith("valueIn") else _whole_seconds(v) for n, v in value.items()}
+        case list():
+            return [_whole_seconds(item) for item in value]
+        case _:
+            return value
+
+
+def _masked(body: JsonObject) -> JsonObject:
+    """A patch's value counts as a Secret's where its override selects a Secret or an envelope, and where it goes into
+    `data` or `stringData` of whatever lies in a namespace; not where it goes into labels."""
     masked = masked_object(body)
     spec = masked.get("spec")
     if "Override" not in str(body.get("kind")) or not isinstance(spec, Mapping):

@@ -11,6 +11,7 @@ import pytest
 from gitfleet.api import write
 from gitfleet.api.bindings import binding_name
 from gitfleet.api.freeze_files import Freeze, FreezeRules
+from gitfleet.api.objects import JsonObject
 from gitfleet.api.overrides import ClusterResourceOverride, JsonPatch, OverriddenResource, OverrideKey, OverrideRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.quarantines import Quarantine
@@ -24,7 +25,7 @@ from gitfleet.model.state import FleetState
 from gitfleet.rollout import evict_nothing
 from gitfleet.state import StateReader, compose_state
 from gitfleet.state.shapes.placements import read_placement
-from gitfleet.views import age, describe_lines, kinds, objects_of, table_of
+from gitfleet.views import age, describe_lines, kinds, objects_of, shown_object, table_of
 from tests.state.builders import COMMIT, T0, TreeSource, binding, put, reader_of, record, small_fleet
 
 WEB = PlacementKey("", "web")
@@ -301,3 +302,34 @@ def test_the_description_is_kubectls() -> None:
     assert "    Type:                   ClusterResourcePlacementAvailable" in lines
     assert "  Observed Resource Index:  0" in lines
     assert not any("written" in line.lower() or "Schedule Key" in line for line in lines)
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_objects_are_shown_in_the_order_of_kubernetes(kind: str) -> None:
+    for body in objects_of(kind, reader_of(fleet())):
+        names = list(shown_object({"status": {}, **body}))
+        known = [name for name in ("apiVersion", "kind", "metadata", "spec", "status") if name in names]
+        assert [name for name in names if name in known] == known, kind
+        assert names[-1] == "status" or "status" not in names
+
+
+def test_times_are_shown_to_the_second_and_what_people_wrote_as_it_is() -> None:
+    """metav1.Time has whole seconds; what a member or a person wrote is no time of ours."""
+    exact, shown = "2026-11-23T01:32:44.579088Z", "2026-11-23T01:32:44Z"
+
+    def body(at: str) -> JsonObject:
+        drift = {"path": "/at", "valueInMember": exact}
+        return {
+            "apiVersion": "v1",
+            "kind": "Thing",
+            "metadata": {"name": "a", "creationTimestamp": at, "annotations": {"at": exact}},
+            "spec": {"renewTime": exact},
+            "status": {
+                "observationTime": at,
+                "conditions": [{"type": "Ready", "message": f"since {exact}", "lastTransitionTime": at}],
+                "driftedPlacements": [{"firstDriftedObservedTime": at, "observedDrifts": [drift]}],
+            },
+        }
+
+    assert shown_object(body(exact)) == body(shown)
+    assert shown_object(body(shown)) == body(shown)
