@@ -63,6 +63,13 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def pickle_seconds(state: object) -> float:
+    """CPU seconds that Python alone needs to write a state and to read it back: how fast this machine is today."""
+    begin = cpu_seconds()
+    pickle.loads(pickle.dumps(state, pickle.HIGHEST_PROTOCOL))
+    return cpu_seconds() - begin
+
+
 class Run:
     """One process of a size: its fleet, and the figures that it hands to the parent."""
 
@@ -127,6 +134,7 @@ class Run:
             self.figures["edit passes"] = self.measured("edit", lambda: self.settle(driver))
             self.figures["edit commits"] = int(self.git("rev-list", "--count", STATE)) - self.figures["state commits"]
             self.figures["bindings"] = sum(len(record.bindings) for record in result.state.placements.values())
+            self.figures["settle baseline"] = pickle_seconds(result.state)
         self.figures["settled"] = result.settled
         self.figures["objects"] = sum(len(cluster.objects) for cluster in self.fleet.clusters.values())
         self.figures["state files"] = self.git("ls-tree", "-r", "--name-only", STATE).count("\n")
@@ -142,9 +150,7 @@ class Run:
             result = self.measured(step, driver.reconcile)
         self.figures[f"{step} peak MiB"] = peak_mib()
         self.figures["settled again"] = result.settled
-        begin = cpu_seconds()
-        pickle.loads(pickle.dumps(result.state, pickle.HIGHEST_PROTOCOL))
-        self.figures["restart baseline"] = cpu_seconds() - begin
+        self.figures[f"{step} baseline"] = pickle_seconds(result.state)
 
     def get(self) -> None:
         """`gitfleet get crp` as a process of its own."""
@@ -210,7 +216,8 @@ def show(figures: Figures, before: Figures | None) -> None:
 
 
 def _ratio(figures: Figures, step: str) -> list[str]:
-    beside = {"quiet": "git ls-remote", "restart": "a pickle round trip of the state"}
+    round_trip = dict.fromkeys(("settle", "restart", "cold"), "a pickle round trip of the state")
+    beside = {"quiet": "git ls-remote"} | round_trip
     if step not in beside:
         return []
     return [f"{figures[step] / max(figures[f'{step} baseline'], 0.001):.1f} times {beside[step]}"]
