@@ -28,9 +28,9 @@ def _is_same(old: Approval, new: Approval) -> bool:
     before, after = (find_condition(one.conditions, APPROVED) for one in (old, new))
     if before is None or after is None or before.status is not after.status:
         return False
+    named = ((old.parent_run, new.parent_run), (old.target_stage, new.target_stage))
     return (
         after.last_transition_time in (before.last_transition_time, EPOCH)
         and new.digest in (old.digest, None)
-        and old.parent_run in (new.parent_run, None)
-        and old.target_stage in (new.target_stage, None)
+        and all(None in both or both[0] == both[1] for both in named)
     )

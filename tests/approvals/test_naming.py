@@ -1,13 +1,15 @@
-"""Approvals that answer nothing: which of them are meant for what waits."""
+"""Approvals that answer nothing: which of them are meant for what waits; and the name of the next answer."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import wrong_approvals
+from gitfleet.approvals import name_to_reject, wrong_approvals
 from gitfleet.model.approvals import Asked
 
 AFTER = Asked(name="go-canary", digest="d", commit="c", aliases=("go-after-canary",))
@@ -79,3 +81,46 @@ def test_specs_and_namespaces(
     waiting: Asked, name: str, namespace: str, spec: tuple[str, str] | None, expected: str
 ) -> None:
     assert said(waiting, name, namespace, spec) == expected
+
+
+HOLD = Asked(name="hold-web-eu-abcdefabcd", digest="d", commit="c")
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "meant"),
+    [
+        ("hold-web-eu", "", True),
+        ("hold-web-eu-fedcfedcfe", "", True),
+        ("hold-web-us-abcdefabcf", "", True),
+        ("hold-web-eu-abcdefabcf", "", True),
+        ("hold-web-eu", "shop", False),
+        ("hold-web-eu-abcdefabcf", "shop", False),
+        ("hold-web", "", False),
+        ("hold-shop-fedcfedcfe", "", False),
+    ],
+)
+def test_a_name_that_may_be_meant_for_a_hold(name: str, namespace: str, meant: bool) -> None:
+    sentence = f"answers no hold that is there now; {HOLD.name} waits for an approval of its own"
+    assert said(HOLD, name, namespace) == (f"ClusterApprovalRequest/{name}: metadata.name: {sentence}" if meant else "")
+
+
+@pytest.mark.parametrize(
+    ("path", "namespace", "name"),
+    [
+        (None, "", "a"),
+        ("approvals/a.yaml", "", "a"),
+        ("approvals/shop/a.yaml", "shop", "a"),
+        ("a.yaml", "", "a.2"),
+        ("approvals/a.yaml", "shop", "a.2"),
+        ("approvals/shop/a.yaml", "", "a.2"),
+    ],
+)
+def test_a_rejection_takes_the_place_of_the_approval_in_the_file_of_its_name(
+    path: str | None, namespace: str, name: str
+) -> None:
+    key = NamespacedName(namespace, "a")
+    there = Approval(key=key, origin=None if path is None else Origin(path, 1))
+    assert name_to_reject("a", {key: there}, namespace) == name
+    assert name_to_reject("b", {key: there}, namespace) == "b"
+    elsewhere = replace(there, origin=Origin("b.yaml", 1))
+    assert name_to_reject("a", {key: elsewhere}) == ("a" if namespace else "a.2")

@@ -10,6 +10,7 @@ killed or a survivor has no reason there.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tests.mutants.changes import changes_of
+from tests.mutants.changes import Change, changes_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LEAST_KILLED: Final = 0.85
@@ -38,7 +39,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "reconcile": (
         "tests/reconcile",
         "tests/scenarios/test_settled.py",
-        "tests/scenarios/test_evictions.py",
+        "tests/scenarios/test_lost_bindings.py",
     ),
 }
 """Which tests speak of each package (what has a row of its own here is no part of the one above it); the conformance
@@ -115,7 +116,7 @@ def mutmut(folder: Path, *words: str) -> str:
     """What one mutmut command printed; the end of it is shown when it could not do what it was asked."""
     settings = {"HYPOTHESIS_PROFILE": "mutants", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": "."}
     environment = {**os.environ, **settings}
-    command = [sys.executable, "-m", "mutmut", *words]
+    command = [sys.executable, "-P", str(ROOT / "tests" / "mutants" / "once.py"), *words]
     done = subprocess.run(command, cwd=folder, env=environment, check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit(f"mutmut failed in {folder}:\n{chr(10).join(done.stdout.splitlines()[-_LAST:])}")
@@ -133,28 +134,45 @@ def survivors(found: dict[str, str]) -> list[str]:
     return sorted(name for name, verdict in found.items() if verdict not in (*NOTICED, "not checked"))
 
 
-def _alive(folder: Path) -> set[str]:
-    return set(survivors(verdicts(mutmut(folder, "results", "--all", "true"))))
+def _alive(folder: Path) -> dict[str, Change]:
+    """The changes that no test noticed, by mutmut's names of them."""
+    return changes_of(folder, survivors(verdicts(mutmut(folder, "results", "--all", "true"))))
+
+
+def _page(package: str) -> Path:
+    return ROOT / "tests" / "mutants" / f"{package.replace('/', '.')}.md"
+
+
+def unexplained(package: str, folder: Path) -> dict[str, Change]:
+    """The changes that no test noticed and that the package's page gives no reason for."""
+    known = reasons(_page(package).read_text() if _page(package).exists() else "")
+    return {name: change for name, change in _alive(folder).items() if change.name not in known}
+
+
+def forget(folder: Path, mutants: set[str]) -> None:
+    """Have these changes tried again, as if they never had been."""
+    for path in (folder / "mutants" / "gitfleet").rglob("*.py.meta"):
+        meta = json.loads(path.read_text())
+        codes = meta["exit_code_by_key"]
+        if again := mutants & codes.keys():
+            path.write_text(json.dumps({**meta, "exit_code_by_key": {**codes, **dict.fromkeys(again)}}))
 
 
 def report(package: str, folder: Path) -> bool:
     """Print what became of a package's changes; whether enough were killed and each survivor has its reason."""
     found = verdicts(mutmut(folder, "results", "--all", "true"))
     tried = {name: verdict for name, verdict in found.items() if verdict != "not checked"}
-    page = ROOT / "tests" / "mutants" / f"{folder.name}.md"
-    known = reasons(page.read_text() if page.exists() else "")
-    alive = survivors(found)
-    changes = changes_of(folder, alive)
-    unexplained = [name for name in alive if changes[name].name not in known]
-    for name in unexplained:
-        print(f"{changes[name].row()} {tried[name]}, {name}")
-    if tried == found:
-        for name in sorted(known - {change.name for change in changes.values()}):
-            print(f"{page.name} explains {name}, which did not survive or is no longer made")
+    alive, without = _alive(folder), unexplained(package, folder)
+    for name, change in without.items():
+        print(f"{change.row()} {tried[name]}, {name}")
+    page = _page(package)
+    if tried == found and page.exists():
+        for gone in sorted(reasons(page.read_text()) - {change.name for change in alive.values()}):
+            print(f"{page.name} explains {gone}, which did not survive or is no longer made")
     killed, of = len(tried) - len(alive), f"{len(tried)}" + (f" tried of {len(found)}" if tried != found else "")
     share = killed / len(tried) if tried else 0.0
-    print(f"{package}: {killed}/{of} killed ({share:.1%}), {len(alive)} survived, {len(unexplained)} without a reason")
-    return share >= LEAST_KILLED and not unexplained
+    print(f"{package}: {killed}/{of} killed ({share:.1%}), {len(alive)} survived, {len(without)} without a reason")
+    return share >= LEAST_KILLED and not without
 
 
 def reasons(page: str) -> set[str]:
@@ -177,11 +195,8 @@ def main() -> int:
     good = True
     for package in given.package or TESTS:
         folder = prepare(package)
-        run = ("run", "--max-children", str(given.max_children))
-        before = _alive(folder)
-        mutmut(folder, *run, *given.only)
-        if again := before & _alive(folder):
-            mutmut(folder, *run, *sorted(again))  # what survived an earlier run may be noticed by now
+        forget(folder, set(unexplained(package, folder)))  # a test of today may notice them
+        mutmut(folder, "run", "--max-children", str(given.max_children), *given.only)
         good = report(package, folder) and good
     return 0 if good else 1
 
