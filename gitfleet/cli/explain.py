@@ -79,7 +79,7 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     """What stands of the placement and the rows, as the state branch has them; None for a placement that it does not
     know."""
     from gitfleet.api.quarantines import Quarantine
-    from gitfleet.api.runs import RunRecord
+    from gitfleet.api.runs import ApprovalRequest, RunRecord
     from gitfleet.views import (
         Recorded,
         explanation,
@@ -103,20 +103,20 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
         raise no_placement(placement, [str(file.placement.key) for file in reader.placements()])
     now = opened.now if at is None else head.last_changed or opened.now
     if at is None and opened.watched not in (None, head.observed_commit):
-        watched = settings.watch_branch or "main"
-        say(f"newer commits are not reconciled yet: `--rev {watched}` works out what they lead to")
-    clusters = {cluster.name: cluster for cluster in reader.clusters()}
+        newer = f"`--rev {settings.watch_branch or 'main'}` works out what they lead to"
+        say(f"newer commits are not reconciled yet: {newer}")
     beside = Recorded(
         now=now,
         runs=tuple(reader.each(RunRecord)),
+        requests={request.key: request for request in reader.each(ApprovalRequest)},
         freezes=head.freezes,
-        clusters=clusters,
+        clusters=(clusters := {cluster.name: cluster for cluster in reader.clusters()}),
         quarantines=reader.each(Quarantine),
     )
     plan = recorded_plan(record, beside)
     rows = explanation(record, clusters, opened.profile(), plan, now, held_clusters(reader.holds()))
     rows = with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
-    return standing_lines(record, beside.runs), rows
+    return standing_lines(record, beside), rows
 
 
 def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from gitfleet.settings import Settings
 
 if TYPE_CHECKING:
     from gitfleet.views import Table
+    from gitfleet.wiring_state import OpenedState
 
 
 _KEY = re.compile(" *[^: ][^:]*: +")
@@ -40,7 +41,7 @@ def get(kind: str, name: str | None, at: str | None, settings: Settings, output:
     wrote it.
     """
     if output in ("json", "yaml", "name"):
-        _print_objects(_objects(settings, kind, name, at), name, output)
+        _print_objects(_objects(settings, kind, name, at)[0], name, output)
         return
     table, notice = _table(settings, kind, name, at, wide=output == "wide")
     if output in ("markdown", "html"):
@@ -61,26 +62,32 @@ def get(kind: str, name: str | None, at: str | None, settings: Settings, output:
 @options.at
 @options.settings(options.in_repo, options.branch, options.cache_dir)
 def describe(kind: str, name: str, at: str | None, settings: Settings) -> None:
-    """Show one object of the state branch with its conditions; a placement with each cluster's status."""
-    from gitfleet.views import describe_lines
+    """Show one object of the state branch with its conditions; a placement with each cluster's status. A run, and a
+    placement with runs, end with what they wait for."""
+    from gitfleet.api.kinds import list_named
+    from gitfleet.views import describe_lines, run_waits
 
-    for line in describe_lines(_objects(settings, kind, name, at)[0]):
+    found, opened = _objects(settings, kind, name, at)
+    for line in describe_lines(found[0]):
         key = _KEY.match(line)
         show_wrapped(line, " " * key.end() if key is not None else "")
+    waits = run_waits(list_named(kind), opened.reader, name, opened.now) if opened is not None else ()
+    for line in ("Waits For:", *(f"  {wait}" for wait in waits)) if waits else ():
+        show_wrapped(line, "    ")
 
 
-def _objects(settings: Settings, kind: str, name: str | None, at: str | None) -> Sequence[Any]:
-    """Whole objects, without the values of Secrets; BadInput for a name that is not there."""
+def _objects(
+    settings: Settings, kind: str, name: str | None, at: str | None
+) -> tuple[Sequence[Any], OpenedState | None]:
+    """Whole objects, without the values of Secrets, and the state if they are of it; BadInput for a name that is not
+    there."""
     from gitfleet import views
     from gitfleet.api.kinds import list_named
     from gitfleet.wiring_state import open_state
 
-    listed_as = list_named(kind)
-    if listed_as not in views.kinds():
-        found = _written(settings, kind, name, at)
-    else:
-        found = views.objects_of(kind, open_state(settings, at, left_out).reader, name)
-    return [views.shown_object(body) for body in _named(kind, name, found)]
+    opened = open_state(settings, at, left_out) if list_named(kind) in views.kinds() else None
+    found = views.objects_of(kind, opened.reader, name) if opened else _written(settings, kind, name, at)
+    return [views.shown_object(body) for body in _named(kind, name, found)], opened
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> tuple[Table, str]:

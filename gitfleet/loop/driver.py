@@ -307,8 +307,7 @@ class Driver:
     def publish(
         self, before: FleetState, after: FleetState, head: str | None, wanted: Desired, phase: str
     ) -> Published:
-        """Push `after` to the state branch if its head is still the one that was read. What cannot be written stays as
-        it was, and an intent says so in a fault."""
+        """Push `after` if the head is the one that was read; what cannot be written stays, as an intent says."""
         composed = state_commit(
             Publication(
                 before=before,
@@ -319,6 +318,7 @@ class Driver:
                 phase=phase,
                 now=self.clock.now(),
                 version=self.version,
+                branches=self.branches.approvals if self.requests is not None else "",
             )
         )
         self._report(composed.failures)

@@ -12,6 +12,7 @@ from typing import Final
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import Branches
+from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import APPROVALS_FOLDER, next_name
 from gitfleet.errors import GitfleetError, LostRace, RetryLater
 from gitfleet.formats.git_names import GITFLEET
@@ -20,7 +21,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import BranchChange, CommitFacts, HistoryReader, RepoReader, RepoWriter
-from gitfleet.views import approval_path, approval_text
+from gitfleet.views import approval_branch, approval_path, approval_text
 
 log = logging.getLogger(__name__)
 _TRAILER: Final = "Gitfleet-Request"
@@ -80,7 +81,10 @@ class RequestBranches:
         self._passes += 1
         refused = self._refused = self._refused or {}
         watched = heads[branches.watch]
-        wanted = {branches.approvals + _branch_of(request): (watched, request) for request in requests}
+        wanted = {
+            approval_branch(branches.approvals, NamespacedName(request.namespace, request.name)): (watched, request)
+            for request in requests
+        }
         ours = {branches.watch, branches.state, branches.rendered}
         there = {name for name in heads if name.startswith(branches.approvals)}
         every = {*wanted, *there} - ours
@@ -164,11 +168,6 @@ def _refusal(branch: str, request: ApprovalRequest, sentence: str) -> Fault:
 
 def _recorded(state: FleetState) -> tuple[Fault, ...]:
     return tuple(fault for fault in state.faults if fault.object.startswith(_KIND))
-
-
-def _branch_of(request: ApprovalRequest) -> str:
-    """No Kubernetes name has an underscore, so no two requests have one branch."""
-    return f"{request.namespace}_{request.name}" if request.namespace else request.name
 
 
 def _is_ours(about: CommitFacts) -> bool:

@@ -31,6 +31,8 @@ class Publication:
     phase: str
     now: datetime
     version: str
+    branches: str = ""
+    """How the names of branches that ask for approvals begin, "" where none are pushed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,8 @@ def state_commit(asked: Publication) -> StateCommit:
     if change.empty:
         return StateCommit(state=change.state, failures=failures.found)
     events = status.emit_events(asked.before, change.state, failures)
-    readme = failures.contain(Subject("File", README_FILE), None, views.readme_text, change.state, now=asked.now)
+    page = Subject("File", README_FILE)
+    readme = failures.contain(page, None, views.readme_text, change.state, now=asked.now, branches=asked.branches)
     subject, body = status.commit_message(events, failures)
     commit = BranchChange(
         branch=asked.branch,

@@ -150,11 +150,17 @@ class Workspace:
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
         record = after.placements[key]
         held = held_clusters(after.holds.values())
-        beside = Recorded(now=now, runs=after.runs.values(), freezes=after.freezes, clusters=after.clusters)
+        beside = Recorded(
+            now=now,
+            runs=after.runs.values(),
+            requests=after.approvals,
+            freezes=after.freezes,
+            clusters=after.clusters,
+        )
         plan = decision.plans.get(key) or recorded_plan(record, beside)
         rows = explanation(record, after.clusters, profile, plan, now, held)
         rows = with_evictions(rows, key, after.evictions.values(), after.faults)
-        return standing_lines(record, beside.runs), rows
+        return standing_lines(record, beside), rows
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml; and a

@@ -26,6 +26,7 @@ from gitfleet.views.explanation import (
 from gitfleet.views.forge import closed_by_a_person, forge_view, pull_calls, status_calls
 from gitfleet.views.holds import (
     answering_file,
+    approval_branch,
     approval_path,
     approval_text,
     held_placements_line,
@@ -44,7 +45,7 @@ from gitfleet.views.plan_runs import run_sentences
 from gitfleet.views.readme import readme_text
 from gitfleet.views.requests import approval_requests
 from gitfleet.views.rollbacks import rollback_of
-from gitfleet.views.runs import pending_request
+from gitfleet.views.runs import pending_request, run_waits
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
 
@@ -54,6 +55,7 @@ __all__ = [
     "Table",
     "age",
     "answering_file",
+    "approval_branch",
     "approval_path",
     "approval_requests",
     "approval_text",
@@ -91,6 +93,7 @@ __all__ = [
     "recorded_plan",
     "rollback_of",
     "run_sentences",
+    "run_waits",
     "shortened",
     "shown_object",
     "standing_lines",

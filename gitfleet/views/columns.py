@@ -158,7 +158,7 @@ RUNS: Final[tuple[Column, ...]] = (
     ("UPDATED", True, lambda view, _: view.updated),
     ("STRATEGY", True, lambda view, _: view.run.strategy_name),
     ("AGE", False, lambda view, now: age(view.run.created, now)),
-    ("MESSAGE", True, lambda view, _: view.message),
+    ("MESSAGE", True, lambda view, now: view.short(now)),
 )
 APPROVALS: Final[tuple[Column, ...]] = (
     ("UPDATE-RUN", False, lambda view, _: view.request.parent_run),

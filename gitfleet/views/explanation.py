@@ -18,7 +18,8 @@ from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.holds import Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.quarantines import Quarantine
-from gitfleet.api.runs import RunRecord
+from gitfleet.api.runs import ApprovalRequest, RunRecord
+from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
 from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
@@ -34,12 +35,13 @@ _BY_RUNS: Final = "strategy External: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What beside a placement's record says what it waits for, at a moment: its runs, freezes, clusters and quarantined
-    content."""
+    """What beside a placement's record says what it waits for, at a moment: its runs and what they asked people for,
+    freezes, clusters and quarantined content."""
 
     now: datetime
     runs: Iterable[RunRecord] = ()
     freezes: FreezeRules = FreezeRules()
+    requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
     clusters: Clusters = field(default_factory=dict)
     quarantines: Iterable[Quarantine] = ()
 
@@ -75,10 +77,13 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
     }
     for run in beside.runs:
         if run.placement == record.placement.key and not run.finished:
-            for stage in run.status.stages:
+            specs = run.status.strategy.stages if run.status.strategy else ()
+            for spec, stage in zip(specs, run.status.stages, strict=True):
                 frozen = beside.frozen(record, stage.name)
                 for cluster in stage.clusters:
-                    if staged.cluster_phase(cluster) is staged.ClusterPhase.PENDING:
+                    if soaks := staged.soak_wait(str(run.key), spec, stage, cluster.cluster):
+                        waits[cluster.cluster] = soaks
+                    elif staged.cluster_phase(cluster) is staged.ClusterPhase.PENDING:
                         phase = staged.run_phase(run.status)
                         why = f"; {frozen[cluster.cluster].reason}" if cluster.cluster in frozen else ""
                         waits[cluster.cluster] = (
@@ -88,18 +93,19 @@ def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
     return RolloutPlan(moves=(), held=held, up_to_date=(), need_roll=bool(held), wait=None, bindings=record.bindings)
 
 
-def standing_lines(record: PlacementRecord, runs: Iterable[RunRecord]) -> dict[str, str]:
-    """A sentence each about a placement's held removals, its pin, and its last run where that failed, by their fields
-    in `explain -o json`; "" where there is none."""
+def standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
+    """What is said of a placement's held removals, its pin, what its runs wait for, and its last run where that failed,
+    by their fields in `explain -o json`; "" where there is none."""
     key, pinned = record.placement.key, record.pinned
     held = held_condition(key, record.conditions)
-    mine = [run for run in runs if run.placement == key and record.placement.strategy.external]
+    mine = [run for run in beside.runs if run.placement == key and record.placement.strategy.external]
     last = max(mine, key=lambda run: (run.created, run.key), default=None)
     ends = {staged.RunPhase.FAILED: "failed", staged.RunPhase.REFUSED: "was refused"}
     end = ends.get(staged.run_phase(last.status)) if last is not None else None
     return {
         "removalsHeld": f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else "",
         "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
+        "runWaits": "; ".join(w for run in mine for w in staged.waits_of(run, beside.requests, beside.now)),
         "lastRunFailed": f"{key}: its last run {last.key} {end}: {RunView(run=last).message}" if last and end else "",
     }
 

@@ -13,6 +13,7 @@ from gitfleet.api.holds import APPROVED, Hold
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX
+from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import path_of
 from gitfleet.formats.sentences import counted, named_briefly
 from gitfleet.formats.yaml_writer import yaml_text
@@ -114,6 +115,11 @@ def hold_document(hold: Hold) -> dict[str, Any]:
 def approval_path(name: str, namespace: str = "") -> str:
     """Where the file lies that answers a hold or an approval request."""
     return path_of(name, namespace)
+
+
+def approval_branch(prefix: str, key: NamespacedName) -> str:
+    """The branch that asks for the answer. No Kubernetes name has an underscore, so no two requests have one branch."""
+    return f"{prefix}{key.namespace}_{key.name}" if key.namespace else f"{prefix}{key.name}"
 
 
 def approval_text(

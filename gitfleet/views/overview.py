@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from gitfleet import rollout
 from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.rollout import staged
 from gitfleet.state import PlacementSummary, summary_of
 from gitfleet.status import ClusterProgress, ClusterState, cluster_progress
 from gitfleet.views.evictions import EvictionView
@@ -50,8 +52,8 @@ class PlacementProgress:
     waiting: WaitingFor | None
 
     @classmethod
-    def of(cls, record: PlacementRecord) -> PlacementProgress:
-        """The progress of a placement."""
+    def of(cls, record: PlacementRecord, run_waits: Sequence[str] = ()) -> PlacementProgress:
+        """The progress of a placement whose runs wait for so much."""
         chosen = cluster_progress(record)
         scheduled = record.scheduled
         return cls(
@@ -61,7 +63,7 @@ class PlacementProgress:
             scheduled=len(chosen),
             met=scheduled is None or scheduled.status is Status.TRUE,
             rolled_out=sum(_has_latest(record, progress) for progress in chosen),
-            waiting=None if is_complete(record) else _waiting(record, chosen),
+            waiting=None if is_complete(record) else _waiting(record, chosen, run_waits),
         )
 
 
@@ -81,8 +83,11 @@ class FleetView:
     faults: tuple[Fault, ...]
 
     @classmethod
-    def of(cls, state: FleetState, most: int) -> FleetView:
+    def of(cls, state: FleetState, most: int, now: datetime) -> FleetView:
         """The view of a state with at most so many clusters and placements."""
+        run_waits: dict[PlacementKey, list[str]] = {}
+        for run in state.runs.values():
+            run_waits.setdefault(run.placement, []).extend(staged.waits_of(run, state.approvals, now))
         complete = {key: is_complete(record) for key, record in state.placements.items()}
         views = {name: ClusterView.of(cluster) for name, cluster in state.clusters.items()}
         shown = sorted(views, key=lambda name: (views[name].state_text == ClusterState.HEALTHY, name))[:most]
@@ -99,7 +104,7 @@ class FleetView:
             complete=sum(complete.values()),
             incomplete=len(complete) - sum(complete.values()),
             placements=tuple(
-                PlacementProgress.of(state.placements[key])
+                PlacementProgress.of(state.placements[key], run_waits.get(key, ()))
                 for key in sorted(complete, key=lambda key: (complete[key], key))[:most]
             ),
             evictions=tuple(EvictionView(eviction=eviction) for eviction in state.evictions.values()),
@@ -125,9 +130,9 @@ def is_complete(record: PlacementRecord) -> bool:
     )
 
 
-def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...]) -> WaitingFor:
-    """The hold that keeps something of it; else which cluster holds the placement up, and why; else the condition that
-    is not True."""
+def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...], run_waits: Sequence[str]) -> WaitingFor:
+    """The hold that keeps something of it; else which cluster holds the placement up, and why, or the run that has not
+    reached it; else the condition that is not True."""
     held, scheduled = held_condition(record.placement.key, record.conditions), record.scheduled
     if held is not None:
         return WaitingFor(cluster="", reason=held.message)
@@ -137,13 +142,16 @@ def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...]) -> Wa
     found = unmet or (None if waiting else false)
     if found is not None:
         return WaitingFor(cluster="", reason=f"{found.reason}: {found.message}")
+    by_run = "; ".join(run_waits) or rollout.run_awaited(record)
     if not waiting:
-        return WaitingFor(cluster="", reason=rollout.run_awaited(record))
+        return WaitingFor(cluster="", reason=by_run)
     # A cluster that failed matters more than those that wait for it.
     first = min(
         waiting, key=lambda progress: (progress.steps[-1].step.type is ConditionType.ROLLOUT_STARTED, progress.cluster)
     )
     last = first.steps[-1]
+    if by_run and last.step.type is ConditionType.ROLLOUT_STARTED:
+        return WaitingFor(cluster="", reason=by_run)
     failed = first.binding.failed[0] if first.binding and first.binding.failed else None
     why = f"{failed.key}: {failed.message or failed.reason}" if failed else last.message or last.reason
     return WaitingFor(cluster=first.cluster, reason=f"{last.reason}: {why}", others=len(waiting) - 1)

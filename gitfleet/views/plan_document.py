@@ -93,7 +93,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "blocked": [_blocked(work) for work in planned.blocked],
         "risk": risk_document(decision, planned.operations, planned.remain),
         "placements": placements,
-        "runs": run_documents(before, after),
+        "runs": run_documents(before, after, decision.inputs.now),
         "evictions": evictions_document(before, after),
         "rollouts": [],
         "summary": {action: counted[action] for action in _ACTIONS},

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from gitfleet.api.runs import RunRecord, StageStatus
+from gitfleet.api.runs import StageStatus
 from gitfleet.api.staged import Stage, StageTask
 from gitfleet.formats.durations import seconds_text
 from gitfleet.model.state import FleetState
@@ -13,17 +14,17 @@ from gitfleet.rollout import staged
 from gitfleet.views.runs import RunView
 
 
-def run_documents(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
-    """The runs that are under way, and those that the change begins or ends."""
+def run_documents(before: FleetState, after: FleetState, now: datetime) -> list[dict[str, Any]]:
+    """The runs that are under way, and those that the change begins or ends, with what each waits for `now`."""
     return [
-        _document(run)
+        _document(RunView(run=run, requests=after.approvals), now)
         for key, run in after.runs.items()
         if not run.finished or (old := before.runs.get(key)) is None or not old.finished
     ]
 
 
-def _document(run: RunRecord) -> dict[str, Any]:
-    status = run.status
+def _document(view: RunView, now: datetime) -> dict[str, Any]:
+    run, status = view.run, view.run.status
     specs = status.strategy.stages if status.strategy is not None else ()
     stages = [_stage(stage, spec) for stage, spec in zip(status.stages, specs, strict=True)]
     return {
@@ -33,7 +34,8 @@ def _document(run: RunRecord) -> dict[str, Any]:
         "strategy": run.strategy_name,
         "resourceSnapshotIndex": status.resource_snapshot_index_used or None,
         "state": staged.run_phase(status).value,
-        "message": RunView(run=run).message,
+        "message": view.message,
+        "waits": list(view.waits(now)),
         "stages": stages,
         "deletion": [cluster.cluster for cluster in status.deletion.clusters] if status.deletion is not None else [],
     }
@@ -62,8 +64,9 @@ def run_sentences(document: Mapping[str, Any]) -> Iterator[str]:
     """A run's document in lines: the run, then its stages, two to the right."""
     name = f"{document['namespace']}/{document['name']}" if document["namespace"] else document["name"]
     snapshot = f" with snapshot {document['resourceSnapshotIndex']}" if document["resourceSnapshotIndex"] else ""
-    said = f": {document['message']}" if document["message"] else ""
+    said = f": {document['message']}" if document["message"] and not document["waits"] else ""
     yield f"run {name} of placement {document['placement']}{snapshot} is {document['state']}{said}"
+    yield from (f"  {wait}" for wait in document["waits"])
     for stage in document["stages"]:
         clusters = ", ".join(cluster["clusterName"] for cluster in stage["clusters"]) or "no cluster"
         before = f"after {_all(stage['before'])}: " if stage["before"] else ""

@@ -8,8 +8,9 @@ from typing import Final
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.freeze_files import FreezeRules
+from gitfleet.api.values import NamespacedName
 from gitfleet.formats.sentences import and_more, counted
-from gitfleet.formats.times import time_text
+from gitfleet.formats.times import EPOCH, time_text
 from gitfleet.model.state import FleetState
 from gitfleet.state import paths
 from gitfleet.status import ClusterState
@@ -19,25 +20,25 @@ from gitfleet.views.markdown import code_span, link, table_lines
 from gitfleet.views.models import ClusterView
 from gitfleet.views.overview import FleetView, WaitingFor
 from gitfleet.views.quarantines import quarantine_lines
-from gitfleet.views.run_pages import request_lines, run_lines
+from gitfleet.views.run_pages import answer_lines, request_lines, run_lines
 
 MOST_ROWS: Final = 50
 _MOST_NAMED: Final = 3
 
 
-def readme_text(state: FleetState, *, now: datetime | None = None) -> str:
-    """The page; the same state gives the same text. `now` is shown as the time of the last change; sections without
-    content are left out."""
-    fleet = FleetView.of(state, MOST_ROWS)
+def readme_text(state: FleetState, *, now: datetime | None = None, branches: str = "") -> str:
+    """The page; the same state gives the same text. `now` is shown as the time of the last change, `branches` is how
+    the names of those begin that ask for approvals, "" where none are pushed; sections without content are left out."""
+    fleet = FleetView.of(state, MOST_ROWS, now or EPOCH)
     sections = [
         _head(fleet, time_text(now) if now else None),
-        _holds(fleet),
-        request_lines(state, MOST_ROWS),
+        _holds(fleet, branches),
+        request_lines(state, MOST_ROWS, branches),
         _clusters(fleet),
         _placements(fleet),
         _evictions(fleet),
         _freezes(state.freezes),
-        run_lines(state, MOST_ROWS),
+        run_lines(state, MOST_ROWS, now or EPOCH),
         quarantine_lines(state, MOST_ROWS),
         _faults(fleet.faults),
     ]
@@ -56,8 +57,8 @@ def _head(fleet: FleetView, last_changed: str | None) -> list[str]:
     ]
 
 
-def _holds(fleet: FleetView) -> list[str]:
-    """Removals that wait for a person, each with the file to add."""
+def _holds(fleet: FleetView, branches: str) -> list[str]:
+    """Removals that wait for a person, each with what answers it."""
     waiting = sorted((view.hold for view in fleet.holds), key=lambda hold: hold.answer is Status.FALSE)
     if not waiting:
         return []
@@ -75,6 +76,8 @@ def _holds(fleet: FleetView) -> list[str]:
         lines += [f"- {code_span(reason_sentence(reason), 300)}" for reason in document["reasons"]]
         if waits := not_counted(hold.conditions):
             lines += [f"- {code_span(f'Not approved: {waits}', 600)}"]
+        if hold.answer is None:
+            lines += ["", *answer_lines(hold.name, NamespacedName("", hold.name), branches)]
         path = document["approval"]["path"]
         lines += ["", how_to_approve(document).replace(path, code_span(path)), ""]
         lines += ["```yaml", *document["approval"]["content"].splitlines(), "```"]

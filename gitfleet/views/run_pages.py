@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 from gitfleet.api.runs import ApprovalRequest, RunRecord, StageStatus
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
 from gitfleet.state import paths
-from gitfleet.views.holds import approval_path, approval_text
+from gitfleet.views.holds import approval_branch, approval_path, approval_text
 from gitfleet.views.markdown import code_span, link, table_lines
 from gitfleet.views.runs import RunView, progress_of
 
 _DONE: Final = ("succeeded", "skipped")
 
 
-def request_lines(state: FleetState, most: int) -> list[str]:
-    """The approval requests of runs that nobody has answered, each with the file that approves it."""
+def answer_lines(request: str, key: NamespacedName, branches: str) -> list[str]:
+    """The commands that answer a request (`request` is what they take), and the branch to merge; `branches` is how the
+    names of these begin, "" where none are pushed."""
+    merge = f", or merge the branch {code_span(approval_branch(branches, key))}" if branches else ""
+    return [
+        f"- To approve: {code_span(f'gitfleet approve {request}')}{merge}.",
+        f"- To reject: {code_span(f'gitfleet reject {request}')}. Closing or deleting a branch answers nothing.",
+    ]
+
+
+def request_lines(state: FleetState, most: int, branches: str) -> list[str]:
+    """The approval requests of runs that nobody has answered, each with what answers it (`branches` as of
+    `answer_lines`)."""
     pending = [one for one in state.approvals.values() if one.answer is None]
     if not pending:
         return []
@@ -27,7 +40,10 @@ def request_lines(state: FleetState, most: int) -> list[str]:
             "",
             f"### {link(str(key), paths.own_path('approvals', key.namespace, key.name))}",
             "",
-            f"{_waits(request)} To let it go on, add {code_span(path)} to the config repo:",
+            _waits(request),
+            "",
+            *answer_lines(f"{request.run} {request.target_stage}", key, branches),
+            f'- By hand: add {code_span(path)} to the config repo; `status: "False"` there rejects.',
             "",
             "```yaml",
             *approval_text(key.name, namespace=key.namespace).splitlines(),
@@ -42,8 +58,8 @@ def _waits(request: ApprovalRequest) -> str:
     return f"Run {run} waits {side} stage {stage}, with snapshot {code_span(request.snapshot_index)}."
 
 
-def run_lines(state: FleetState, most: int) -> list[str]:
-    """Every run in a table, those that are not over first, each of these with its picture."""
+def run_lines(state: FleetState, most: int, now: datetime) -> list[str]:
+    """Every run in a table, those that are not over first, each of these with what it waits for and its picture."""
     runs = sorted(state.runs.values(), key=lambda run: (run.finished, run.key))
     if not runs:
         return []
@@ -54,12 +70,8 @@ def run_lines(state: FleetState, most: int) -> list[str]:
     if len(runs) > most:
         lines += ["", f"and {len(runs) - most} more in [runs](runs)"]
     for run in unfinished[:most]:
-        lines += [
-            "",
-            f"### {_link(run)}",
-            "",
-            *picture(run),
-        ]
+        waits = [f"- {code_span(wait, 600)}" for wait in staged.waits_of(run, state.approvals, now)]
+        lines += ["", f"### {_link(run)}", "", *waits, *([""] if waits else []), *picture(run)]
     return lines
 
 

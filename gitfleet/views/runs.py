@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -19,6 +19,7 @@ from gitfleet.api.runs import (
     RunRecord,
     StageStatus,
 )
+from gitfleet.api.values import NamespacedName
 from gitfleet.model.state import FleetState
 from gitfleet.rollout import staged
 from gitfleet.state import StateReader
@@ -36,9 +37,10 @@ _TELLING: Final[Mapping[staged.RunPhase, RunConditionType]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """A run."""
+    """A run, and the requests of its stages."""
 
     run: RunRecord
+    requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
 
     @property
     def namespace(self) -> str:
@@ -69,6 +71,15 @@ class RunView:
         telling = _TELLING.get(staged.run_phase(self.run.status))
         found = find_condition(self.run.status.conditions, telling) if telling is not None else None
         return found.message if found is not None else ""
+
+    def waits(self, now: datetime) -> tuple[str, ...]:
+        """What it waits for, until when, and what lets it go on."""
+        return staged.waits_of(self.run, self.requests, now)
+
+    def short(self, now: datetime) -> str:
+        """What it waits for without its own name, else its message."""
+        own = f"run {self.run.key} "
+        return "; ".join(wait.removeprefix(own) for wait in self.waits(now)) or self.message
 
     @property
     def updated(self) -> str:
@@ -123,7 +134,18 @@ class RequestView:
 
 def run_views(state: StateReader, name: str | None = None) -> Iterator[RunView]:
     """Every run, or those of a name."""
-    return (RunView(run=run) for run in sorted(state.each(RunRecord, name), key=lambda run: run.key))
+    requests = {request.key: request for request in state.each(ApprovalRequest)}
+    return (RunView(run=run, requests=requests) for run in sorted(state.each(RunRecord, name), key=lambda run: run.key))
+
+
+def run_waits(kind: str, state: StateReader, name: str, now: datetime) -> tuple[str, ...]:
+    """What a run waits for, or what the runs of a placement wait for, of a `kind` as it is listed."""
+    return tuple(
+        wait
+        for view in (run_views(state, name if kind == "runs" else None) if kind in ("runs", "placements") else ())
+        if kind == "runs" or name in (str(view.run.placement), view.run.placement_name)
+        for wait in view.waits(now)
+    )
 
 
 def request_views(state: StateReader, name: str | None = None) -> Iterator[RequestView]:

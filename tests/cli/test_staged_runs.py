@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
 from tests import builders
@@ -137,7 +139,7 @@ def test_a_run_that_waits_for_its_strategy_says_so_everywhere(gitfleet: Shell, m
     commit(moving, {path: (moving / path).read_text().replace("Approval", "Approvall")})
     gitfleet("run", "--once", moving)
     waits = f"its strategy `slow` has errors ({path}:"
-    assert f"run go of placement shop is new: {waits}" in gitfleet("plan", moving, "--rev", "main").out
+    assert f"run go of placement shop is new\n  run go waits: {waits}" in gitfleet("plan", moving, "--rev", "main").out
     assert waits in gitfleet("get", "csur", "-C", moving, "-o", "wide").out
     assert waits in gitfleet("describe", "csur", "go", "-C", moving).out
     assert waits[4:].replace("`", "'") in git(moving, "show", "gitfleet/state:README.md")
@@ -152,8 +154,7 @@ def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfle
     at_the_gate = gitfleet("run", "--until-settled", moving)
     assert at_the_gate.code == 0
     assert at_the_gate.err.splitlines()[0] == (
-        "waiting: run go waits after stage canary for approval go-canary: there is no approval go-canary on the "
-        "watched branch; `gitfleet approve go canary` writes one"
+        "waiting: run go waits after stage canary for approval go-canary; `gitfleet approve go canary` writes one"
     )
     assert gitfleet("approve", "go", "canary", "-C", moving).code == 0
     assert gitfleet("run", "--until-settled", moving).err.startswith("settled at commit")
@@ -174,7 +175,7 @@ def test_a_simulation_that_ends_at_a_gate_is_stuck(gitfleet: Shell, moving: Path
     staged(moving)
     ended = gitfleet("simulate", moving)
     assert ended.code == 1
-    assert "waiting: run go waits after stage canary for approval go-canary: " in ended.err
+    assert "waiting: run go waits after stage canary for approval go-canary; " in ended.err
 
 
 def test_the_answer_is_bound_to_the_request(gitfleet: Shell, moving: Path) -> None:
@@ -244,3 +245,66 @@ def test_a_run_that_is_over_takes_no_answer(gitfleet: Shell, moving: Path) -> No
         assert told.code == 1
         assert 'run "go" is over, no answer changes it any more' in told.err
     assert git(moving, "rev-parse", "main") == before
+
+
+SOAKS, TIMED, ASKS = {"minSoak": "1h"}, {"wait": "1h"}, {"approval": True}
+
+
+@pytest.mark.parametrize(
+    ("fields", "wait"),
+    [
+        (SOAKS, r"run go waits: c1 in stage canary must stay healthy until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"),
+        (TIMED, r"run go waits in stage canary until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"),
+        (ASKS, "run go waits after stage canary for approval go-canary; `gitfleet approve go canary` writes one"),
+    ],
+    ids=["soaks", "timed", "asks"],
+)
+def test_all_views_say_what_a_run_waits_for(gitfleet: Shell, moving: Path, fields: dict[str, Any], wait: str) -> None:
+    """The very sentence of `run`, with the time or the command that ends it."""
+    staged(moving)
+    canary = builders.stage("canary", match_labels={"tier": "canary"}, **fields)
+    commit(moving, builders.repo_files_for(builders.staged_strategy("slow", canary, STAGES[1])))
+    waiting = gitfleet("run", "--until-settled", "--timeout", "7", moving).err
+    found = re.search(f"(?:waiting|nothing was settled within 7 s): ({wait})$", waiting, re.MULTILINE)
+    assert found is not None, waiting
+    said = found[1]
+    assert gitfleet("explain", "shop", "-C", moving).out.splitlines()[0] == said
+    assert json.loads(gitfleet("explain", "shop", "-C", moving, "-o", "json").out)["runWaits"] == said
+    soaking = f"Waiting: {said}" in gitfleet("explain", "shop", "c1", "-C", moving).out.splitlines()
+    assert soaking == (fields is SOAKS)
+    plan = gitfleet("plan", moving).out.splitlines()
+    assert plan[plan.index("run go of placement shop with snapshot 0 is running") + 1] == f"  {said}"
+    for kind, name in (("csur", "go"), ("crp", "shop")):
+        assert gitfleet("describe", kind, name, "-C", moving).out.splitlines()[-2:] == ["Waits For:", f"  {said}"]
+    assert gitfleet("get", "csur", "-C", moving, "-o", "wide").out.rstrip().endswith(said.removeprefix("run go "))
+    page = git(moving, "show", "gitfleet/state:README.md")
+    shown = said.replace("`", "'")
+    assert f"- `{shown}`" in page.splitlines()
+    assert f"| 2 | 1/2 | 1/2 | 0 | `{shown}` |" in page
+
+
+def test_the_page_says_how_to_answer_a_stage(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    commit(moving, builders.repo_files_for(builders.staged_strategy("slow", builders.stage("canary", approval=True))))
+    gitfleet("run", "--until-settled", moving)
+    page = git(moving, "show", "gitfleet/state:README.md")
+    assert page[page.index("## Stages that wait") : page.index("## Clusters")] == (
+        "## Stages that wait for approval: 1\n\n"
+        "### [`go-canary`](approvals/go-canary.yaml)\n\n"
+        "Run `go` waits after stage `canary`, with snapshot `0`.\n\n"
+        "- To approve: `gitfleet approve go canary`, or merge the branch `gitfleet/approve/go-canary`.\n"
+        "- To reject: `gitfleet reject go canary`. Closing or deleting a branch answers nothing.\n"
+        '- By hand: add `approvals/go-canary.yaml` to the config repo; `status: "False"` there rejects.\n\n'
+        "```yaml\n"
+        "apiVersion: placement.kubernetes-fleet.io/v1beta1\n"
+        "kind: ClusterApprovalRequest\n"
+        "metadata:\n"
+        "  name: go-canary\n"
+        "status:\n"
+        "  conditions:\n"
+        '  - status: "True"\n'
+        "    type: Approved\n"
+        "```\n\n"
+    )
+    branches = git(moving, "branch", "--list", "gitfleet/approve/*").split()
+    assert branches == ["gitfleet/approve/go-canary"]

@@ -201,10 +201,7 @@ def test_what_waits_and_what_asks_is_in_the_plan() -> None:
     shared = beside(commit(asked("one"), strategies=gates), known("one"))
     after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
     assert after.plan is not None
-    sentence = (
-        "run one waits before stage all for approval one-before-all: there is no approval one-before-all on the "
-        "watched branch; `gitfleet approve one all` writes one"
-    )
+    sentence = "run one waits before stage all for approval one-before-all; `gitfleet approve one all` writes one"
     assert (after.plan.asks, after.plan.waiting, after.plan.clock) == ((sentence,), (), None)
     assert list(after.requests) == [NamespacedName("", "one-before-all")]
     waits = advance(WEB, record(scheduled("a")), None, shared, Failures())

@@ -139,9 +139,17 @@ class Trial:
         self.step = advance_run(self.request)
         for line in self._told():
             print(line)
+        self._recorded_waits_are_said()
         self.request = replace(self.request, run=self.step.run, requests=self.step.requests)
         if self.request.record is not None:
             self.request = replace(self.request, record=replace(self.request.record, bindings=self.step.bindings))
+
+    def _recorded_waits_are_said(self) -> None:
+        """What is worked out from the record (`waits_of`) is what the pass itself says; only that it is stuck is said
+        in KubeFleet's words there, and why an answer does not count only where that is recorded."""
+        said = (*self.step.waiting, *self.step.asks)
+        for wait in staged.waits_of(self.step.run, self.step.requests, self.request.now):
+            assert " is stuck " in wait or any(one.startswith(wait.partition(";")[0]) for one in said), (wait, said)
 
     def binding(self, name: str) -> Binding:
         """The binding of a cluster that is not given up."""

@@ -257,10 +257,7 @@ def test_a_run_is_settled_while_only_a_person_can_let_it_go_on(seconds: int) -> 
         builders.staged_run("go", placement="web", strategy="slow"),
     )
     world.settle(limit=timedelta(seconds=25))
-    sentence = (
-        "run go waits after stage all for approval go-all: there is no approval go-all on the watched branch; "
-        "`gitfleet approve go all` writes one"
-    )
+    sentence = "run go waits after stage all for approval go-all; `gitfleet approve go all` writes one"
     result = world.reconcile()
     assert result is not None
     if seconds:

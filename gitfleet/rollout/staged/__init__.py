@@ -5,11 +5,12 @@ D8 to D14, D24).
     new_run, lost_run   a run before its first step, and one of which nobody knows how far it was
     snapshot_for        the resource snapshot that a run rolls out
     approval_for        whether an approval request is answered by what people merged
+    waits_of, soak_wait what a run, or a cluster of it, waits for, until when, and what lets it go on
     stages_of, concurrency, request_name, answer_names    the arithmetic of stages
     phases              the state machines, as tables
 """
 
-from gitfleet.rollout.staged.clusters import ClusterResult, cluster_result, stuck_text
+from gitfleet.rollout.staged.clusters import ClusterResult, cluster_result
 from gitfleet.rollout.staged.pace import soaking_since
 from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
 from gitfleet.rollout.staged.progress import advance_run
@@ -18,6 +19,7 @@ from gitfleet.rollout.staged.stages import answer_names, concurrency, request_na
 from gitfleet.rollout.staged.start import lost_run, new_run
 from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
 from gitfleet.rollout.staged.tasks import Verdict, approval_for, asked
+from gitfleet.rollout.staged.waits import soak_wait, stuck_text, waits_of
 
 __all__ = [
     "ClusterPhase",
@@ -39,8 +41,10 @@ __all__ = [
     "request_name",
     "run_phase",
     "snapshot_for",
+    "soak_wait",
     "soaking_since",
     "stage_phase",
     "stages_of",
     "stuck_text",
+    "waits_of",
 ]

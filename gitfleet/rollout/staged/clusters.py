@@ -13,7 +13,6 @@ from gitfleet.api.conditions import ConditionType, Reason, Status, find_conditio
 from gitfleet.api.runs import ClusterUpdate, Former, RunConditionType, StageStatus
 from gitfleet.api.staged import Stage
 from gitfleet.formats.int_or_percent import scaled
-from gitfleet.formats.times import moment_text
 from gitfleet.model.rolling import Frozen, MoveKind
 from gitfleet.rollout.moves import roll_out, start_rollout
 from gitfleet.rollout.readiness import has_failed, is_ready
@@ -23,6 +22,7 @@ from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent
 from gitfleet.rollout.staged.stages import concurrency
 from gitfleet.rollout.staged.start import frozen
 from gitfleet.rollout.staged.steps import Pass, cluster_phase
+from gitfleet.rollout.staged.waits import rate_text, soak_wait, stuck_text
 from gitfleet.rollout.waits import STUCK_AFTER, unavailable_period
 
 _OVER = (ClusterPhase.UPDATED, ClusterPhase.SKIPPED, ClusterPhase.FAILED)
@@ -68,10 +68,12 @@ def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: b
             followed[at] = _follow(work, spec, stage, _start(work, spec, stage, cluster))
         else:
             work.hold(cluster.cluster, _kind(work, cluster.cluster), f"run {work.name}: {why}")
-    _say_soaks(work, spec, stage, followed)
+    stage = replace(stage, clusters=tuple(followed))
+    if soaks := soak_wait(work.name, spec, stage):
+        work.waiting.append(soaks)
     idle = all(cluster_phase(cluster) is not ClusterPhase.UPDATING for cluster in followed)
     hold_frozen(work, f"in stage {stage.name}", waiting, idle=idle)
-    return replace(stage, clusters=tuple(followed))
+    return stage
 
 
 def held_back(
@@ -96,18 +98,9 @@ def held_back(
     if later is None:
         return "", 1 if spec.start_rate else free
     work.clock(later - work.now)
-    why = f"stage {stage.name} starts at most {spec.start_rate} a minute, the next at {moment_text(later)}"
+    why = rate_text(spec, stage, later)
     work.waiting.append(f"run {work.name} waits: {why}")
     return why, 0
-
-
-def _say_soaks(work: Pass, spec: Stage, stage: StageStatus, clusters: Sequence[ClusterUpdate]) -> None:
-    """Until when clusters that are healthy must stay so."""
-    under_way = [c for c in clusters if cluster_phase(c) is ClusterPhase.UPDATING]
-    soaks = {c.cluster: end for c in under_way if (end := soaks_until(spec, c)) is not None}
-    if soaks:
-        first = f"{stuck_text(list(soaks))} in stage {stage.name} must stay healthy"
-        work.waiting.append(f"run {work.name} waits: {first} until {moment_text(max(soaks.values()))}")
 
 
 def frozen_start(work: Pass, stage: StageStatus) -> str:
@@ -270,11 +263,6 @@ def _with_failures(work: Pass, spec: Stage, stage: StageStatus, clusters: list[C
         said = f"{stuck_text(work.stuck)} did not finish, which is more than maxFailures {most} allows"
         work.fail(f"stage {stage.name}: {said}", falls_back=spec.on_failure == "Rollback")
     return clusters
-
-
-def stuck_text(clusters: Sequence[str]) -> str:
-    """The first three names, and dots for more (KubeFleet generateStuckClustersString)."""
-    return ", ".join(clusters[:3]) + ("..." if len(clusters) > 3 else "")
 
 
 def is_current(work: Pass, cluster: ClusterUpdate, binding: Binding) -> bool:

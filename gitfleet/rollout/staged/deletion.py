@@ -8,9 +8,10 @@ from dataclasses import replace
 from gitfleet.api.bindings import BindingState
 from gitfleet.api.runs import ClusterUpdate, StageStatus
 from gitfleet.model.rolling import MoveKind
-from gitfleet.rollout.staged.clusters import frozen_start, hold_frozen, is_through, is_updating, stuck_text
+from gitfleet.rollout.staged.clusters import frozen_start, hold_frozen, is_through, is_updating
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent, StageEvent, StagePhase
 from gitfleet.rollout.staged.steps import Pass, cluster_phase, stage_phase
+from gitfleet.rollout.staged.waits import deletion_wait
 
 
 def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStatus:
@@ -32,8 +33,8 @@ def delete_stage(work: Pass, stage: StageStatus, *, stopping: bool) -> StageStat
     else:
         waiting = list(frozen)
     stage = replace(stage, clusters=tuple(c if c.cluster in waiting else _deleted(work, c) for c in stage.clusters))
-    if left := [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]:
-        work.waiting.append(f"run {work.name} waits until the placement is gone from {stuck_text(left)}")
+    if gone := deletion_wait(work.name, stage):
+        work.waiting.append(gone)
     if is_through(stage):
         return work.stage(stage, StageEvent.FINISH)
     if stopping and is_updating(stage):

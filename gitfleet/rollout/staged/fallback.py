@@ -26,11 +26,11 @@ from gitfleet.rollout.staged.clusters import (
     is_current,
     is_silent,
     rolled_out_by,
-    stuck_text,
     until_stuck,
 )
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase
 from gitfleet.rollout.staged.steps import Pass, cluster_phase
+from gitfleet.rollout.staged.waits import stuck_text
 from gitfleet.rollout.waits import unavailable_period
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.conditions import ConditionType, Status, find_condition
-from gitfleet.api.runs import ClusterUpdate, RunConditionType, RunReason
+from gitfleet.api.runs import ClusterUpdate, RunConditionType, RunReason, StageStatus
 from gitfleet.api.staged import Stage
 from gitfleet.rollout.staged.phases import Mark, with_condition
 
@@ -56,6 +56,12 @@ def started_at(cluster: ClusterUpdate) -> datetime | None:
     """When a cluster started to be updated; None while it has not."""
     found = find_condition(cluster.conditions, RunConditionType.STARTED)
     return found.last_transition_time if found is not None else None
+
+
+def timed_end(stage: StageStatus, seconds: float, now: datetime) -> datetime:
+    """When a timed wait is over that counts from the recorded moment at which the stage began to wait."""
+    waiting = find_condition(stage.conditions, RunConditionType.PROGRESSING)
+    return (waiting.last_transition_time if waiting is not None else now) + timedelta(seconds=seconds)
 
 
 def next_start(spec: Stage, starts: Iterable[datetime | None], now: datetime) -> datetime | None:

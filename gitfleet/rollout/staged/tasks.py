@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from hashlib import sha256
 
 from gitfleet.api.conditions import Condition, Reason, Status, find_condition, set_condition
@@ -25,12 +24,14 @@ from gitfleet.api.runs import (
 )
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval, StageTask
 from gitfleet.api.values import NamespacedName
-from gitfleet.formats.times import EPOCH, moment_text, time_text
+from gitfleet.formats.times import EPOCH, time_text
 from gitfleet.model.approvals import Asked
+from gitfleet.rollout.staged.pace import timed_end
 from gitfleet.rollout.staged.phases import Mark, with_condition
 from gitfleet.rollout.staged.requests import snapshot_for
 from gitfleet.rollout.staged.stages import alias_name
 from gitfleet.rollout.staged.steps import Pass
+from gitfleet.rollout.staged.waits import approval_wait, timed_wait
 
 _BEFORE, _AFTER = "beforeStage", "afterStage"
 _CREATED = {_BEFORE: RunReason.BEFORE_STAGE_REQUEST_CREATED, _AFTER: RunReason.AFTER_STAGE_REQUEST_CREATED}
@@ -49,10 +50,9 @@ class Verdict:
 
 def approval_for(request: ApprovalRequest, approvals: Mapping[NamespacedName, Approval]) -> Verdict:
     """Whether a request is approved by what is merged."""
-    key = request.key
     found = [approvals[name] for name in _names(request) if name in approvals]
     if not found:
-        return Verdict(None, f"there is no approval {key} on the watched branch")
+        return Verdict(None, "")
     approval = found[0]
     told = (approval.parent_run, approval.target_stage)
     if told != (None, None) and told != (request.parent_run, request.target_stage):
@@ -116,12 +116,10 @@ def after_tasks(work: Pass, stage: StageStatus, tasks: tuple[StageTask, ...]) ->
 def _timed_wait(work: Pass, stage: StageStatus, task: TaskStatus, seconds: float) -> TaskStatus:
     if _has_elapsed(task):
         return task
-    waiting = find_condition(stage.conditions, RunConditionType.PROGRESSING)
-    since = waiting.last_transition_time if waiting is not None else work.now
-    end = since + timedelta(seconds=seconds)
+    end = timed_end(stage, seconds, work.now)
     if work.now < end:
         work.clock(end - work.now)
-        work.waiting.append(f"run {work.name} waits in stage {stage.name} until {moment_text(end)}")
+        work.waiting.append(timed_wait(work.name, stage.name, end))
         return task
     return _marked(work, task, Mark(RunConditionType.WAIT_TIME_ELAPSED, Status.TRUE, RunReason.WAIT_TIME_ELAPSED))
 
@@ -152,10 +150,7 @@ def _approval(work: Pass, stage: StageStatus, task: TaskStatus, when: str) -> Ta
             return _marked(work, task, mark._replace(message=verdict.reason))
         case _:
             side = "before" if when == _BEFORE else "after"
-            work.asks.append(
-                f"run {work.name} waits {side} stage {stage.name} for approval {key}: {verdict.reason}; "
-                f"`gitfleet approve {work.name} {stage.name}` writes one"
-            )
+            work.asks.append(approval_wait(work.name, side, stage.name, key, verdict.reason))
             return task
 
 

@@ -1,0 +1,150 @@
+"""What a run waits for, until when, and what lets it go on: each sentence is made here, for all who say it.
+
+waits_of    all that a run waits for, from what is recorded of it
+the others  one sentence each, as a pass comes upon it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from gitfleet.api.conditions import Conditions, Status, find_condition
+from gitfleet.api.holds import APPROVED
+from gitfleet.api.runs import ApprovalRequest, RunConditionType, RunRecord, StageStatus, TaskStatus
+from gitfleet.api.staged import Stage
+from gitfleet.api.values import NamespacedName
+from gitfleet.formats.times import moment_text
+from gitfleet.rollout.staged.pace import next_start, soaks_until, started_at, timed_end
+from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
+from gitfleet.rollout.staged.stages import concurrency
+from gitfleet.rollout.staged.steps import cluster_phase, run_phase, stage_phase
+
+Requests = Mapping[NamespacedName, ApprovalRequest]
+_SUBJECT: Final = "The updateRun "
+"""How a run's condition Progressing begins, in KubeFleet's words."""
+_DONE: Final = (StagePhase.SUCCEEDED, StagePhase.SKIPPED)
+_OVER: Final = (RunConditionType.APPROVAL_REQUEST_APPROVED, RunConditionType.WAIT_TIME_ELAPSED)
+
+
+def waits_of(run: RunRecord, requests: Requests, now: datetime) -> tuple[str, ...]:
+    """What an unfinished run waits for by its record, with absolute times; nothing for one that is over or goes on.
+    What one pass alone knows, such as clusters that do not answer, is not among it."""
+    name, said = str(run.key), _message(run.status.conditions, RunConditionType.PROGRESSING)
+    first: tuple[str, ...] = ()
+    match run_phase(run.status):
+        case RunPhase.REFUSED | RunPhase.FAILED | RunPhase.SUCCEEDED:
+            return ()
+        case RunPhase.NEW:
+            why = _message(run.status.conditions, RunConditionType.INITIALIZED)
+            return (f"run {name} waits: {why}",) if why else ()
+        case RunPhase.INITIALIZED if run.state == "Initialize":
+            return (initialized_wait(name),)
+        case RunPhase.STOPPING:
+            return (stopping_wait(name),)
+        case RunPhase.STOPPED:
+            return (stopped_wait(name),)
+        case RunPhase.ROLLING_BACK:
+            return (rollback_stopped_wait(name) if run.state == "Stop" else f"run {name} rolls back: {said}",)
+        case RunPhase.WAITING | RunPhase.STUCK if not said.startswith(f"{_SUBJECT}is waiting for"):
+            first = (said.replace(_SUBJECT, f"run {name} ", 1),)
+        case _:  # what it waits for, if anything, is said by its stage
+            pass
+    strategy = run.status.strategy
+    for spec, stage in zip(strategy.stages if strategy else (), run.status.stages, strict=True):
+        if stage_phase(stage) not in _DONE:
+            return (*first, *_waits_in(run, spec, stage, requests, now))
+    gone = deletion_wait(name, run.status.deletion) if run.status.deletion is not None else ""
+    return (*first, gone) if gone else first
+
+
+def approval_wait(run: str, side: str, stage: str, key: NamespacedName, why: str) -> str:
+    """For a person's answer `before` or `after` a stage; `why` those that are there do not count, "" for none."""
+    said = f"run {run} waits {side} stage {stage} for approval {key}" + (f": {why}" if why else "")
+    return f"{said}; `gitfleet approve {run} {stage}` writes one"
+
+
+def timed_wait(run: str, stage: str, end: datetime) -> str:
+    """For a TimedWait."""
+    return f"run {run} waits in stage {stage} until {moment_text(end)}"
+
+
+def soak_wait(run: str, spec: Stage, stage: StageStatus, cluster: str = "") -> str:
+    """Until when clusters that are healthy (or this one) must stay so; "" where none must."""
+    under_way = [c for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING and cluster in ("", c.cluster)]
+    soaks = {c.cluster: end for c in under_way if (end := soaks_until(spec, c)) is not None}
+    if not soaks:
+        return ""
+    until = moment_text(max(soaks.values()))
+    return f"run {run} waits: {stuck_text(list(soaks))} in stage {stage.name} must stay healthy until {until}"
+
+
+def deletion_wait(run: str, stage: StageStatus) -> str:
+    """For the clusters that the placement leaves; "" for none."""
+    left = [c.cluster for c in stage.clusters if cluster_phase(c) is ClusterPhase.UPDATING]
+    return f"run {run} waits until the placement is gone from {stuck_text(left)}" if left else ""
+
+
+def rate_text(spec: Stage, stage: StageStatus, later: datetime) -> str:
+    """That `startRate` lets no cluster start before a moment."""
+    return f"stage {stage.name} starts at most {spec.start_rate} a minute, the next at {moment_text(later)}"
+
+
+def stuck_text(clusters: Sequence[str]) -> str:
+    """The first three names, and dots for more (KubeFleet generateStuckClustersString)."""
+    return ", ".join(clusters[:3]) + ("..." if len(clusters) > 3 else "")
+
+
+def initialized_wait(run: str) -> str:
+    """For `spec.state`, after Initialize."""
+    return f"run {run} is initialized and waits for spec.state Run"
+
+
+def stopping_wait(run: str) -> str:
+    """For the clusters under way, after Stop."""
+    return f"run {run} is stopping: what it started goes on to its end"
+
+
+def rollback_stopped_wait(run: str) -> str:
+    """For `spec.state`, after Stop while it rolls back."""
+    return f"run {run} rolls back, and waits for spec.state Run"
+
+
+def stopped_wait(run: str) -> str:
+    """For `spec.state`, after Stop."""
+    return f"run {run} is stopped and waits for spec.state Run"
+
+
+def _waits_in(run: RunRecord, spec: Stage, stage: StageStatus, requests: Requests, now: datetime) -> Iterator[str]:
+    name, phase = str(run.key), stage_phase(stage)
+    if phase is StagePhase.UPDATING:
+        yield from filter(None, [soak_wait(name, spec, stage)])
+        phases = [cluster_phase(cluster) for cluster in stage.clusters]
+        free = phases.count(ClusterPhase.UPDATING) < concurrency(spec.max_concurrency, len(phases))
+        later = next_start(spec, map(started_at, stage.clusters), now)
+        if later is not None and free and ClusterPhase.PENDING in phases:
+            yield f"run {name} waits: {rate_text(spec, stage, later)}"
+    before = zip(spec.before_tasks, stage.before_tasks if phase is StagePhase.GATED else (), strict=False)
+    after = zip(spec.after_tasks, stage.after_tasks if phase is StagePhase.WAITING else (), strict=False)
+    for side, (task, status) in (*(("before", pair) for pair in before), *(("after", pair) for pair in after)):
+        if any(_holds(status, over) for over in _OVER):
+            continue
+        if task.type == "TimedWait":
+            yield timed_wait(name, stage.name, timed_end(stage, task.wait_seconds or 0.0, now))
+            continue
+        request = requests.get(NamespacedName(run.key.namespace, status.approval_request_name))
+        if request is not None:
+            answer = find_condition(request.conditions, APPROVED)
+            why = answer.message if answer is not None and answer.status is Status.UNKNOWN else ""
+            yield approval_wait(name, side, stage.name, request.key, why)
+
+
+def _message(conditions: Conditions, type_: RunConditionType) -> str:
+    found = find_condition(conditions, type_)
+    return found.message if found is not None else ""
+
+
+def _holds(task: TaskStatus, type_: RunConditionType) -> bool:
+    found = find_condition(task.conditions, type_)
+    return found is not None and found.status is Status.TRUE
