@@ -18,7 +18,7 @@ from typing import Any
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.objects import Manifest, ObjectKey
 from gitfleet.model.observations import ClusterObservation, LiveObject
-from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
 
 PICKED = 100
 """How many clusters a PickN placement of a generated fleet picks."""
@@ -192,12 +192,12 @@ class LightCluster:
         self.objects[key] = live = LiveObject(key, _stored(operation.manifest, uid, self.version))
         if key.kind == "Namespace" and key.name not in self.spaces:
             self.spaces = {**self.spaces, key.name: ""}
-        return Outcome(operation=operation, ok=True, code="Applied", live=live)
+        return Outcome(operation=operation, ok=True, code=OutcomeCode.APPLIED, live=live)
 
     def _delete(self, operation: Delete) -> Outcome:
         self.objects.pop(operation.key, None)
         self.spaces = {name: work for name, work in self.spaces.items() if name != operation.key.name}
-        return Outcome(operation=operation, ok=True, code="Deleted")
+        return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETED)
 
 
 def _stored(manifest: Manifest, uid: str, version: int) -> dict[str, Any]:

@@ -250,7 +250,7 @@ def run_scenario(
     files: Mapping[str, bytes],
     listen: Callable[[Event, float], None],
     *,
-    what_if: WhatIf = WhatIf(),  # noqa: B008 - a frozen value
+    what_if: WhatIf = WhatIf(),
     branch: str = "main",
     settings: Settings | None = None,
 ) -> ScenarioRun:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_typ
 
 from gitfleet.api.annotations import At, Default, Form, Inline, Only
 
+T = TypeVar("T")
 _Class = TypeVar("_Class", bound=type)
 Path = tuple[str, ...]
 
@@ -108,7 +109,7 @@ def parts_of(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     return (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
 
 
-def find(kind: Any, extras: tuple[Any, ...]) -> Any:
+def find(kind: type[T], extras: tuple[Any, ...]) -> T | None:
     """The annotation of a kind, None when there is none; the outermost one counts."""
     return next((extra for extra in reversed(extras) if isinstance(extra, kind)), None)
 

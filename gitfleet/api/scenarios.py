@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Final, Literal, TypeAlias, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import jsonpatch
 import jsonpointer
@@ -55,10 +55,10 @@ def _patch(value: object) -> tuple[JsonObject, ...]:
     try:
         if not isinstance(value, list):
             raise TypeError
-        jsonpatch.JsonPatch(cast(Any, value))  # reads every operation and its pointer
+        jsonpatch.JsonPatch(value)  # reads every operation and its pointer
     except (jsonpatch.InvalidJsonPatch, jsonpointer.JsonPointerException, TypeError, AttributeError) as error:
         raise ValueError("is not a JSON patch: a list of {op, path, value}") from error
-    return tuple(cast("list[JsonObject]", value))
+    return tuple(value)
 
 
 _PATH_PATTERN: Final = r"^(?!/|\.$)(?!(?:\.?/+)*\.git(?:/|$))(?!(?:.*/)?\.\.(?:/|$))[^\\]+$"

@@ -98,7 +98,7 @@ def _writer_of(hint: Any) -> _Write | None:
     bare, extras = parts_of(hint)
     form = find(Form, extras)
     if form is not None:
-        return form.write  # type: ignore[no-any-return]  # annotations of a type are untyped
+        return form.write
     if FIRST_OF_LIST in extras:
         inner = _writer_of(bare) or (lambda item: item)
         return lambda item: [] if item is None else [inner(item)]

@@ -53,8 +53,7 @@ class Commands(click.Group):
         listed = COMMANDS.get(cmd_name)
         if listed is None:
             return None
-        command = getattr(import_module(f"gitfleet.cli.{listed.module}"), cmd_name)
-        assert isinstance(command, click.Command)  # noqa: S101 - for the type checker
+        command: click.Command = getattr(import_module(f"gitfleet.cli.{listed.module}"), cmd_name)
         return command
 
     def resolve_command(

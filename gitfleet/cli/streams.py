@@ -17,9 +17,12 @@ import select
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gitfleet.cli.messages import say
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 EXIT_READER_GONE = 141
 
@@ -50,9 +53,10 @@ class _Output(io.RawIOBase):
     def isatty(self) -> bool:
         return os.isatty(self._descriptor)
 
-    def write(self, data: bytes | bytearray | memoryview, /) -> int:  # type: ignore[override]  # typeshed's Buffer
+    def write(self, data: ReadableBuffer, /) -> int:
         """All of it, however long a pipe that does not block is full."""
         rest = memoryview(data).cast("B")
+        length = len(rest)
         while len(rest) and not self._is_lost:
             try:
                 rest = rest[os.write(self._descriptor, rest) :]
@@ -61,7 +65,7 @@ class _Output(io.RawIOBase):
             except OSError as error:
                 self._is_lost = True
                 self.lost(error)
-        return len(data)
+        return length
 
 
 def guard_streams() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.clusters import MemberCluster
@@ -22,6 +22,9 @@ from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSnapshot
 from gitfleet.api.staged import Eviction
 from gitfleet.api.values import NamespacedName
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsDunderLT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,7 @@ class Damage:
         return frozenset(self.files.keys() - self.restored.keys())
 
 
-K = TypeVar("K", bound=object)
+K = TypeVar("K", bound="SupportsDunderLT[Any]")
 V = TypeVar("V")
 Inventory = Mapping[ObjectKey, InventoryEntry]
 """What gitfleet owns on one cluster."""
@@ -171,5 +174,5 @@ def changed(before: Mapping[K, V], after: Mapping[K, V]) -> Iterator[tuple[K, V 
         return
     keys = {key for key, value in after.items() if before.get(key) is not value}
     keys.update(key for key in before if key not in after)
-    for key in sorted(keys):  # type: ignore[type-var]  # every key of the state has an order
+    for key in sorted(keys):
         yield key, before.get(key), after.get(key)

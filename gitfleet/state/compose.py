@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from gitfleet import __version__
 from gitfleet.api import write
@@ -21,8 +21,11 @@ from gitfleet.state.file_kinds import StateField
 from gitfleet.state.shapes.ledgers import FleetHead, faults_object
 from gitfleet.state.table import owner_of, state_fields
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsDunderLT
+
 P = ParamSpec("P")
-K = TypeVar("K", bound=object)
+K = TypeVar("K", bound="SupportsDunderLT[Any]")
 V = TypeVar("V")
 
 
@@ -179,7 +182,7 @@ def _changed(
     if not misplaced or folder is None:
         yield from changed(before, after)
         return
-    for key in sorted({*before, *after}):  # type: ignore[type-var]  # every key of the state has an order
+    for key in sorted({*before, *after}):
         if before.get(key) is not after.get(key) or folder(key) in misplaced:
             yield key, before.get(key), after.get(key)
 

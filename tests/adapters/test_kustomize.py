@@ -6,6 +6,7 @@ import shutil
 import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -52,7 +53,7 @@ generatorOptions: {disableNameSuffixHash: true}
 }
 
 
-def build(folder: str, files: dict[str, str], seconds: float = 60.0) -> list[dict[str, object]]:
+def build(folder: str, files: dict[str, str], seconds: float = 60.0) -> list[dict[str, Any]]:
     output = KustomizeProgram(seconds=seconds).build(folder, {path: text.encode() for path, text in files.items()})
     return list(yaml.safe_load_all(output))
 
@@ -62,8 +63,8 @@ def test_overlays_components_patches_and_generators() -> None:
     documents = {str(document["kind"]): document for document in build("prod", FILES)}
     deployment, settings = documents["Deployment"], documents["ConfigMap"]
     assert deployment["metadata"] == {"name": "p-web", "namespace": "prod", "annotations": {"patched": "yes"}}
-    assert deployment["spec"]["replicas"] == 3  # type: ignore[index]
-    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "web:2"  # type: ignore[index]
+    assert deployment["spec"]["replicas"] == 3
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "web:2"
     assert settings["data"] == {"app.conf": "a = 1\n", "other": "a = 1\n", "colour": "blue", "SIZE": "large"}
     assert documents["Secret"]["metadata"] == {"name": "p-password", "namespace": "prod"}
 

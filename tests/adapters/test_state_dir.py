@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -32,9 +33,9 @@ from tests.scenarios.world import Checkpoint, World, nothing
 BRANCH = "gitfleet/state"
 
 
-def change(head: str | None, write: Mapping[str, bytes] | None = None, **parts: object) -> BranchChange:
+def change(head: str | None, write: Mapping[str, bytes] | None = None, **parts: Any) -> BranchChange:
     made = BranchChange(branch=BRANCH, expected=head, subject="s", when=MOMENT, write=write or {})
-    return replace(made, **parts)  # type: ignore[arg-type]
+    return replace(made, **parts)
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -184,12 +185,12 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """The process dies before its n-th step on the file system."""
     left = [number]
 
-    def step(call: object) -> object:
+    def step(call: Callable[..., object]) -> Callable[..., object]:
         def stepped(*arguments: object, **named: object) -> object:
             left[0] -= 1
             if left[0] < 0:
                 raise Killed
-            return call(*arguments, **named)  # type: ignore[operator]
+            return call(*arguments, **named)
 
         return stepped
 

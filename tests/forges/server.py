@@ -343,9 +343,9 @@ def serving(dialect: str) -> Iterator[ForgeServer]:
             self.end_headers()
             self.wfile.write(text)
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815  # the names that http.server calls
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815 - the names that http.server calls
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in http.server
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event
@@ -165,7 +165,10 @@ def test_hanging_clusters_starve_nobody_and_one_that_was_not_asked_is_not_silent
 
 def test_only_the_clusters_that_are_asked_for_are_looked_at() -> None:
     directory = Directory()
-    asked: Callable[[], list[int]] = lambda: [directory.clients[name].calls for name in "abc"]  # noqa: E731
+
+    def asked() -> list[int]:
+        return [directory.clients[name].calls for name in "abc"]
+
     assert reached(Fanout(directory=directory, executor=None).observe(CLUSTERS, {"b": ()})) == {"b": True}
     assert asked() == [0, 1, 0]
 

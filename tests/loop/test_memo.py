@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from gitfleet import reconcile, status
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.events import Event
 from gitfleet.model.failures import Failures
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.reconcile import placements
 from tests.builders import config_map, deployment, member_cluster, namespace, pick_fixed, pick_n, placement
 from tests.properties.histories import History
@@ -36,7 +37,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     decide = placements.decide_placement
 
-    def noted(record, *rest):  # type: ignore[no-untyped-def]  # a wrapper with the signature of what it wraps
+    def noted(record: PlacementRecord, *rest: Any) -> object:
         names.append(record.placement.key.name)
         return decide(record, *rest)
 
@@ -75,10 +76,10 @@ def test_what_a_placement_depends_on_has_it_decided_again(change: str, decided: 
 def test_an_empty_memo_gives_the_same_decisions_in_any_history(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     decide, compared = reconcile.decide, 0
 
-    def checked(inputs: Inputs, memo: reconcile.Memo, *plugins: object) -> tuple[Decision, reconcile.Memo]:
+    def checked(inputs: Inputs, memo: reconcile.Memo, *plugins: Any) -> tuple[Decision, reconcile.Memo]:
         nonlocal compared
-        answer, after = decide(inputs, memo, *plugins)  # type: ignore[arg-type]  # handed through as it came
-        anew, _ = decide(inputs, reconcile.Memo(), *plugins)  # type: ignore[arg-type]
+        answer, after = decide(inputs, memo, *plugins)
+        anew, _ = decide(inputs, reconcile.Memo(), *plugins)
         assert (answer.after, answer.works, answer.plans) == (anew.after, anew.works, anew.plans)
         assert (answer.wake_at, answer.failures) == (anew.wake_at, anew.failures)
         compared += 1

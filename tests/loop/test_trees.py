@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,9 +67,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
         counts["parsed"] += 1
         return parse(path, content, **options)
 
-    def read_file(*arguments: object) -> desired.FileReading:
+    def read_file(*arguments: Any) -> desired.FileReading:
         counts["typed"] += 1
-        return read(*arguments)  # type: ignore[arg-type]
+        return read(*arguments)
 
     monkeypatch.setattr(desired, "parse_file", parse_file)
     monkeypatch.setattr(desired, "read_file", read_file)

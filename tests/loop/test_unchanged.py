@@ -103,9 +103,9 @@ def test_objects_without_a_version_are_compared_as_a_whole() -> None:
     assert not quiet.still(inputs(c1=replace(SEEN, live={CM.key: live(version="", value="2")})))
 
 
-def written(**parts: object) -> FleetState:
+def written(**parts: Any) -> FleetState:
     """A state whose cluster says this of itself."""
-    status = ClusterStatus(**{"properties": PROPERTIES, "resource_usage": USAGE, **parts})  # type: ignore[arg-type]  # two fields by name
+    status = replace(ClusterStatus(properties=PROPERTIES, resource_usage=USAGE), **parts)
     return FleetState(clusters={"c1": replace(CLUSTER, status=status)})
 
 

@@ -111,7 +111,7 @@ def play_bodies(
     bodies: Iterable[JsonObject],
     *timeline: Entry,
     rules: Sequence[ClusterRule] = (),
-    what_if: WhatIf = WhatIf(),  # noqa: B008 - a frozen value
+    what_if: WhatIf = WhatIf(),
     max_time: timedelta = timedelta(hours=1),
 ) -> Played:
     """Play a fleet made of objects."""
@@ -124,7 +124,7 @@ def _play(
     script: Scenario,
     files: Mapping[str, bytes],
     timeline: Iterable[Entry],
-    what_if: WhatIf = WhatIf(),  # noqa: B008 - a frozen value
+    what_if: WhatIf = WhatIf(),
 ) -> Played:
     ordered = tuple(sorted(timeline, key=lambda entry: entry.at))
     reported: list[tuple[float, Event]] = []

@@ -349,10 +349,10 @@ def test_one_that_stalls_while_it_starts_is_told_of_by_that() -> None:
     "nonsense",
     [
         17,
-        Collected(properties={"a": 3}),  # type: ignore[dict-item]
+        Collected(properties={"a": 3}),  # type: ignore[dict-item]  # that is the point
         Collected(properties={"a": "x" * 5000}),
         Collected(properties={"a": "two\nlines"}),
-        Collected(usage=ResourceUsage(available={"cpu": None})),  # type: ignore[dict-item]
+        Collected(usage=ResourceUsage(available={"cpu": None})),  # type: ignore[dict-item]  # that is the point
     ],
 )
 def test_nonsense_is_told_and_not_written(nonsense: object) -> None:

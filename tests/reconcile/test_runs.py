@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -31,6 +32,7 @@ from tests.rollout.run_trials import APPROVAL, begun, had, record, stage, trial
 WEB = PlacementKey("", "web")
 SCHEDULED = condition("Scheduled", Status.TRUE, "SchedulingPolicyFulfilled")
 EARLIER = NOW - timedelta(hours=1)
+Stages = tuple[Stage, ...]
 
 
 def asked(name: str, namespace: str = "", **more: Any) -> StagedRun:
@@ -56,15 +58,12 @@ def requested(name: str, run: str, namespace: str = "", **more: Any) -> Approval
     return ApprovalRequest(key=NamespacedName(namespace, name), parent_run=run, **fields)
 
 
-def commit(*runs: StagedRun, strategies: tuple[Stage, ...] = (), approvals: Any = (), **more: Any) -> Desired:
-    """A commit with these runs, and a strategy `all` of these stages."""
-    strategy = StagedStrategy(key=NamespacedName("", "all"), stages=strategies)
-    objects: dict[str, Any] = {
-        "runs": {run.key: run for run in runs},
-        "strategies": {strategy.key: strategy} if strategies else {},
-        "approvals": dict(approvals),
-    }
-    return Desired(commit="c0ffee", objects=objects, **more)
+def commit(*runs: StagedRun, approvals: Iterable[Approval] = (), holds: bool = False, **strategies: Stages) -> Desired:
+    """A commit with these runs and approvals, and strategies of these stages by name."""
+    written = [StagedStrategy(key=NamespacedName("", name), stages=stages) for name, stages in strategies.items()]
+    kinds: Mapping[str, Iterable[Any]] = {"runs": runs, "strategies": written, "approvals": approvals}
+    objects = {kind: {one.key: one for one in ones} for kind, ones in kinds.items()}
+    return Desired(commit="c0ffee", objects=objects, holds_removals=holds)
 
 
 def inputs(desired: Desired, *runs: RunRecord, requests: tuple[ApprovalRequest, ...] = (), **more: Any) -> Inputs:
@@ -87,8 +86,8 @@ def inputs(desired: Desired, *runs: RunRecord, requests: tuple[ApprovalRequest, 
         (commit(asked("a", state="Stop")), [known("a")], [known("a")], ["Stop"]),
         (commit(asked("a")), [known("a", state="Stop")], [known("a", state="Stop")], ["Run"]),
         (commit(), [known("a")], [], []),
-        (commit(holds_removals=True), [known("a", state="Stop")], [known("a", state="Stop")], ["Stop"]),
-        (commit(holds_removals=True), [known("a")], [known("a")], ["Run"]),
+        (commit(holds=True), [known("a", state="Stop")], [known("a", state="Stop")], ["Stop"]),
+        (commit(holds=True), [known("a")], [known("a")], ["Run"]),
         (commit(asked("a", placement_name="shop")), [known("a")], [fresh("a", placement_name="shop")], ["Run"]),
         (commit(asked("a", strategy_name="x")), [known("a")], [fresh("a", strategy_name="x")], ["Run"]),
         (
@@ -161,7 +160,7 @@ ALL = (stage(),)
 def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
     """The first begins, the second has nothing else to do yet: the cluster a has what both give it."""
     runs = (known("one"), fresh("two"))
-    shared = beside(commit(asked("one"), asked("two"), strategies=ALL), *runs)
+    shared = beside(commit(asked("one"), asked("two"), all=ALL), *runs)
     after = advance(WEB, record(scheduled("a"), scheduled("b")), SCHEDULED, shared, Failures())
     assert [told(run) for run in after.runs] == ["UpdateRunStarted"] * 2
     assert after.record is not None
@@ -187,9 +186,7 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
         clock=timedelta(minutes=5) + timedelta.resolution,
     )
     more = (replace(stage(), max_concurrency=2),)
-    other = StagedStrategy(key=NamespacedName("", "more"), stages=more)
-    desired = commit(asked("one"), asked("two", strategy_name="more"), strategies=ALL)
-    desired.objects["strategies"][other.key] = other  # type: ignore[index]  # a mapping of this test's own
+    desired = commit(asked("one"), asked("two", strategy_name="more"), all=ALL, more=more)
     shared = beside(desired, known("one"), fresh("two", strategy_name="more"))
     after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
     assert "run `one` of the same placement is unfinished" in told(after.runs[1])
@@ -198,7 +195,7 @@ def test_runs_advance_one_after_the_other_and_see_those_before_them() -> None:
 
 def test_what_waits_and_what_asks_is_in_the_plan() -> None:
     gates = (stage(before_tasks=(APPROVAL,)),)
-    shared = beside(commit(asked("one"), strategies=gates), known("one"))
+    shared = beside(commit(asked("one"), all=gates), known("one"))
     after = advance(WEB, record(scheduled("a")), SCHEDULED, shared, Failures())
     assert after.plan is not None
     sentence = "run one waits before stage all for approval one-before-all; `gitfleet approve one all` writes one"
@@ -212,7 +209,7 @@ def test_what_waits_and_what_asks_is_in_the_plan() -> None:
 def test_a_run_that_cannot_be_advanced_stays_as_it_is() -> None:
     failures = Failures()
     request = requested("one-all", "one")
-    shared = beside(commit(asked("one"), asked("two"), strategies=ALL), known("one"), fresh("two"))
+    shared = beside(commit(asked("one"), asked("two"), all=ALL), known("one"), fresh("two"))
     runs = replace(shared.runs, requests={request.key: request}, states={NamespacedName("", "two"): "Run"})
     bindings = had("a")
     after = advance(WEB, record(*bindings), SCHEDULED, replace(shared, runs=runs), failures)
@@ -254,7 +251,7 @@ def test_a_run_sees_the_approvals_of_runs_that_were_there_before() -> None:
         (replace(known("x", "shop")), False),
     ):
         mine = fresh("x-after", placement_name="web")
-        desired = commit(asked("x-after"), asked(other.key.name, other.key.namespace), strategies=gates)
+        desired = commit(asked("x-after"), asked(other.key.name, other.key.namespace), all=gates)
         shared = beside(desired, mine, replace(other, placement_name="shop"))
         shared = replace(
             shared,
@@ -275,7 +272,7 @@ def approval(name: str, answer: str = "True", **more: Any) -> Approval:
 
 def given(*approvals: Approval, **more: Any) -> Inputs:
     """A commit with these approvals."""
-    return inputs(commit(approvals={one.key: one for one in approvals}.items()), **more)
+    return inputs(commit(approvals=approvals), **more)
 
 
 REQUEST = requested("go-all", "go")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_another_process_that_does_everything_meanwhile_changes_nothing(situatio
     for at in range(1, checkpoints + 1):
         world = prepared(situation)
         other = world.start()
-        world.driver.checkpoint = Meanwhile(at, lambda other=other: rest(other))  # type: ignore[misc]
+        world.driver.checkpoint = Meanwhile(at, partial(rest, other))
         world.settle()
         assert end_of(world) == wanted, f"the other process did all at checkpoint {at}"
 

@@ -198,7 +198,8 @@ def test_a_refused_object_blocks_neither_other_objects_nor_other_clusters() -> N
     world.fleet.cluster("c2").behave(())
     world.settle()
     assert world.live("c2", "ConfigMap", "settings") is not None
-    assert find_condition(world.bindings("web")["c2"].conditions, "Applied").status == "True"  # type: ignore[union-attr]
+    applied = find_condition(world.bindings("web")["c2"].conditions, "Applied")
+    assert applied is not None and applied.status == "True"
 
 
 def test_a_cluster_that_fails_for_a_moment_is_tried_again() -> None:

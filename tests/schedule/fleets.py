@@ -59,7 +59,7 @@ def cluster(
     *,
     taints: tuple[Taint, ...] = (),
     properties: Mapping[str, str] | None = None,
-    status: AgentStatus | None = agent(),  # noqa: B008 - frozen
+    status: AgentStatus | None = agent(),
     **more: Any,
 ) -> MemberCluster:
     """A member that has joined and is healthy."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -129,10 +130,10 @@ def test_a_cluster_whose_removal_is_held_gets_nothing_new() -> None:
         ({"annotations": {"a": "b"}, "generation": 2}, False),
     ],
 )
-def test_a_placement_is_scheduled_again_only_for_what_it_looks_at(change: dict[str, object], again: bool) -> None:
+def test_a_placement_is_scheduled_again_only_for_what_it_looks_at(change: dict[str, Any], again: bool) -> None:
     first = index_fleet(FLEET, NOW)
     question = request(BY_ENV)
-    changed: list[MemberCluster] = [replace(FLEET[0], **change), *FLEET[1:]]  # type: ignore[arg-type]
+    changed: list[MemberCluster] = [replace(FLEET[0], **change), *FLEET[1:]]
     second = index_fleet(changed, NOW, first)
     assert (schedule_key(question, second) != schedule_key(question, first)) == again
     assert schedule_key(question, second) == schedule_key(question, index_fleet(changed, NOW))

@@ -115,7 +115,7 @@ def _refusing(args: Mapping[str, Any]) -> NotThese:
 def test_a_plugin_that_cannot_be_used_is_a_fault_and_nothing_is_decided(listed: ListedPlugin, message: str) -> None:
     origin = Origin("gitfleet.yaml", 3)
     available = {"Refusing": _refusing, "Nothing": lambda args: object()}
-    profile, (fault,) = profile_from([listed], available, origin=origin)  # type: ignore[arg-type]
+    profile, (fault,) = profile_from([listed], available, origin=origin)  # type: ignore[arg-type]  # one makes no plug-in
     assert (fault.path, fault.line, fault.field) == ("gitfleet.yaml", 3, "spec.scheduler.plugins[0]")
     assert message in fault.message
     question = request(PlacementPolicy(), binding("gone"))

@@ -95,4 +95,4 @@ def test_the_manual_clock() -> None:
     with pytest.raises(ValueError, match="back"):
         clock.advance(-1)
     with pytest.raises(ValueError, match="zone"):
-        ManualClock(datetime(2026, 1, 1))  # noqa: DTZ001
+        ManualClock(datetime(2026, 1, 1))  # noqa: DTZ001 - that is the point

@@ -135,12 +135,17 @@ def test_discovery_shows_what_is_defined(lab: Lab) -> None:
     assert {"ingresses", "ingressclasses", "networkpolicies"} <= {entry["name"] for entry in policies}
 
 
-def test_long_collections_are_read_page_by_page(lab: Lab) -> None:
+def test_long_collections_are_read_page_by_page(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     bodies = [make.config_map("app", f"cm-{number}", {"k": str(number)}) for number in range(1100)]
     assert all(outcome.ok for outcome in lab.client.perform([lab.bench.create(body) for body in bodies]))
     seen: list[Request] = []
     real = lab.cluster.request
-    lab.cluster.request = lambda request: seen.append(request) or real(request)  # type: ignore[method-assign, func-returns-value]  # a spy
+
+    def noted(request: Request) -> Response:
+        seen.append(request)
+        return real(request)
+
+    monkeypatch.setattr(lab.cluster, "request", noted)
     keys = [key_of(body) for body in bodies] + [key_of(make.config_map("app", "gone"))]
     answer = lab.client.observe(keys, probe=False)
     assert [live.body["data"]["k"] if live else None for live in map(answer.live.__getitem__, keys)] == [
@@ -150,7 +155,9 @@ def test_long_collections_are_read_page_by_page(lab: Lab) -> None:
     assert [request.query.get("limit") for request in seen] == ["500"] * 3
 
 
-def test_a_page_after_a_write_has_expired_and_the_rest_is_asked_for_one_by_one(lab: Lab) -> None:
+def test_a_page_after_a_write_has_expired_and_the_rest_is_asked_for_one_by_one(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bodies = [make.config_map("app", f"cm-{number:03}") for number in range(510)]
     lab.client.perform([lab.bench.create(body) for body in bodies])
     real, pages = lab.cluster.request, []
@@ -162,7 +169,7 @@ def test_a_page_after_a_write_has_expired_and_the_rest_is_asked_for_one_by_one(l
         pages.append(response.status)
         return response
 
-    lab.cluster.request = writes_between_pages  # type: ignore[method-assign]  # a spy
+    monkeypatch.setattr(lab.cluster, "request", writes_between_pages)
     answer = lab.client.observe([key_of(body) for body in bodies], probe=False)
     assert all(answer.live.values()) and len(answer.live) == 510 and not answer.unreadable
     assert pages[:2] == [200, 410] and set(pages[2:]) == {200}

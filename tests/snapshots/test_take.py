@@ -147,8 +147,8 @@ def test_a_snapshot_that_cannot_be_read_stays_unless_all_that_is_held_is_still_w
     assert latest.index == 1 and len(latest.documents) == 3
 
 
-def policy(n: int, **more: object) -> PlacementPolicy:
-    return PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=n, **more)  # type: ignore[arg-type]
+def policy(n: int, **more: Any) -> PlacementPolicy:
+    return PlacementPolicy(placement_type=PlacementType.PICK_N, number_of_clusters=n, **more)
 
 
 def test_scaling_edits_the_policy_snapshot_and_a_change_makes_a_new_one() -> None:

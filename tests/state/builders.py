@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha1
+from typing import Any
 
 from gitfleet.api.bindings import Binding, BindingState, ClusterDecision, ClusterScore
 from gitfleet.api.clusters import AgentStatus, ClusterStatus, Connection, MemberCluster, PropertyValue, ResourceUsage
@@ -75,7 +76,7 @@ def through(message: str = "", *, upto: str = "Available", last: str = "True", g
     return tuple(found)
 
 
-def binding(key: PlacementKey, name: str, *, index: int | None = 0, **changes: object) -> Binding:
+def binding(key: PlacementKey, name: str, *, index: int | None = 0, **changes: Any) -> Binding:
     """A bound cluster that has what it should have."""
     snapshot = None if index is None else f"{key.name}-{index}-snapshot"
     base = Binding(
@@ -90,7 +91,7 @@ def binding(key: PlacementKey, name: str, *, index: int | None = 0, **changes: o
         ),
         conditions=through(),
     )
-    return replace(base, **changes)  # type: ignore[arg-type]
+    return replace(base, **changes)
 
 
 def snapshot(key: PlacementKey, index: int, *refs: DocumentRef, created: datetime = T0) -> ResourceSnapshot:
@@ -115,12 +116,10 @@ def manifest(key: ObjectKey, **data: str) -> Manifest:
     return Manifest(key=key, body=body, digest=digest_of(body), origin=Origin("resources/app", 1))
 
 
-def record(
-    name: str = "web", *bindings: Binding, namespace: str = "", latest: int = 0, **spec: object
-) -> PlacementRecord:
+def record(name: str = "web", *bindings: Binding, namespace: str = "", latest: int = 0, **spec: Any) -> PlacementRecord:
     """A placement with its snapshots and bindings, its conditions set; `spec` goes to the policy."""
     key = PlacementKey(namespace, name)
-    policy = PlacementPolicy(**spec) if spec else None  # type: ignore[arg-type]
+    policy = PlacementPolicy(**spec) if spec else None
     base = PlacementRecord(
         placement=Placement(
             key=key,

@@ -86,7 +86,7 @@ texts = st.one_of(
 )
 words = st.from_regex(r"[A-Za-z]{1,12}", fullmatch=True)
 counts = st.integers(0, 1000)
-times = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
+times = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis adds the zone
 maps = st.dictionaries(texts, texts, max_size=3)
 json_values: st.SearchStrategy[Any] = st.recursive(
     st.one_of(

@@ -43,7 +43,7 @@ class GitRemote(GitHistory):
         mirror_dir: Path,
         *,
         credentials: GitCredentials | None = None,
-        bounds: Bounds = Bounds(),  # noqa: B008 - a frozen value
+        bounds: Bounds = Bounds(),
         use_git_config: bool = False,
     ) -> None:
         self._settings = ConnectionSettings(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from gitfleet.adapters.git import GitRemote
 from gitfleet.ports.repos import BranchChange
@@ -32,11 +33,28 @@ class Hub:
         heads = self.other.fetch()
         return self.other.commit(change(branch, heads.get(branch), files))
 
+    def move_branch(self, name: str, commit: str | None) -> None:
+        """Set a branch as people do, whatever it was; None deletes it."""
+        if isinstance(self.repo, MemoryRepo):
+            self.repo.move_branch(name, commit)
+        else:
+            assert self.path
+            words = ["-d", f"refs/heads/{name}"] if commit is None else [f"refs/heads/{name}", commit]
+            git(self.path, "update-ref", *words)
 
-def change(branch: str, expected: str | None, files: dict[str, bytes] | None = None, **rest: object) -> BranchChange:
+    def tag(self, name: str, commit: str) -> None:
+        """Give a commit a name."""
+        if isinstance(self.repo, MemoryRepo):
+            self.repo.tags[name] = commit
+        else:
+            assert self.path
+            git(self.path, "tag", "-a", "-m", "x", name, commit)
+
+
+def change(branch: str, expected: str | None, files: dict[str, bytes] | None = None, **rest: Any) -> BranchChange:
     """A change with every field that a test does not care for filled in."""
-    fields: dict[str, object] = {"subject": "Change files", "when": WHEN, "write": files or {}, **rest}
-    return BranchChange(branch=branch, expected=expected, **fields)  # type: ignore[arg-type]
+    fields: dict[str, Any] = {"subject": "Change files", "when": WHEN, "write": files or {}, **rest}
+    return BranchChange(branch=branch, expected=expected, **fields)
 
 
 def git(where: Path, *words: str, stdin: bytes = b"") -> str:

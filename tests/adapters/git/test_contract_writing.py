@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -218,10 +219,10 @@ def test_evil_branches_are_refused(hub: Hub, branch: str) -> None:
         {"write": {"a": b"1"}, "link": {"a": TreeEntry("100644", blob_id(b"1"))}},
     ],
 )
-def test_evil_words_are_refused(hub: Hub, rest: dict[str, object]) -> None:
-    fields: dict[str, object] = {"subject": "s", "when": WHEN, "write": {"a": b"1"}, **rest}
+def test_evil_words_are_refused(hub: Hub, rest: dict[str, Any]) -> None:
+    fields: dict[str, Any] = {"subject": "s", "when": WHEN, "write": {"a": b"1"}, **rest}
     with pytest.raises(BadInput):
-        hub.repo.commit(BranchChange(branch=STATE, expected=None, **fields))  # type: ignore[arg-type]
+        hub.repo.commit(BranchChange(branch=STATE, expected=None, **fields))
 
 
 def test_contents_are_bytes_of_any_kind_and_size(hub: Hub) -> None:

@@ -215,20 +215,20 @@ def test_processes_may_be_killed_at_any_moment(tmp_path: Path) -> None:
         head = remote.fetch().get("count")
         remote.commit(change("probe", remote.fetch().get("probe"), {"round": b"%d" % round_number}))
         if head:
-            number = remote.read_blobs([remote.list_tree(head)["n"].oid], limit=99).popitem()[1]  # type: ignore[attr-defined]
+            (number,) = remote.read_blobs([remote.list_tree(head)["n"].oid], limit=99).values()
             assert int(number) == int(git(path, "rev-list", "--count", head))
     assert unsound(path) == []
     assert unsound(tmp_path / "m" / "mirror.git") == []
 
 
 def test_waiting_for_the_mirror_has_an_end(file_hub: Hub) -> None:
-    assert isinstance(file_hub.repo, GitRemote)
-    assert file_hub.path
+    occupied = file_hub.repo
+    assert isinstance(occupied, GitRemote) and file_hub.path
     hurried = GitRemote(str(file_hub.path), file_hub.path.parent / "one", bounds=Bounds(lock_seconds=0.1))
     entered, leave = threading.Event(), threading.Event()
 
     def occupy() -> None:
-        with file_hub.repo._connection.mirror.hold():  # type: ignore[union-attr]
+        with occupied._connection.mirror.hold():
             entered.set()
             leave.wait(10)
 

@@ -37,9 +37,9 @@ def serving() -> Iterator[Stub]:
             self.end_headers()
             self.wfile.write(body.encode())
 
-        do_GET = do_PATCH = do_DELETE = result  # noqa: N815  # the names that http.server calls
+        do_GET = do_PATCH = do_DELETE = result  # noqa: N815 - the names that http.server calls
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in http.server
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
