@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from gitfleet.api.bindings import Binding, PinnedLabels
-from gitfleet.api.placements import PlacementType
+from gitfleet.api.placements import PlacementKey, PlacementType
 from gitfleet.api.strategies import ApplyStrategy, RollingUpdate
 
 
@@ -33,11 +33,12 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """One binding that would move, does not, and why."""
+    """One binding that would move, does not, and why. `awaits` is the placement that must have its objects first."""
 
     cluster: str
     kind: MoveKind
     reason: str
+    awaits: PlacementKey | None = None
 
 
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -47,10 +48,12 @@ FROZEN: Final = "frozen by "
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """Why nothing starts to move somewhere, and until when; None where only a change by a person ends it."""
+    """Why nothing starts to move somewhere, and until when; None where only a change elsewhere ends it. `awaits` is the
+    placement that must have the objects first."""
 
     reason: str
     until: datetime | None
+    awaits: PlacementKey | None = None
 
     @property
     def end(self) -> datetime:

@@ -5,8 +5,8 @@
     remaining_operations what is to be done on clusters until then, beside what is done now
 
 Only the end of the rollouts counts here, not their order in time. It takes for granted that each step succeeds, that
-nobody changes anything meanwhile, that what is held stays held, that every approval of a run is given, and that a
-cluster that does not answer has what the inventory says.
+nobody changes anything meanwhile, that what is held or quarantined stays so, that every approval of a run is given, and
+that a cluster that does not answer has what the inventory says.
 """
 
 from __future__ import annotations
@@ -55,12 +55,16 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     failures = Failures(decision.failures)
     wanted, before, after = decision.inputs.desired, decision.inputs.before, decision.after
     records = after.placements
-    rolling = [k for k, plan in decision.plans.items() if plan.held and not records[k].placement.strategy.external]
-    rolling += [key for key, record in after.placements.items() if record.placement.deleting is not None]
+    held = [k for k, plan in decision.plans.items() if plan.held and not records[k].placement.strategy.external]
+    refused = [key for key in held if decision.plans[key].asks]
+    rolling = [key for key in held if key not in refused]
+    rolling += [key for key, record in records.items() if record.placement.deleting is not None]
     current = snapshots.current_overrides(wanted.overrides, after.overrides)
     kept = removals.Kept.of(removals.pending(after.holds.values()), wanted.payload)
     done = works.state_when_done(after, current, kept.overridden, rolling, failures, kept.unwritten)
-    done = _with_runs_done(done)
+    unmoved = {k: replace(records[k], bindings=tuple(filter(is_active, records[k].bindings))) for k in refused}
+    done = _with_runs_done(replace(done, placements={**done.placements, **unmoved}))
+    done = _with_successors_awaited(done, decision)
     rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
     for name, observation in decision.inputs.observations.items():
@@ -107,6 +111,16 @@ def _with_runs_done(state: FleetState) -> FleetState:
         ]
         records[run.placement] = replace(record, bindings=tuple(bindings))
     return replace(state, placements=records)
+
+
+def _with_successors_awaited(done: FleetState, decision: Decision) -> FleetState:
+    """The state with what removed placements keep to the end, as the one that takes over may not begin by itself."""
+    records = dict(done.placements)
+    for key, record in decision.after.placements.items():
+        stays = rollout.awaiting_successors(record, done.placements, decision.inputs.now)
+        kept = tuple(b for b in record.bindings if b.cluster in stays and b.deleting is None)
+        records[key] = replace(record, bindings=kept) if kept else records[key]
+    return replace(done, placements=records)
 
 
 def remaining_operations(

@@ -18,6 +18,7 @@ from gitfleet.api.bindings import is_active
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Eviction
+from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
@@ -175,7 +176,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         scheduled = chosen.condition or record.scheduled
         runs = advance(key, record, scheduled, shared.beside(key), failures)
         record, plan = runs.record or record, plan or runs.plan
-    stays = {**rollout.awaiting_successors(record, shared.inputs), **frozen}
+    stays = {**_awaited(record, shared.inputs), **frozen}
     record = rollout.give_up(record, shared.clusters, now, stays)
     plan = plan or rollout.frozen_removals(record, stays, now)
     record = status.with_conditions(record, chosen.condition, now)
@@ -190,6 +191,10 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         runs=runs,
         frozen=tuple((e, frozen[e.cluster_name]) for e in asked if e.cluster_name in frozen),
     )
+
+
+def _awaited(record: PlacementRecord, inputs: Inputs) -> dict[str, Frozen]:
+    return rollout.awaiting_successors(record, inputs.before.placements, inputs.now, inputs.desired.placements)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ objects, and it is dropped once nothing of ours is left on it. A deleted placeme
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,7 +18,6 @@ from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.formats.int_or_percent import scaled
-from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.state import Inventory, PlacementRecord
@@ -63,17 +62,18 @@ def give_up(
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
 
 
-def awaiting_successors(record: PlacementRecord, inputs: Inputs) -> dict[str, Frozen]:
+def awaiting_successors(
+    record: PlacementRecord, others: Records, now: datetime, wanted: Iterable[PlacementKey] = ()
+) -> dict[str, Frozen]:
     """The clusters on which a deleted placement stays for now, since another one that selects objects of it is there
     and has not begun to roll them out: it may wait for a run, a freeze, a pin or a budget, and until it has them nobody
-    else would. A placement of the same commit that nothing was decided for yet may be such a one.
+    else would. One of those `wanted` by the same commit that nothing was decided for yet may be such a one.
     """
     if record.placement.deleting is None:
         return {}
-    others = inputs.before.placements
-    if record.placement.deleting == inputs.now and (new := sorted(inputs.desired.placements.keys() - others.keys())):
+    if record.placement.deleting == now and (new := sorted(set(wanted) - others.keys())):
         reason = f"it is not known yet whether {new[0].kind} {new[0]} takes the objects over"
-        return {binding.cluster: Frozen(reason, inputs.now) for binding in record.bindings if is_active(binding)}
+        return {binding.cluster: Frozen(reason, now) for binding in record.bindings if is_active(binding)}
     found: dict[str, Frozen] = {}
     mine = {b.cluster: _identities(record.snapshot_named(b.resource_snapshot)) for b in record.bindings if is_active(b)}
     every = frozenset[Identity]().union(*mine.values())
@@ -83,7 +83,7 @@ def awaiting_successors(record: PlacementRecord, inputs: Inputs) -> dict[str, Fr
             missing = mine.get(binding.cluster, frozenset()) & selected
             if missing and not missing <= _identities(other.snapshot_named(binding.resource_snapshot)):
                 reason = f"{key.kind} {key} selects its objects and has not rolled them out to {binding.cluster} yet"
-                found.setdefault(binding.cluster, Frozen(reason, None))
+                found.setdefault(binding.cluster, Frozen(reason, None, key))
     return found
 
 
@@ -96,7 +96,10 @@ def frozen_removals(record: PlacementRecord, frozen: Mapping[str, Frozen], now: 
     stay = [b.cluster for b in record.bindings if b.deleting is None and b.cluster in frozen]
     if record.placement.deleting is None or not stay:
         return None
-    held = tuple(Held(cluster=name, kind=MoveKind.REMOVE, reason=frozen[name].reason) for name in stay)
+    held = tuple(
+        Held(cluster=name, kind=MoveKind.REMOVE, reason=frozen[name].reason, awaits=frozen[name].awaits)
+        for name in stay
+    )
     clock = min((wait for name in stay if (wait := frozen[name].wait(now)) is not None), default=None)
     return RolloutPlan(
         moves=(), held=held, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings, clock=clock

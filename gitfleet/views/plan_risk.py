@@ -15,7 +15,8 @@ from gitfleet.status import object_reference
 
 ASSUMES: Final = (
     "Later steps are counted as if every step before them succeeds, nobody changes anything meanwhile, held removals "
-    "stay held, every approval of a run is given, and a cluster that does not answer has what was recorded."
+    "stay held and quarantined content stays back, every approval of a run is given, and a cluster that does not "
+    "answer has what was recorded."
 )
 _COUNTED: Final = {"create": Create, "update": Update, "delete": Delete, "refuse": Refuse}
 

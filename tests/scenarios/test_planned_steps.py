@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gitfleet.api.placements import PlacementKey
 from gitfleet.cli.fail_on import Condition
 from gitfleet.cli.plan_markdown import lines_of as markdown_lines
 from gitfleet.cli.plan_text import lines_of
@@ -146,6 +147,23 @@ def a_namespace_and_what_waits_for_it(world: World) -> None:
     )
 
 
+def quarantined_content(world: World) -> None:
+    """A person forbids what the commit before was reverted for, and the content comes again."""
+    change_image(world)
+    world.settle()
+    digest = world.state().placements[PlacementKey("", "web")].resource_snapshots[-1].hash
+    world.commit(builders.deployment("web", "app"))
+    world.settle()
+    world.commit(builders.quarantine("bad", "web", digest), builders.deployment("web", "app", image="app:2"))
+
+
+def rename_to_one_that_needs_a_run(world: World) -> None:
+    selectors = [builders.select_namespace("web")]
+    world.commit(
+        builders.placement("shop", selectors=selectors, strategy={"type": "External"}), remove=["placements/web.yaml"]
+    )
+
+
 def by_runs() -> World:
     """The same fleet with strategy External, rolled out by a run; the first half of the clusters is the first stage."""
     world = World()
@@ -233,6 +251,8 @@ CHANGES: dict[Callable[[World], None], str] = {
     override_on_two: "now 1, later 1",
     second_placement: "now 13, later 5",
     a_namespace_and_what_waits_for_it: "now 3, later 3",
+    quarantined_content: "now 0, later 0",
+    rename_to_one_that_needs_a_run: "now 0, later 0",
 }
 
 
