@@ -174,6 +174,10 @@ class StagedStrategy:
                 yield ("spec", "stages", index, "name"), "is taken by an earlier stage; rename it"
 
 
+BEGAN_ELSEWHERE: Final = "before it came here"
+"""What the reason says of a run that never begins here."""
+
+
 @document("spec", identify=by_scope("StagedUpdateRun"))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedRun:

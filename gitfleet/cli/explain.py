@@ -78,17 +78,9 @@ def explain(
 def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[str, str], list[JsonObject]] | None:
     """What stands of the placement and the rows, as the state branch has them; None for a placement that it does not
     know."""
+    from gitfleet import views
     from gitfleet.api.quarantines import Quarantine
     from gitfleet.api.runs import ApprovalRequest, RunRecord
-    from gitfleet.views import (
-        Recorded,
-        explanation,
-        held_clusters,
-        no_placement,
-        recorded_plan,
-        standing_lines,
-        with_evictions,
-    )
     from gitfleet.wiring_state import NoState, open_state
 
     try:
@@ -100,23 +92,24 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     if record is None:
         if at is None:
             return None
-        raise no_placement(placement, [str(file.placement.key) for file in reader.placements()])
+        raise views.no_placement(placement, [str(file.placement.key) for file in reader.placements()])
     now = opened.now if at is None else head.last_changed or opened.now
     if at is None and opened.watched not in (None, head.observed_commit):
         newer = f"`--rev {settings.watch_branch or 'main'}` works out what they lead to"
         say(f"newer commits are not reconciled yet: {newer}")
-    beside = Recorded(
+    beside = views.Recorded(
         now=now,
         runs=tuple(reader.each(RunRecord)),
         requests={request.key: request for request in reader.each(ApprovalRequest)},
         freezes=head.freezes,
         clusters=(clusters := {cluster.name: cluster for cluster in reader.clusters()}),
         quarantines=reader.each(Quarantine),
+        others=reader.records() if record.placement.deleting is not None else (),
     )
-    plan = recorded_plan(record, beside)
-    rows = explanation(record, clusters, opened.profile(), plan, now, held_clusters(reader.holds()))
-    rows = with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
-    return standing_lines(record, beside), rows
+    held = views.held_clusters(reader.holds())
+    rows = views.explanation(record, clusters, opened.profile(), views.recorded_plan(record, beside), now, held)
+    rows = views.with_evictions(rows, record.placement.key, reader.evictions(), reader.faults())
+    return views.standing_lines(record, beside), rows
 
 
 def _cells(placement: str, row: Mapping[str, Any], wide: bool) -> tuple[str, ...]:

@@ -92,7 +92,22 @@ def run(once: bool, until_settled: bool, timeout: float, settings: Settings, out
         say(f"all that waits is frozen for longer than {timeout:g} s: `gitfleet get freezes`")
     elif until_settled and result is not None and not result.settled:
         raise _not_settled(result, timeout)
+    if until_settled and result is not None:
+        _fail_with_runs(result)
     return 0
+
+
+def _fail_with_runs(result: ReconcileResult) -> None:
+    """BadInput where the last run of a placement failed."""
+    from gitfleet.formats.sentences import more_than_first
+    from gitfleet.views import last_run_failures
+
+    failed = last_run_failures(result.state.runs.values(), result.state.placements)
+    if failed:
+        raise BadInput(
+            f"{min(failed.values())}{more_than_first(failed)}",
+            hint="`gitfleet get runs -o wide` lists them; add a new run, or remove the file of one that is done with",
+        )
 
 
 def _not_settled(result: ReconcileResult, timeout: float) -> BadInput:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.runs import RunConditionType
-from gitfleet.api.staged import StagedRun
+from gitfleet.api.staged import BEGAN_ELSEWHERE, StagedRun
 from gitfleet.formats.yaml_scalars import shown
 
 
@@ -27,5 +27,5 @@ def with_beginning(run: StagedRun, value: JsonObject) -> StagedRun:
     ends = {"True": "succeeded", "False": "failed"}
     how = ends.get(said.get(RunConditionType.SUCCEEDED, ""), "began")
     snapshot = f" with snapshot {shown(str(index))} of that hub" if index else ""
-    sentence = f"it {how} before it came here{snapshot}, so it never begins here; add a new run, without status"
+    sentence = f"it {how} {BEGAN_ELSEWHERE}{snapshot}, so it never begins here; add a new run, without status"
     return replace(run, began_elsewhere=sentence)

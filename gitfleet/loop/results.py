@@ -8,6 +8,7 @@ from datetime import datetime
 
 from gitfleet import rollout
 from gitfleet.api.clusters import silent_from
+from gitfleet.api.placements import PlacementKey
 from gitfleet.formats.sentences import named_briefly
 from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
@@ -52,8 +53,23 @@ def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
 
 
 def asking_sentences(decision: Decision) -> tuple[str, ...]:
-    """What staged update runs wait for that only a person can give, in a sentence each."""
-    return tuple(sentence for _, plan in sorted(decision.plans.items()) for sentence in plan.asks)
+    """What rollouts wait for that only a person can give, in a sentence each; and which placements stay until another
+    one, which waits for that or for a run, has their objects."""
+    found: list[str] = []
+    for key, plan in sorted(decision.plans.items()):
+        found += plan.asks
+        awaited: dict[PlacementKey, list[str]] = {}
+        for held in plan.held:
+            if held.awaits is not None:
+                awaited.setdefault(held.awaits, []).append(held.cluster)
+        for other, clusters in sorted(awaited.items()):
+            record, moves = decision.after.placements[other], decision.plans.get(other)
+            if moves is not None and not moves.asks:
+                continue  # it goes on by itself
+            stays = f"{key} stays on {named_briefly(clusters, 3)} until {other.kind} {other} has its objects there"
+            run = f", and it waits for a run: add one (`gitfleet explain {other}`)"
+            found.append(f"{stays}{run if moves is None and rollout.run_awaited(record) else ''}")
+    return tuple(found)
 
 
 def all_frozen(waiting: Iterable[str], decision: Decision) -> bool:

@@ -17,14 +17,14 @@ def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tup
     """One sentence for each binding that has not arrived where it is to go; empty when the placement is at rest.
 
     With the `plan` that held bindings back the sentences say why: the conditions alone do not carry the numbers. What
-    only a person can let go on is not among them.
+    only a person can let go on is not among them, nor what another placement must do first, which says so itself.
 
     A binding that failed permanently (an override that cannot be applied) is waiting too: for a change by a person.
     """
     name = str(record.placement.key)
     held = {h.cluster: h.reason for h in plan.held} if plan is not None else {}
-    asked = plan.asks if plan is not None else ()
-    moving = (binding for binding in record.bindings if held.get(binding.cluster) not in asked)
+    left = {h.cluster for h in plan.held if h.awaits or h.reason in plan.asks} if plan is not None else ()
+    moving = (binding for binding in record.bindings if binding.cluster not in left)
     found = (_waiting(binding, record, held.get(binding.cluster)) for binding in moving)
     return tuple(f"{name}: {sentence}" for sentences in found for sentence in sentences)
 

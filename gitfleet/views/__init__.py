@@ -11,6 +11,7 @@ hold_document(hold), hold_sentence, ...         what is held back, why, and the 
 approval_requests(state)                        what waits for a person's approval, as requests
 forge_view(state), pull_calls, status_calls, closed_by_a_person   what a forge is to show, and how it comes there
 explanation(...), no_placement, recorded_plan(record, Recorded)   what `explain` prints
+last_run_failures(runs, records)                why the last runs of placements failed
 """
 
 from gitfleet.views.description import describe_lines
@@ -45,7 +46,7 @@ from gitfleet.views.plan_runs import run_sentences
 from gitfleet.views.readme import readme_text
 from gitfleet.views.requests import approval_requests
 from gitfleet.views.rollbacks import rollback_of
-from gitfleet.views.runs import pending_request, run_waits
+from gitfleet.views.runs import last_run_failures, pending_request, run_waits
 from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
 
@@ -80,6 +81,7 @@ __all__ = [
     "html_page",
     "in_scope",
     "kinds",
+    "last_run_failures",
     "markdown_table",
     "moves_sentence",
     "no_placement",

@@ -27,7 +27,7 @@ from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import staged
 from gitfleet.status import ClusterState, cluster_state, health_condition
 from gitfleet.views.holds import held_condition
-from gitfleet.views.runs import RunView
+from gitfleet.views.runs import last_run_failures
 
 Clusters = Mapping[str, MemberCluster]
 _BY_RUNS: Final = "strategy External: "
@@ -36,7 +36,7 @@ _BY_RUNS: Final = "strategy External: "
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """What beside a placement's record says what it waits for, at a moment: its runs and what they asked people for,
-    freezes, clusters and quarantined content."""
+    freezes, clusters, quarantined content, and `others` that may take over what a removed one has."""
 
     now: datetime
     runs: Iterable[RunRecord] = ()
@@ -44,6 +44,7 @@ class Recorded:
     requests: Mapping[NamespacedName, ApprovalRequest] = field(default_factory=dict)
     clusters: Clusters = field(default_factory=dict)
     quarantines: Iterable[Quarantine] = ()
+    others: Iterable[PlacementRecord] = ()
 
     def frozen(self, record: PlacementRecord, stage: str = "") -> Mapping[str, Frozen]:
         """The clusters of a placement that are frozen for its rolling update, or for a stage of its runs."""
@@ -54,14 +55,17 @@ class Recorded:
 def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | None:
     """What the rolling update would do with the bindings as they stand, with the overrides that they have; for an
     External placement, what each cluster waits for of its runs."""
+    if record.placement.deleting is not None:
+        others = {other.placement.key: other for other in beside.others}
+        stays = {**rollout.awaiting_successors(record, others, beside.now), **beside.frozen(record)}
+        if (removals_wait := rollout.frozen_removals(record, stays, beside.now)) is not None:
+            return removals_wait
     if record.placement.strategy.external:
         return _of_runs(record, beside)
     pinned = {
         binding.cluster: (binding.cluster_resource_overrides, binding.resource_overrides) for binding in record.bindings
     }
     frozen = beside.frozen(record)
-    if (removals_wait := rollout.frozen_removals(record, frozen, beside.now)) is not None:
-        return removals_wait
     mine = {q.digest: q for q in beside.quarantines if q.placement == record.placement.key and not q.lifted}
     request = rollout.request_for(record, pinned, beside.now)
     return rollout.plan_rollout(replace(request, frozen=frozen, refused=rollout.refusal_of(record, mine)))
@@ -99,14 +103,12 @@ def standing_lines(record: PlacementRecord, beside: Recorded) -> dict[str, str]:
     key, pinned = record.placement.key, record.pinned
     held = held_condition(key, record.conditions)
     mine = [run for run in beside.runs if run.placement == key and record.placement.strategy.external]
-    last = max(mine, key=lambda run: (run.created, run.key), default=None)
-    ends = {staged.RunPhase.FAILED: "failed", staged.RunPhase.REFUSED: "was refused"}
-    end = ends.get(staged.run_phase(last.status)) if last is not None else None
+    failed = last_run_failures(beside.runs, {key: record})
     return {
         "removalsHeld": f"{key}: {held.message} (`gitfleet get holds`)" if held is not None else "",
         "pinned": f"{key}: {pinned.message}" if pinned is not None else "",
         "runWaits": "; ".join(w for run in mine for w in staged.waits_of(run, beside.requests, beside.now)),
-        "lastRunFailed": f"{key}: its last run {last.key} {end}: {RunView(run=last).message}" if last and end else "",
+        "lastRunFailed": failed.get(key, ""),
     }
 
 

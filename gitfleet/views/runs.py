@@ -11,6 +11,7 @@ from gitfleet.api import write
 from gitfleet.api.conditions import Conditions, find_condition
 from gitfleet.api.holds import APPROVED
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import (
     APPROVAL_ACCEPTED,
     ApprovalRequest,
@@ -19,8 +20,9 @@ from gitfleet.api.runs import (
     RunRecord,
     StageStatus,
 )
+from gitfleet.api.staged import BEGAN_ELSEWHERE
 from gitfleet.api.values import NamespacedName
-from gitfleet.model.state import FleetState
+from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
 from gitfleet.state import StateReader
 from gitfleet.views.holds import not_counted
@@ -146,6 +148,25 @@ def run_waits(kind: str, state: StateReader, name: str, now: datetime) -> tuple[
         if kind == "runs" or name in (str(view.run.placement), view.run.placement_name)
         for wait in view.waits(now)
     )
+
+
+def last_run_failures(
+    runs: Iterable[RunRecord], records: Mapping[PlacementKey, PlacementRecord]
+) -> dict[PlacementKey, str]:
+    """Why the last run of each placement failed or was refused, in a sentence, where it did. One that began on another
+    hub is none of this fleet's, and one that failed before its placement needed no run any more matters no longer."""
+    last: dict[PlacementKey, RunView] = {}
+    for run in sorted(runs, key=lambda run: (run.created, run.key)):
+        view = RunView(run=run)
+        if BEGAN_ELSEWHERE not in view.message:
+            last[run.placement] = view
+    ends = {staged.RunPhase.FAILED: "failed", staged.RunPhase.REFUSED: "was refused"}
+    rolling = {key for key, record in records.items() if not record.placement.strategy.external}
+    return {
+        key: f"{key}: its last run {view.run.key} {end}: {view.message}"
+        for key, view in last.items()
+        if (end := ends.get(staged.run_phase(view.run.status))) and not (end == "failed" and key in rolling)
+    }
 
 
 def request_views(state: StateReader, name: str | None = None) -> Iterator[RequestView]:

@@ -26,6 +26,12 @@ spec:
 """
 
 
+REJECTED = (
+    "error: shop: its last run go failed: stage canary was rejected by go-canary: Rejected",
+    "hint: `gitfleet get runs -o wide` lists them; add a new run, or remove the file of one that is done with",
+)
+
+
 def staged(repo: Path) -> None:
     """A commit with two clusters, an External placement and a run of it."""
     clusters = {"c1": "canary", "c2": "prod"}
@@ -169,6 +175,44 @@ def test_a_reconcile_until_settled_ends_at_a_gate_and_says_how_to_open_it(gitfle
     assert timed.code == 1
     error = r"error: nothing was settled within 0 s: run again waits in stage nobody until 20\d\d-.* UTC"
     assert re.search(error, timed.err)
+
+
+def test_a_reconcile_until_settled_fails_where_the_last_run_of_a_placement_did(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    gated = builders.staged_strategy("slow", builders.stage("canary", approval=True))
+    commit(moving, builders.repo_files_for(gated, builders.approval("go", "canary", approved=False)))
+    for _ in range(2):  # it is no less so when it is asked again
+        ended = gitfleet("run", "--until-settled", moving)
+        assert (ended.code, ended.err.splitlines()[-2:]) == (1, [*REJECTED])
+        assert "settled at commit" in ended.err
+    assert gitfleet("run", "--once", moving).code == 0
+    explained = gitfleet("explain", "shop", "-C", moving).out
+    assert REJECTED[0].removeprefix("error: ") in " ".join(explained.split())
+    came = builders.staged_run("came", placement="shop", strategy="slow")
+    came["status"] = {"conditions": [{"type": "Succeeded", "status": "True"}]}
+    commit(moving, builders.repo_files_for(came))
+    assert gitfleet("run", "--until-settled", moving).code == 1  # what ended elsewhere is no run of this fleet
+    commit(moving, builders.repo_files_for(builders.staged_run("again", placement="shop", strategy="slow")))
+    assert gitfleet("run", "--until-settled", moving).code == 0
+    commit(moving, {"runs/again.yaml": None, "runs/came.yaml": None})
+    assert gitfleet("run", "--until-settled", moving).code == 1
+    commit(moving, {"runs/go.yaml": None})
+    assert gitfleet("run", "--until-settled", moving).code == 0
+
+
+def test_a_placement_that_waits_for_its_new_name_ends_a_reconcile_and_names_what_goes_on(
+    gitfleet: Shell, moving: Path
+) -> None:
+    web = yaml.safe_load((moving / "placements" / "web.yaml").read_text())
+    web["metadata"]["name"], web["spec"]["strategy"] = "site", {"type": "External"}
+    commit(moving, {"placements/web.yaml": None, **builders.repo_files_for(web)})
+    ended = gitfleet("run", "--until-settled", moving)
+    waits = "until ClusterResourcePlacement site has its objects there, and it waits for a run: add one"
+    assert (ended.code, waits in ended.err) == (0, True), ended.err
+    assert "settled at commit" in ended.err
+    reason = "ClusterResourcePlacement site selects its objects and has not rolled them out to "
+    assert reason in " ".join(gitfleet("explain", "web", "-C", moving).out.split())
+    assert "waits for a run that names it" in " ".join(gitfleet("explain", "site", "-C", moving).out.split())
 
 
 def test_a_simulation_that_ends_at_a_gate_is_stuck(gitfleet: Shell, moving: Path) -> None:

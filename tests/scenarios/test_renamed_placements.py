@@ -68,6 +68,7 @@ def no_freeze(world: World) -> None:
     world.commit(remove=["freezes/sale.yaml"])
 
 
+WAITS = "web stays on c1, c2 and c3 until ClusterResourcePlacement shop has its objects there"
 GATES = {"pin": (a_pin, no_pin), "quarantine": (a_quarantine, no_quarantine), "freeze": (a_freeze, no_freeze)}
 
 
@@ -83,9 +84,11 @@ def test_what_may_not_begin_under_its_new_name_stays_under_the_old_one(gate: str
         world.settle()
         before = rolled_out(world)
         assert len(before) == 3 and None not in before.values() and owners(world) == {"web"}
-        waits = "ClusterResourcePlacement shop selects its objects and has not rolled them out to c1 yet"
         result = world.reconcile()
-        assert result is not None and any(waits in line for line in result.waiting)
+        frozen = gate == "freeze"
+        assert result is not None and (result.settled, result.frozen) == (not frozen, frozen)
+        assert not any(line.startswith("web") for line in result.waiting)
+        assert (WAITS in result.asks) is not frozen
         open_(world)
         handed_over(world)
 
@@ -98,6 +101,9 @@ def test_a_renamed_external_placement_is_handed_over_by_the_run_of_its_new_name(
         rename(world, strategy=EXTERNAL)
         world.settle()
         assert owners(world) == {"web"} and not world.state().holds
+        result = world.reconcile()
+        assert result is not None and (result.settled, result.waiting) == (True, ())
+        assert result.asks == (f"{WAITS}, and it waits for a run: add one (`gitfleet explain shop`)",)
         world.commit(builders.staged_run("on", placement="shop", strategy="all"))
         handed_over(world)
 
