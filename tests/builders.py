@@ -254,6 +254,26 @@ def placement_budget(placement: str, **spec: int | str) -> dict[str, Any]:
     return an_object(PLACEMENT_API, "ClusterResourcePlacementDisruptionBudget", placement, spec=dict(spec))
 
 
+def override_rule(*patches: Mapping[str, Any], labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """A rule of an override: these patches, or that the object is deleted, on clusters with labels or on all."""
+    terms = [{"labelSelector": {"matchLabels": dict(labels)}}] if labels else []
+    how = {"jsonPatchOverrides": list(patches)} if patches else {"overrideType": "Delete"}
+    return {"clusterSelector": {"clusterSelectorTerms": terms}, **how}
+
+
+def override(name: str, of: str, *rules: JsonObject, namespace: str = "web", **spec: Any) -> dict[str, Any]:
+    """A ResourceOverride of one object (`ConfigMap/settings`), or, for a Namespace and all that is in it
+    (`Namespace/web`), a ClusterResourceOverride."""
+    kind, _, target = of.partition("/")
+    selector = {"group": "apps" if kind == "Deployment" else "", "version": "v1", "kind": kind, "name": target}
+    policy = {"overrideRules": list(rules)}
+    if kind == "Namespace":
+        spec = {**spec, "clusterResourceSelectors": [selector], "policy": policy}
+        return an_object(PLACEMENT_API, "ClusterResourceOverride", name, spec=spec)
+    spec = {**spec, "resourceSelectors": [selector], "policy": policy}
+    return an_object(PLACEMENT_API, "ResourceOverride", name, namespace=namespace, spec=spec)
+
+
 def fleet_config(**spec: Any) -> dict[str, Any]:
     """A FleetConfig."""
     return an_object("gitfleet.dev/v1alpha1", "FleetConfig", "fleet", spec=spec)

@@ -186,17 +186,9 @@ def test_it_never_selects_from_another_namespace() -> None:
 
 
 def override(name: str, value: str, *, placement: dict[str, str] | None = None, **labels: str) -> dict[str, Any]:
-    rule = {
-        "clusterSelector": {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": labels}}]},
-        "jsonPatchOverrides": [{"op": "replace", "path": "/data/k", "value": value}],
-    }
-    spec: dict[str, Any] = {
-        "resourceSelectors": [{"group": "", "version": "v1", "kind": "ConfigMap", "name": "one"}],
-        "policy": {"overrideRules": [rule]},
-    }
-    if placement is not None:
-        spec["placement"] = placement
-    return builders.an_object(builders.PLACEMENT_API, "ResourceOverride", name, namespace=TEAM, spec=spec)
+    rule = builders.override_rule({"op": "replace", "path": "/data/k", "value": value}, labels=labels)
+    spec = {} if placement is None else {"placement": placement}
+    return builders.override(name, "ConfigMap/one", rule, namespace=TEAM, **spec)
 
 
 def values(played: Played) -> dict[str, str | None]:

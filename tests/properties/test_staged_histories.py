@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tests.properties.staged_histories import StagedHistory
-from tests.properties.unchanged import Unchanged
+from tests.properties.unchanged import check_histories
 
 CHUNKS = 8
 
@@ -14,15 +14,6 @@ CHUNKS = 8
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_no_history_with_runs_breaks_a_law(chunk: int, pytestconfig: pytest.Config) -> None:
     first, count = pytestconfig.getoption("--first-history"), -(-pytestconfig.getoption("--histories") // 5)
-    checked = 0
-    for seed in range(first + chunk, first + count, CHUNKS):
-        history = StagedHistory(seed)
-        try:
-            history.play()
-            history.check_runs()
-            Unchanged(history).check()
-        except Exception as error:
-            story = "\n  ".join(history.log)
-            raise AssertionError(f"history {seed}: {error or type(error).__name__}\n  {story}") from error
-        checked += history.invariants.checked
+    seeds = range(first + chunk, first + count, CHUNKS)
+    checked = check_histories(StagedHistory, seeds, StagedHistory.check_runs)
     assert checked or count < 5 * CHUNKS  # an invariant that never applies proves nothing

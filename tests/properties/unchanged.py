@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TypeVar
 
 from gitfleet.api.bindings import BindingState, is_available
 from gitfleet.api.snapshots import OverrideSnapshot
@@ -12,6 +14,25 @@ from gitfleet.works import WorksMemo, render_fleet
 from tests.properties.histories import History
 from tests.properties.invariants import floor_of
 from tests.scenarios.world import STATE
+
+H = TypeVar("H", bound=History)
+
+
+def check_histories(make: Callable[[int], H], seeds: Iterable[int], ends: Callable[[H], None]) -> int:
+    """Play a history of each seed to its end, which `ends` checks as well as `Unchanged`; how often an invariant was
+    checked. AssertionError with the story of the first history that breaks one."""
+    checked = 0
+    for seed in seeds:
+        history = make(seed)
+        try:
+            history.play()
+            ends(history)
+            Unchanged(history).check()
+        except Exception as error:
+            story = "\n  ".join(history.log)
+            raise AssertionError(f"history {seed}: {error or type(error).__name__}\n  {story}") from error
+        checked += history.invariants.checked
+    return checked
 
 
 class Unchanged:

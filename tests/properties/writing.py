@@ -52,12 +52,8 @@ def override_text(namespace: str, zone: str, replicas: int) -> str:
     patch: dict[str, Any] = {"op": "replace", "path": "/spec/replicas", "value": replicas}
     if not replicas:
         patch = {"op": "remove", "path": "/spec/not-there"}
-    term = {"labelSelector": {"matchLabels": {"zone": zone}}}
-    rule = {"clusterSelector": {"clusterSelectorTerms": [term]}, "jsonPatchOverrides": [patch]}
-    selector = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "app"}
-    spec = {"resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-    api = "placement.kubernetes-fleet.io/v1beta1"
-    return to_yaml(builders.an_object(api, "ResourceOverride", "few", namespace=namespace, spec=spec))
+    rule = builders.override_rule(patch, labels={"zone": zone})
+    return to_yaml(builders.override("few", "Deployment/app", rule, namespace=namespace))
 
 
 def approval_text(hold: str) -> str:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from gitfleet.api.runs import RunRecord, StageStatus
+from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.api.values import NamespacedName
 from tests import builders
 from tests.scenarios.world import World
 
 EXTERNAL = {"type": "External"}
+QUICK = ClusterRule(available=timedelta(seconds=10))
+STARTED = ["Initialized=True UpdateRunInitializedSuccessfully", "Progressing=True UpdateRunStarted"]
+SUCCEEDED = [*STARTED, "Succeeded=True UpdateRunSucceeded"]
+FAILED = [STARTED[0], "Progressing=False UpdateRunFailed", "Succeeded=False UpdateRunFailed"]
 
 
 def staged(world: World, *clusters: dict[str, Any], policy: dict[str, Any] | None = None) -> World:
@@ -59,3 +65,19 @@ def clusters_of(world: World, name: str, stage: str) -> dict[str, str]:
 def rolled_out(world: World) -> dict[str, str | None]:
     """The image that each cluster has."""
     return {name: world.image(name) for name in sorted(world.fleet.clusters)}
+
+
+def one_stage(**fields: Any) -> dict[str, Any]:
+    """A strategy `all` with one stage of every cluster."""
+    return builders.staged_strategy("all", builders.stage("all", **fields))
+
+
+def run(name: str = "go", index: int | None = None, state: str | None = None) -> dict[str, Any]:
+    """A run of `web` through the strategy `all`."""
+    body = builders.staged_run(name, placement="web", strategy="all", index=index)
+    return body if state is None else {**body, "spec": {**body["spec"], "state": state}}
+
+
+def never(image: str) -> ClusterRule:
+    """An image that never gets ready."""
+    return ClusterRule(object=ObjectPattern(image=image), available="never")

@@ -26,11 +26,7 @@ def members(zone: str) -> list[JsonObject]:
 def more_replicas_in(zone: str, replicas: int | str) -> JsonObject:
     """An override for one zone."""
     patch = {"op": "replace", "path": "/spec/replicas", "value": replicas}
-    term = {"labelSelector": {"matchLabels": {"zone": zone}}}
-    rule = {"clusterSelector": {"clusterSelectorTerms": [term]}, "jsonPatchOverrides": [patch]}
-    selector = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
-    spec = {"resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-    return builders.an_object(builders.PLACEMENT_API, "ResourceOverride", "more", namespace="web", spec=spec)
+    return builders.override("more", "Deployment/web", builders.override_rule(patch, labels={"zone": zone}))
 
 
 def most_down(world: World) -> list[int]:

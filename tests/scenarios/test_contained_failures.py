@@ -27,13 +27,8 @@ CLUSTERS: Final = ("c1", "c2", "c3")
 
 def override(image: str) -> JsonObject:
     """It changes the ConfigMap of the placement `bad`."""
-    selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}
-    rule = {
-        "clusterSelector": {"clusterSelectorTerms": []},
-        "jsonPatchOverrides": [{"op": "add", "path": "/data/override", "value": image}],
-    }
-    spec = {"resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-    return builders.an_object("placement.kubernetes-fleet.io/v1", "ResourceOverride", "few", namespace=BAD, spec=spec)
+    rule = builders.override_rule({"op": "add", "path": "/data/override", "value": image})
+    return builders.override("few", "ConfigMap/settings", rule, namespace=BAD)
 
 
 def fleet(image: str) -> list[JsonObject]:

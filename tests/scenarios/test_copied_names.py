@@ -81,12 +81,8 @@ def test_what_a_refused_document_was_stays(name: str) -> None:
 def test_an_override_stays_as_well() -> None:
     world = settled()
     for name, target in (("first", "one"), ("second", "two")):
-        selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": target}
-        patch = {"op": "replace", "path": "/data/k", "value": "changed"}
-        rule = {"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [patch]}
-        spec = {"resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-        body = builders.an_object(builders.PLACEMENT_API, "ResourceOverride", name, namespace="web", spec=spec)
-        world.write({f"overrides/{name}.yaml": to_yaml(body)})
+        rule = builders.override_rule({"op": "replace", "path": "/data/k", "value": "changed"})
+        world.write({f"overrides/{name}.yaml": to_yaml(builders.override(name, f"ConfigMap/{target}", rule))})
     world.settle()
     text = world.repo.files("main")["overrides/second.yaml"].decode()
     world.write({"overrides/second.yaml": text.replace("name: second", "name: first")})

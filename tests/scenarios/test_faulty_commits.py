@@ -22,12 +22,7 @@ OVERRIDE = "overrides/web-greeting.yaml"
 def override(name: str, path: str = "/data/greeting") -> dict[str, object]:
     """A ResourceOverride of the ConfigMap `settings` in `web`, for every cluster."""
     patch = {"op": "replace", "path": path, "value": "hello from ${MEMBER-CLUSTER-NAME}"}
-    rule = {"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [patch]}
-    selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}
-    spec = {"placement": {"name": "web"}, "resourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-    return builders.an_object(
-        "placement.kubernetes-fleet.io/v1beta1", "ResourceOverride", name, namespace="web", spec=spec
-    )
+    return builders.override(name, "ConfigMap/settings", builders.override_rule(patch), placement={"name": "web"})
 
 
 PLACEMENT = builders.placement("web", policy=builders.pick_n(2), strategy=builders.rolling_update(maxUnavailable=1))

@@ -47,13 +47,8 @@ def payload(name: str, image: str) -> list[JsonObject]:
 
 def override(value: str) -> JsonObject:
     """One that labels all of `web` everywhere."""
-    rule = {
-        "clusterSelector": {"clusterSelectorTerms": []},
-        "jsonPatchOverrides": [{"op": "add", "path": "/metadata/labels", "value": {"override": value}}],
-    }
-    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "web"}
-    spec = {"clusterResourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-    return builders.an_object("placement.kubernetes-fleet.io/v1", "ClusterResourceOverride", "few", spec=spec)
+    patch = {"op": "add", "path": "/metadata/labels", "value": {"override": value}}
+    return builders.override("few", "Namespace/web", builders.override_rule(patch))
 
 
 def begin() -> World:

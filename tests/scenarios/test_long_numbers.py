@@ -11,8 +11,7 @@ from gitfleet.api.placements import PlacementKey
 from tests import builders
 from tests.api.test_every_kind import places_of, with_value
 from tests.desired.commits import faults_of
-from tests.scenarios.staged_world import members, staged
-from tests.scenarios.test_staged_runs import one_stage, run
+from tests.scenarios.staged_world import members, one_stage, run, staged
 from tests.scenarios.world import World
 
 NINES = "9" * 5000

@@ -8,32 +8,22 @@ from collections.abc import Callable
 
 import pytest
 
+from gitfleet.api.objects import JsonObject
 from tests import builders
-from tests.scenarios.test_garbled_state import garble
+from tests.scenarios.test_garbled_state import garble, override
 from tests.scenarios.world import STATE, World
 
 NAMES = tuple(f"c{number}" for number in range(1, 7))
 LOST = "bindings/web/all.yaml"
 
 
-def labelled(value: str) -> dict[str, object]:
-    """An override that labels the deployment everywhere."""
-    rule = {
-        "clusterSelector": {"clusterSelectorTerms": []},
-        "jsonPatchOverrides": [{"op": "add", "path": "/metadata/labels", "value": {"override": value}}],
-    }
-    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": "web"}
-    spec = {"clusterResourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-    return builders.an_object("placement.kubernetes-fleet.io/v1", "ClusterResourceOverride", "few", spec=spec)
-
-
-def rolling(change: dict[str, object]) -> World:
+def rolling(change: JsonObject) -> World:
     """Six clusters, one at a time, and a change that has reached some of them."""
     world = World()
     strategy = builders.rolling_update(maxUnavailable=1, maxSurge=0)
     world.commit(
         *(builders.member_cluster(name) for name in NAMES),
-        builders.namespace("web"), builders.deployment("web", "web", image="web:1"), labelled("a"),
+        builders.namespace("web"), builders.deployment("web", "web", image="web:1"), override("a"),
         builders.placement("web", strategy=strategy),
     )  # fmt: skip
     world.settle()
@@ -46,7 +36,7 @@ def rolling(change: dict[str, object]) -> World:
     return world
 
 
-def versions(world: World) -> dict[str, object]:
+def versions(world: World) -> JsonObject:
     """What runs on each cluster."""
     found = {name: world.live(name, "Namespace", "web") for name in NAMES}
     return {
@@ -55,9 +45,9 @@ def versions(world: World) -> dict[str, object]:
     }
 
 
-CHANGES: dict[str, Callable[[], dict[str, object]]] = {
+CHANGES: dict[str, Callable[[], JsonObject]] = {
     "a new snapshot": lambda: builders.deployment("web", "web", image="web:2"),
-    "a new override": lambda: labelled("b"),
+    "a new override": lambda: override("b"),
 }
 
 
@@ -82,7 +72,7 @@ def test_no_cluster_moves_outside_the_budget(change: str, content: bytes | None)
 
 def test_a_version_that_reckons_hashes_in_another_way_moves_nothing() -> None:
     """Hashes that this version would not write are no damage, and no reason for another snapshot."""
-    world = rolling(labelled("b"))
+    world = rolling(override("b"))
     world.settle()
     files = world.repo.files(STATE)
     changed: dict[str, bytes | None] = {}

@@ -15,14 +15,9 @@ from tests.scenarios.world import World
 
 def failing_override(zone: str | None = None, namespace: str = "web") -> JsonObject:
     """A ClusterResourceOverride whose patch names a field that the namespace has not."""
-    term: dict[str, Any] = {"labelSelector": {"matchLabels": {"zone": zone}}} if zone else {}
-    rule = {
-        "clusterSelector": {"clusterSelectorTerms": [term] if zone else []},
-        "jsonPatchOverrides": [{"op": "remove", "path": "/metadata/annotations/not-there"}],
-    }
-    selector = {"group": "", "version": "v1", "kind": "Namespace", "name": namespace}
-    spec = {"clusterResourceSelectors": [selector], "policy": {"overrideRules": [rule]}}
-    return builders.an_object(builders.PLACEMENT_API, "ClusterResourceOverride", "broken", spec=spec)
+    patch = {"op": "remove", "path": "/metadata/annotations/not-there"}
+    rule = builders.override_rule(patch, labels={"zone": zone} if zone else None)
+    return builders.override("broken", f"Namespace/{namespace}", rule)
 
 
 @pytest.mark.parametrize("zone", [None, "c2"])

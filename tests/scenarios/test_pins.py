@@ -16,10 +16,9 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.state import PlacementRecord
 from gitfleet.views import rollback_of
 from tests import builders
-from tests.scenarios.staged_world import EXTERNAL, members, rolled_out
+from tests.scenarios.staged_world import EXTERNAL, QUICK, members, never, one_stage, rolled_out, run
 from tests.scenarios.test_holds import answer, only_hold
 from tests.scenarios.test_quarantine import WEB, digest_of, quarantine, rolling_world
-from tests.scenarios.test_staged_runs import QUICK, never, one_stage, run
 from tests.scenarios.world import World, end_of
 
 
@@ -275,13 +274,8 @@ def test_overrides_of_today_are_applied_to_the_old_content() -> None:
     world = released("web:2")
     world.commit(pinned(world, 0))
     world.settle()
-    rule = {"overrideType": "JSONPatch", "jsonPatchOverrides": [{"op": "add", "path": "/spec/replicas", "value": 7}]}
-    spec = {
-        "placement": {"name": "web"},
-        "resourceSelectors": [{"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}],
-        "policy": {"overrideRules": [{"clusterSelector": {"clusterSelectorTerms": []}, **rule}]},
-    }
-    world.commit(builders.an_object(builders.PLACEMENT_API, "ResourceOverride", "more", namespace="web", spec=spec))
+    rule = builders.override_rule({"op": "add", "path": "/spec/replicas", "value": 7})
+    world.commit(builders.override("more", "Deployment/web", rule, placement={"name": "web"}))
     world.settle()
     body = world.live("c1", "Deployment", "web")
     assert body is not None and body["spec"]["replicas"] == 7

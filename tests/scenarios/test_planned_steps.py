@@ -28,8 +28,8 @@ def placed(*clusters: str) -> dict[str, Any]:
     return builders.placement("web", policy=builders.pick_fixed(*clusters), strategy=ONE_AT_A_TIME)
 
 
-def settled() -> World:
-    """Six clusters with a Namespace, a ConfigMap and a Deployment each; nothing is held."""
+def committed() -> World:
+    """Six clusters for a Namespace, a ConfigMap and a Deployment each; nothing was reconciled yet."""
     world = World()
     world.commit(
         builders.fleet_config(massDelete={"maxPercent": 100}),
@@ -39,6 +39,12 @@ def settled() -> World:
         builders.deployment("web", "app"),
         placed(*CLUSTERS),
     )
+    return world
+
+
+def settled() -> World:
+    """Six clusters with a Namespace, a ConfigMap and a Deployment each; nothing is held."""
+    world = committed()
     world.settle()
     assert len(world.happenings) > 0 and not world.state().holds
     return world
@@ -103,22 +109,11 @@ def remove_a_cluster(world: World) -> None:
 
 
 def override_on_two(world: World) -> None:
-    rules = [
-        {
-            "clusterSelector": {"clusterSelectorTerms": [{"labelSelector": {"matchLabels": {"tier": "gold"}}}]},
-            "jsonPatchOverrides": [{"op": "add", "path": "/metadata/labels", "value": {"tier": "gold"}}],
-        }
-    ]
-    selector = {"group": "", "version": "v1", "kind": "ConfigMap", "name": "settings"}
+    gold = {"tier": "gold"}
+    rule = builders.override_rule({"op": "add", "path": "/metadata/labels", "value": gold}, labels=gold)
     world.commit(
-        *(builders.member_cluster(name, labels={"tier": "gold"}) for name in ("c2", "c3")),
-        builders.an_object(
-            "placement.kubernetes-fleet.io/v1beta1",
-            "ResourceOverride",
-            "gold",
-            namespace="web",
-            spec={"placement": {"name": "web"}, "resourceSelectors": [selector], "policy": {"overrideRules": rules}},
-        ),
+        *(builders.member_cluster(name, labels=gold) for name in ("c2", "c3")),
+        builders.override("gold", "ConfigMap/settings", rule, placement={"name": "web"}),
     )
 
 
@@ -284,15 +279,7 @@ def test_without_asking_a_cluster_the_same_is_planned(change: Callable[[World], 
 
 
 def test_a_base_counts_as_rolled_out_where_no_state_is_recorded() -> None:
-    world = World()
-    world.commit(
-        builders.fleet_config(massDelete={"maxPercent": 100}),
-        *(builders.member_cluster(name) for name in CLUSTERS),
-        builders.namespace("web", labels={"team": "web"}),
-        builders.config_map("web", "settings", {"version": "1"}),
-        builders.deployment("web", "app"),
-        placed(*CLUSTERS),
-    )
+    world = committed()
     before = world.repo.fetch()["main"]
     assert planned(plan_of(world, "none", base=before), "operations", "later") == Counter()
     swap_an_object(world)

@@ -13,17 +13,21 @@ from gitfleet.views.quarantines import lifting_text
 from tests import builders
 from tests.scenarios.staged_world import (
     EXTERNAL,
+    QUICK,
+    STARTED,
+    SUCCEEDED,
     clusters_of,
     members,
     message,
+    one_stage,
     rolled_out,
+    run,
     run_named,
     said,
     stage_of,
     staged,
 )
 from tests.scenarios.test_staged_fallback import ENDED, OLD, WHY, bad_on, until_it_rolls_back, world_with_old
-from tests.scenarios.test_staged_runs import QUICK, STARTED, SUCCEEDED, one_stage, run
 from tests.scenarios.world import World
 
 WEB = PlacementKey("", "web")

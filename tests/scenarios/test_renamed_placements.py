@@ -9,11 +9,10 @@ import pytest
 
 from gitfleet.api.holds import HoldRule
 from tests import builders
-from tests.scenarios.staged_world import EXTERNAL, members, rolled_out, staged
+from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage, rolled_out, staged
 from tests.scenarios.test_holds import only_hold
 from tests.scenarios.test_pins import pinned, released
 from tests.scenarios.test_quarantine import digest_of
-from tests.scenarios.test_staged_runs import QUICK, one_stage
 from tests.scenarios.world import World
 
 ROLLING = builders.rolling_update(maxUnavailable=1)

@@ -17,9 +17,19 @@ from gitfleet.model.state import FleetState
 from gitfleet.rollout.staged import RunPhase, run_phase
 from gitfleet.views import rollback_of
 from tests import builders
-from tests.scenarios.staged_world import members, rolled_out, run_named, said, staged
+from tests.scenarios.staged_world import (
+    QUICK,
+    SUCCEEDED,
+    members,
+    never,
+    one_stage,
+    rolled_out,
+    run,
+    run_named,
+    said,
+    staged,
+)
 from tests.scenarios.test_staged_fallback import bad_on
-from tests.scenarios.test_staged_runs import QUICK, SUCCEEDED, never, one_stage, run
 from tests.scenarios.world import World
 
 OLD = {"c1": "web:1", "c2": "web:1"}

@@ -16,9 +16,9 @@ from gitfleet.api.runs import RunReason, RunRecord
 from gitfleet.api.scenarios import ClusterRule
 from gitfleet.model.state import FleetState
 from tests import builders
-from tests.scenarios.staged_world import members, message, said, stage_of, staged
+from tests.scenarios.staged_world import QUICK, members, message, one_stage, run, said, stage_of, staged
 from tests.scenarios.test_staged_fallback import bad_on, world_with_old
-from tests.scenarios.test_staged_runs import QUICK, approved_stages, gated, one_stage, run
+from tests.scenarios.test_staged_runs import approved_stages, gated
 from tests.scenarios.world import World
 
 R = RunReason

@@ -30,10 +30,7 @@ def _selector(group: str, version: str, kind: str, name: str) -> dict[str, str]:
 
 def _override() -> dict[str, object]:
     patch = {"op": "replace", "path": "/spec/replicas", "value": 2}
-    rule = {"clusterSelector": {"clusterSelectorTerms": []}, "jsonPatchOverrides": [patch]}
-    spec = {"resourceSelectors": [_selector("apps", "v1", "Deployment", "web")], "policy": {"overrideRules": [rule]}}
-    kind = "ResourceOverride"
-    return builders.an_object(builders.PLACEMENT_API, kind, "more-replicas", namespace="shop", spec=spec)
+    return builders.override("more-replicas", "Deployment/web", builders.override_rule(patch), namespace="shop")
 
 
 FILES = {

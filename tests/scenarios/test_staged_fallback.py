@@ -9,9 +9,20 @@ import pytest
 
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from tests import builders
-from tests.scenarios.staged_world import clusters_of, members, message, rolled_out, run_named, said, staged
+from tests.scenarios.staged_world import (
+    FAILED,
+    QUICK,
+    SUCCEEDED,
+    clusters_of,
+    members,
+    message,
+    rolled_out,
+    run,
+    run_named,
+    said,
+    staged,
+)
 from tests.scenarios.test_crashes import Killer
-from tests.scenarios.test_staged_runs import FAILED, QUICK, SUCCEEDED, run
 from tests.scenarios.world import World, end_of
 
 ENDED = [*FAILED, "RolledBack=True UpdateRunRolledBack"]

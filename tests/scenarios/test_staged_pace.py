@@ -11,8 +11,7 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.runs import RunConditionType
 from gitfleet.api.scenarios import ClusterRule
 from tests import builders
-from tests.scenarios.staged_world import members, said, stage_of, staged
-from tests.scenarios.test_staged_runs import QUICK, SUCCEEDED, one_stage, run
+from tests.scenarios.staged_world import QUICK, SUCCEEDED, members, one_stage, run, said, stage_of, staged
 from tests.scenarios.world import World
 
 

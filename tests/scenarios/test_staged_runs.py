@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gitfleet.api.runs import RunReason, RunStatus
-from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.api.scenarios import ClusterRule
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import run_awaited
@@ -24,10 +24,17 @@ from tests import builders
 from tests.scenarios.explaining import explain, open_workspace
 from tests.scenarios.staged_world import (
     EXTERNAL,
+    FAILED,
+    QUICK,
+    STARTED,
+    SUCCEEDED,
     clusters_of,
     members,
     message,
+    never,
+    one_stage,
     rolled_out,
+    run,
     run_named,
     said,
     stage_of,
@@ -35,27 +42,6 @@ from tests.scenarios.staged_world import (
 )
 from tests.scenarios.test_approval_requests import asking
 from tests.scenarios.world import World
-
-QUICK = ClusterRule(available=timedelta(seconds=10))
-STARTED = ["Initialized=True UpdateRunInitializedSuccessfully", "Progressing=True UpdateRunStarted"]
-SUCCEEDED = [*STARTED, "Succeeded=True UpdateRunSucceeded"]
-FAILED = [STARTED[0], "Progressing=False UpdateRunFailed", "Succeeded=False UpdateRunFailed"]
-
-
-def one_stage(**fields: Any) -> dict[str, Any]:
-    """A strategy `all` with one stage of every cluster."""
-    return builders.staged_strategy("all", builders.stage("all", **fields))
-
-
-def run(name: str = "go", index: int | None = None, state: str | None = None) -> dict[str, Any]:
-    """A run of `web` through the strategy `all`."""
-    body = builders.staged_run(name, placement="web", strategy="all", index=index)
-    return body if state is None else {**body, "spec": {**body["spec"], "state": state}}
-
-
-def never(image: str) -> ClusterRule:
-    """An image that never gets ready."""
-    return ClusterRule(object=ObjectPattern(image=image), available="never")
 
 
 def test_nothing_of_an_external_placement_is_rolled_out_without_a_run() -> None:
@@ -796,12 +782,7 @@ def test_a_clock_that_jumps_back_makes_a_timed_wait_no_longer_than_its_length() 
 def test_override_snapshots_are_pinned_when_the_run_begins() -> None:
     def override(replicas: int) -> dict[str, Any]:
         patch = {"op": "add", "path": "/spec/replicas", "value": replicas}
-        target = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
-        spec = {
-            "resourceSelectors": [target],
-            "policy": {"overrideRules": [{"clusterSelector": {}, "jsonPatchOverrides": [patch]}]},
-        }
-        return builders.an_object(builders.PLACEMENT_API, "ResourceOverride", "o", namespace="web", spec=spec)
+        return builders.override("o", "Deployment/web", builders.override_rule(patch))
 
     world = staged(World(rules=(QUICK,)), *members("c1", "c2"))
     world.commit(override(5), one_stage(), run())

@@ -73,6 +73,14 @@ def unsound(where: Path) -> list[str]:
     return [line for line in git(where, "fsck", "--strict").splitlines() if not line.startswith("dangling")]
 
 
+def unsound_commit(path: Path) -> str:
+    """A commit with a file `.git/config`, which fsck refuses."""
+    blob = git(path, "hash-object", "-w", "--stdin", stdin=b"evil")
+    inner = git(path, "mktree", stdin=f"100644 blob {blob}\tconfig\n".encode())
+    tree = git(path, "mktree", stdin=f"040000 tree {inner}\t.git\n".encode())
+    return git(path, "commit-tree", "-m", "evil", tree)
+
+
 def bare(path: Path) -> Path:
     """A new empty bare repository."""
     path.mkdir(parents=True)

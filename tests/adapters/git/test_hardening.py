@@ -15,7 +15,7 @@ from gitfleet.adapters.git.hardening import git_environment
 from gitfleet.adapters.git.mirror import Mirror
 from gitfleet.adapters.git.runner import GitRunner
 from gitfleet.errors import BadInput, UnreadableCommit
-from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, clone_with_work_tree, git, two_on
+from tests.adapters.git.hubs import STATE, WHEN, Hub, bare, change, clone_with_work_tree, git, two_on, unsound_commit
 
 HOOKS = [
     "pre-receive", "update", "post-receive", "post-update", "reference-transaction", "proc-receive", "pre-push",
@@ -171,10 +171,8 @@ def test_a_repository_of_another_user_needs_trust(tmp_path: Path, monkeypatch: p
 def test_unsound_objects_are_not_let_in(file_hub: Hub, tmp_path: Path) -> None:
     assert file_hub.path
     file_hub.seed({"f": b"1"})
-    blob = git(file_hub.path, "hash-object", "-w", "--stdin", stdin=b"evil")
-    inner = git(file_hub.path, "mktree", stdin=f"100644 blob {blob}\tconfig\n".encode())
-    tree = git(file_hub.path, "mktree", stdin=f"040000 tree {inner}\t.git\n".encode())
-    commit = git(file_hub.path, "commit-tree", "-m", "evil", tree)
+    commit = unsound_commit(file_hub.path)
+    tree = git(file_hub.path, "rev-parse", f"{commit}^{{tree}}")
     git(file_hub.path, "update-ref", "refs/heads/evil", commit)
     remote = GitRemote(str(file_hub.path), tmp_path / "fresh")
     assert remote.fetch()["evil"] == commit

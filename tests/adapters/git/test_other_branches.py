@@ -11,7 +11,7 @@ from gitfleet.adapters.git import GitRemote
 from gitfleet.adapters.git.connection import Bounds
 from gitfleet.errors import BadInput
 from gitfleet.formats.git_names import blob_id
-from tests.adapters.git.hubs import STATE, Hub, change, git
+from tests.adapters.git.hubs import STATE, Hub, change, git, unsound_commit
 from tests.realparts.git_http import GitHttpServer
 
 ODD_NAMES = [
@@ -23,14 +23,6 @@ ODD_NAMES = [
     "\udcff\udcfe",
     "a/b/c/d",
 ]
-
-
-def unsound_commit(path: Path) -> str:
-    """A commit with a file `.git/config`, which fsck refuses."""
-    blob = git(path, "hash-object", "-w", "--stdin", stdin=b"evil")
-    inner = git(path, "mktree", stdin=f"100644 blob {blob}\tconfig\n".encode())
-    tree = git(path, "mktree", stdin=f"040000 tree {inner}\t.git\n".encode())
-    return git(path, "commit-tree", "-m", "evil", tree)
 
 
 def put_branches(path: Path, commit: str, names: list[str]) -> None:
