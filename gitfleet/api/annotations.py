@@ -6,7 +6,7 @@ Lengths and bounds are those of `annotated_types` (`Len`, `MinLen`, `Interval`, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field
 from enum import Enum
 from typing import Any, Final
@@ -108,6 +108,15 @@ class Absent(Enum):
     """Stands for a value that was not written, as opposed to null."""
 
     ABSENT = "absent"
+
+
+def names_taken(names: Iterable[str], field: str, what: str) -> Iterator[Break]:
+    """The items of a list of the spec whose name an earlier one has."""
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield ("spec", field, index, "name"), f"is taken by an earlier {what}; rename it"
+        seen.add(name)
 
 
 def below(location: Location, breaks: list[Break]) -> list[Break]:

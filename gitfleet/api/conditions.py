@@ -172,19 +172,14 @@ def type_of(kind: str, type_: str) -> str:
 
 
 def set_condition(conditions: Conditions, new: Condition) -> Conditions:
-    """The conditions with `new` in its type's place; the transition time is kept while the status stays the same.
+    """The conditions with `new` in its type's place; the transition time is kept while the status stays the same. The
+    very same conditions where they say so already.
 
     As meta.SetStatusCondition of Kubernetes apimachinery, which keeps `lastTransitionTime` unless the status changes.
     """
-    out: list[Condition] = []
-    found = False
-    for old in conditions:
-        if old.type != new.type:
-            out.append(old)
-            continue
-        found = True
-        same = old.status == new.status
-        out.append(replace(new, last_transition_time=old.last_transition_time) if same else new)
-    if not found:
-        out.append(new)
-    return tuple(out)
+    old = find_condition(conditions, new.type)
+    if old is None:
+        return (*conditions, new)
+    if old.status == new.status:
+        new = replace(new, last_transition_time=old.last_transition_time)
+    return conditions if new == old else tuple(new if one.type == new.type else one for one in conditions)

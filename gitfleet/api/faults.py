@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from gitfleet.api.annotations import At, Default
 from gitfleet.formats.sentences import counted
@@ -42,6 +42,10 @@ class Fault:
     def __str__(self) -> str:
         middle = "".join(f"{part}: " for part in (self.object, self.field) if part)
         return f"{self.path}:{self.line}: {middle}{self.message}"
+
+    def document(self) -> dict[str, Any]:
+        """All of it by name."""
+        return asdict(self) | {"severity": self.severity.value}
 
 
 def is_error(fault: Fault) -> bool:

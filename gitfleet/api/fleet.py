@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from annotated_types import Interval
 
-from gitfleet.api.annotations import Accept, At, Break, Default, OneOf, Only
+from gitfleet.api.annotations import Accept, At, Break, Default, OneOf, Only, names_taken
 from gitfleet.api.freezes import FreezeWindow
 from gitfleet.api.layout import document, layout_of
 from gitfleet.api.objects import JsonObject, Origin
@@ -218,10 +218,7 @@ class FleetConfig:
 
     def breaks(self) -> Iterator[Break]:
         """Freeze windows have names of their own."""
-        names = [window.name for window in self.freeze_windows]
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                yield ("spec", "freezeWindows", index, "name"), "is taken by an earlier window; rename it"
+        yield from names_taken((window.name for window in self.freeze_windows), "freezeWindows", "window")
 
     def warnings(self) -> Iterator[Break]:
         """Settings that somebody may rely on and that have no effect yet: such a setting must say so."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field
 from functools import cache
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin, get_type_hints
@@ -112,6 +112,17 @@ def parts_of(hint: Any) -> tuple[Any, tuple[Any, ...]]:
 def find(kind: type[T], extras: tuple[Any, ...]) -> T | None:
     """The annotation of a kind, None when there is none; the outermost one counts."""
     return next((extra for extra in reversed(extras) if isinstance(extra, kind)), None)
+
+
+def nest(tree: dict[str, Any], fields: Iterable[Field]) -> None:
+    """Put fields into a tree of mappings, each at its path."""
+    for item in fields:
+        here = tree
+        for step in item.path[:-1]:
+            if not isinstance(here.get(step), dict):
+                here[step] = {}
+            here = here[step]
+        here[item.path[-1]] = item
 
 
 def camel(name: str) -> str:

@@ -18,7 +18,7 @@ import annotated_types as limits
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
 from gitfleet.api.annotations import FIRST_OF_LIST, Accept, Break, Check, Default, Form, OneOf, Only
-from gitfleet.api.layout import Field, Layout, find, is_shared, layout_of, parts_of
+from gitfleet.api.layout import Field, Layout, find, is_shared, layout_of, nest, parts_of
 from gitfleet.api.rules import broken_rules, rules_of_parts
 from gitfleet.api.sentences import InvalidContent, breaks_of, dotted, invalid_fields, without, without_nulls
 from gitfleet.formats.canonical_json import json_bytes
@@ -232,13 +232,7 @@ def _sections(layout: Layout, fields: list[Field], extra: Any, profile: Profile)
             tree["status"] = Mapping[str, Any]
     if profile is Profile.WRITTEN:
         tree |= layout.document.tolerated
-    for item in fields:
-        here = tree
-        for step in item.path[:-1]:
-            if not isinstance(here.get(step), dict):
-                here[step] = {}
-            here = here[step]
-        here[item.path[-1]] = item
+    nest(tree, fields)
     return _section(tree, (), layout, extra, profile)
 
 

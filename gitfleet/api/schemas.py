@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 import annotated_types as limits
 
 from gitfleet.api.annotations import FIRST_OF_LIST, Absent, Accept, Check, Form, OneOf, Shown
-from gitfleet.api.layout import Field, find, layout_of, parts_of
+from gitfleet.api.layout import Field, find, layout_of, nest, parts_of
 from gitfleet.api.reading import METADATA
 from gitfleet.api.writing import write_as
 
@@ -38,13 +38,7 @@ def _class_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
     if layout.document.identify is not None:
         tree = {"apiVersion": str, "kind": str, "metadata": dict(METADATA), "status": Mapping[str, Any]}
     tree |= layout.document.tolerated
-    for item in layout.fields:
-        here = tree
-        for step in item.path[:-1]:
-            if not isinstance(here.get(step), dict):
-                here[step] = {}
-            here = here[step]
-        here[item.path[-1]] = item
+    nest(tree, layout.fields)
     schema = _section(tree, (), layout.lenient, definitions)
     if layout.document.lenient:
         del schema["additionalProperties"]

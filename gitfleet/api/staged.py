@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from annotated_types import Interval, Len
 
-from gitfleet.api.annotations import At, Break, Check, Form, Inline, OneOf, Only
+from gitfleet.api.annotations import At, Break, Check, Form, Inline, OneOf, Only, names_taken
 from gitfleet.api.conditions import Condition, Conditions, EvictionConditionType, Status, find_condition
 from gitfleet.api.holds import HOLD_PREFIX, REWRITE_PREFIX
 from gitfleet.api.labels import LabelSelector
@@ -168,10 +168,7 @@ class StagedStrategy:
 
     def breaks(self) -> Iterator[Break]:
         """Stages have names of their own."""
-        names = [stage.name for stage in self.stages]
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                yield ("spec", "stages", index, "name"), "is taken by an earlier stage; rename it"
+        yield from names_taken((stage.name for stage in self.stages), "stages", "stage")
 
 
 BEGAN_ELSEWHERE: Final = "before it came here"

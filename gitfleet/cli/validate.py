@@ -57,13 +57,12 @@ def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) 
 
 def faults_document(commit: str, faults: Sequence[Fault]) -> dict[str, object]:
     """The faults as one JSON document."""
-    from gitfleet.views import fault_document
 
     return {
         "apiVersion": "gitfleet.dev/v1alpha1",
         "kind": "FaultList",
         "commit": commit,
-        "faults": [fault_document(fault) for fault in faults],
+        "faults": [fault.document() for fault in faults],
     }
 
 

@@ -30,19 +30,12 @@ def type_breaks(body: JsonObject) -> list[Break] | None:
 
 
 def _of_fields(fields: Mapping[str, str], value: Mapping[str, Any]) -> list[Break]:
-    found: list[Break] = []
-    for name, inner in value.items():
-        if (code := fields.get(name)) is not None and (breaks := _breaks(code, inner)):
-            found += [((name, *place), sentence) for place, sentence in breaks]
-    return found
+    return _of_each((fields[name], name, inner) for name, inner in value.items() if name in fields)
 
 
-def _of_each(code: str, entries: Iterable[tuple[int | str, Any]]) -> list[Break]:
-    found: list[Break] = []
-    for name, inner in entries:
-        if breaks := _breaks(code, inner):
-            found += [((name, *place), sentence) for place, sentence in breaks]
-    return found
+def _of_each(entries: Iterable[tuple[str, int | str, Any]]) -> list[Break]:
+    """What is wrong with values, each of the type of its code and at its step."""
+    return [((step, *place), said) for code, step, inner in entries for place, said in _breaks(code, inner)]
 
 
 def _breaks(code: str, value: Any) -> list[Break]:
@@ -54,11 +47,11 @@ def _breaks(code: str, value: Any) -> list[Break]:
     if code[0] == "[":
         if not isinstance(value, list):
             return [((), "must be a list; correct it")]
-        return _of_each(code[1:], enumerate(value))
+        return _of_each((code[1:], index, inner) for index, inner in enumerate(value))
     if not isinstance(value, dict):
         return [] if code[0] == "?" else [((), NO_MAPPING)]
     if code[0] == "{":
-        return _of_each(code[1:], value.items())
+        return _of_each((code[1:], name, inner) for name, inner in value.items())
     return _of_fields(field_types()[code.removeprefix("?")], value) if code != "mapping" else []
 
 

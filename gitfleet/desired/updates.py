@@ -61,14 +61,12 @@ def run_update_breaks(old: StagedRun, new: StagedRun) -> list[Break]:
 
     No state is Run: such a run starts at once (decision D8).
     """
-    breaks: list[Break] = []
-    for field, before, after in (
-        ("placementName", old.placement_name, new.placement_name),
-        ("resourceSnapshotIndex", old.resource_snapshot_index, new.resource_snapshot_index),
-        ("stagedRolloutStrategyName", old.strategy_name, new.strategy_name),
-    ):
-        if before != after:
-            breaks.append((("spec", field), "cannot change in a run; put it back and make a new run"))
+    breaks = _changed(
+        "cannot change in a run; put it back and make a new run",
+        placementName=(old.placement_name, new.placement_name),
+        resourceSnapshotIndex=(old.resource_snapshot_index, new.resource_snapshot_index),
+        stagedRolloutStrategyName=(old.strategy_name, new.strategy_name),
+    )
     transition = (old.state or "Run", new.state or "Run")
     if transition in _FORBIDDEN_STATES:
         sentence = f"cannot go from {transition[0]} to {transition[1]}; put it back, or make a new run"
@@ -78,29 +76,22 @@ def run_update_breaks(old: StagedRun, new: StagedRun) -> list[Break]:
 
 def approval_update_breaks(old: Approval, new: Approval) -> list[Break]:
     """An approval request belongs to one stage of one run."""
-    breaks: list[Break] = []
-    for field, before, after in (
-        ("parentStageRollout", old.parent_run, new.parent_run),
-        ("targetStage", old.target_stage, new.target_stage),
-    ):
-        if before is not None and after is not None and before != after:
-            breaks.append((("spec", field), "cannot change; put it back, and make a new request for another stage"))
-    return breaks
+    return _changed(
+        "cannot change; put it back, and make a new request for another stage",
+        parentStageRollout=(old.parent_run or new.parent_run, new.parent_run or old.parent_run),
+        targetStage=(old.target_stage or new.target_stage, new.target_stage or old.target_stage),
+    )
 
 
 def eviction_update_breaks(old: Eviction, new: Eviction) -> list[Break]:
     """An eviction that was decided happens once."""
-    sentence = "cannot change once it is decided; put it back, and write a new eviction under another name"
-    breaks: list[Break] = []
-    for field, before, after in (
-        ("placementName", old.placement_name, new.placement_name),
-        ("clusterName", old.cluster_name, new.cluster_name),
-    ):
-        if before != after:
-            breaks.append(
-                (
-                    ("spec", field),
-                    sentence,
-                )
-            )
-    return breaks
+    return _changed(
+        "cannot change once it is decided; put it back, and write a new eviction under another name",
+        placementName=(old.placement_name, new.placement_name),
+        clusterName=(old.cluster_name, new.cluster_name),
+    )
+
+
+def _changed(sentence: str, **fields: tuple[str | None, str | None]) -> list[Break]:
+    """The fields of a spec that are not the same before and after."""
+    return [(("spec", field), sentence) for field, (before, after) in fields.items() if before != after]

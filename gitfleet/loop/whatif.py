@@ -31,7 +31,7 @@ class WhatIf:
         for path, content in self.extra:
             clusters.update({cluster.name: cluster for cluster in _clusters_in(path, content)})
         for name in _chosen(clusters.values(), self.cordon, "--cordon"):
-            clusters[name] = _cordoned(clusters[name])
+            clusters[name] = replace(clusters[name], taints=(*clusters[name].taints, CORDON))
         for name in _chosen(clusters.values(), self.without, "--without"):
             del clusters[name]
         return replace(wanted, objects={**wanted.objects, "clusters": clusters})
@@ -54,10 +54,6 @@ def _chosen(clusters: Iterable[MemberCluster], selectors: Iterable[str], option:
             )
         chosen |= found
     return chosen
-
-
-def _cordoned(cluster: MemberCluster) -> MemberCluster:
-    return replace(cluster, taints=(*cluster.taints, CORDON))
 
 
 def _clusters_in(path: str, content: bytes) -> list[MemberCluster]:

@@ -129,9 +129,6 @@ def _with(
     conditions: Conditions, cluster: MemberCluster, now: datetime, reported: Iterable[ReportedCondition]
 ) -> Conditions:
     for one in reported:
-        old, said = find_condition(conditions, one.type), (one.status, one.reason, one.message, cluster.generation)
-        if old is not None and (old.status, old.reason, old.message, old.observed_generation) == said:
-            continue
         new = Condition(
             type=one.type,
             status=one.status,

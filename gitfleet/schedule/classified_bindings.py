@@ -122,7 +122,7 @@ class ClassifiedBindings:
         for group in (self.scheduled, self.bound, self.obsolete, self.unscheduled):
             everything += group.values()
         everything += self.fresh
-        if not _ascending(everything):
+        if not _strictly_ascending(list(map(_cluster, everything))):
             everything.sort(key=_cluster)
         return tuple(everything)
 
@@ -231,11 +231,6 @@ def _new_binding(request: SchedulingRequest, name: str, decision: ClusterDecisio
         policy_snapshot=request.policy_snapshot,
         decision=decision,
     )
-
-
-def _ascending(bindings: Sequence[Binding]) -> bool:
-    """Whether the clusters are in order, each but once."""
-    return _strictly_ascending(list(map(_cluster, bindings)))
 
 
 def _strictly_ascending(names: list[str]) -> bool:

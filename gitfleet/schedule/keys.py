@@ -39,7 +39,7 @@ def schedule_key(
         canonical_json((str(request.placement), request.policy_snapshot, profile.key, profile.fault, request.policy))
     )
     digest.update(fleet.membership)
-    for fact in sorted(facts, key=_order):
+    for fact in sorted(facts, key=lambda fact: (fact.kind, fact.name)):
         digest.update(f"{fact.kind}\0{fact.name}\0".encode())
         digest.update(fleet.digest(fact))
     digest.update(_bindings_digest(request, digests))
@@ -63,7 +63,3 @@ def digest_bindings(bindings: tuple[Binding, ...]) -> bytes:
     """
     held = [f"{binding.cluster} {binding.policy_snapshot}" for binding in bindings if is_active(binding)]
     return sha256("\n".join(sorted(held)).encode()).digest()
-
-
-def _order(fact: Fact) -> tuple[str, str]:
-    return (fact.kind, fact.name)

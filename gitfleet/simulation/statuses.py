@@ -178,10 +178,6 @@ def _namespace(body: JsonObject, progress: Progress) -> JsonObject:
     return _with_status({**body, "spec": {"finalizers": ["kubernetes"]}}, {"phase": "Active"})
 
 
-def _claim(body: JsonObject, progress: Progress) -> JsonObject:
-    return _with_status(body, {"phase": "Bound" if progress.done else "Pending"})
-
-
 def _custom(body: JsonObject, progress: Progress) -> JsonObject:
     outcome = ("True", "Ready") if progress.done else ("False", "Progressing")
     generation = _generation(body)
@@ -197,7 +193,9 @@ _CONTROLLERS: Final[Mapping[GroupKind, Callable[[JsonObject, Progress], JsonObje
     GroupKind("batch", "Job"): _job,
     GroupKind("policy", "PodDisruptionBudget"): _budget,
     GroupKind("", "Pod"): _pod,
-    GroupKind("", "PersistentVolumeClaim"): _claim,
+    GroupKind("", "PersistentVolumeClaim"): lambda body, progress: _with_status(
+        body, {"phase": "Bound" if progress.done else "Pending"}
+    ),
     SERVICE: _service,
     NAMESPACE: _namespace,
     CRD: _definition,

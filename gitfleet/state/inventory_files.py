@@ -10,7 +10,7 @@ from gitfleet.model.state import Inventory
 from gitfleet.state import paths
 from gitfleet.state.changed_files import ChangedFiles, EntryFolder, rewrite_entries
 from gitfleet.state.file_kinds import Parts
-from gitfleet.state.shapes.ledgers import inventory_bytes, inventory_line, read_inventory
+from gitfleet.state.shapes.ledgers import inventory_bytes, inventory_line
 from gitfleet.state.shards import inventory_address
 
 
@@ -21,11 +21,6 @@ class InventoryFile:
     cluster: str
     entries: tuple[InventoryEntry, ...]
     ours: bool
-
-
-def read_inventory_file(content: bytes) -> InventoryFile:
-    """One file of a cluster's inventory."""
-    return InventoryFile(*read_inventory(content))
 
 
 def gather_inventory(parts: Parts) -> Mapping[str, Inventory]:

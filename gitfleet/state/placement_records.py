@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from gitfleet.api import InvalidContent
 from gitfleet.api.bindings import Binding, ClusterDecision
 from gitfleet.api.conditions import Condition, Conditions
-from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.snapshots import PolicySnapshot, ResourceSnapshot
 from gitfleet.model.state import PlacementRecord
@@ -16,8 +15,6 @@ from gitfleet.state import paths
 from gitfleet.state.file_kinds import Parts
 from gitfleet.state.placement_files import bindings_folder
 from gitfleet.state.shapes.bindings import read_bindings
-from gitfleet.state.shapes.placements import read_placement
-from gitfleet.state.shapes.snapshots import read_policy_snapshot
 from gitfleet.state.shapes.summaries import PlacementSummary
 
 
@@ -47,16 +44,6 @@ class BindingsFile:
     placement: PlacementKey
     bindings: tuple[Binding, ...]
     ours: bool
-
-
-def read_placement_file(source: JsonObject) -> PlacementFile:
-    """The placement's own file."""
-    return PlacementFile(*read_placement(source))
-
-
-def read_policy_file(source: JsonObject) -> PolicyFile:
-    """A policy snapshot's file."""
-    return PolicyFile(*read_policy_snapshot(source))
 
 
 def read_bindings_file(content: bytes) -> BindingsFile:

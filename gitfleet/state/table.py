@@ -23,7 +23,7 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.model.failures import Subject
 from gitfleet.state import paths
 from gitfleet.state.file_kinds import FileKind, StateField, own_file
-from gitfleet.state.inventory_files import InventoryFile, gather_inventory, read_inventory_file, write_inventory
+from gitfleet.state.inventory_files import InventoryFile, gather_inventory, write_inventory
 from gitfleet.state.override_files import gather_overrides, write_overrides
 from gitfleet.state.placement_files import write_placement
 from gitfleet.state.placement_records import (
@@ -32,13 +32,12 @@ from gitfleet.state.placement_records import (
     PolicyFile,
     gather_placements,
     read_bindings_file,
-    read_placement_file,
-    read_policy_file,
 )
 from gitfleet.state.shapes.fields import document
-from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead, read_faults, read_head
+from gitfleet.state.shapes.ledgers import FaultsFile, FleetHead, read_faults, read_head, read_inventory
 from gitfleet.state.shapes.overrides import read_override
-from gitfleet.state.shapes.snapshots import policy_document, read_resource_snapshot
+from gitfleet.state.shapes.placements import read_placement
+from gitfleet.state.shapes.snapshots import policy_document, read_policy_snapshot, read_resource_snapshot
 
 F = TypeVar("F")
 
@@ -78,7 +77,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         pattern=re.compile(r"inventory/[^/]+/(?:all|[0-9a-f]+)\.yaml"),
         type=InventoryFile,
         open=bytes,
-        read=read_inventory_file,
+        read=lambda content: InventoryFile(*read_inventory(content)),
         place=lambda file: paths.inventory_folder(file.cluster),
         sharded=True,
         fills=StateField(
@@ -93,7 +92,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         pattern=re.compile(r"placements/(?:[^/]+/)?[^/]+\.yaml"),
         type=PlacementFile,
         open=document,
-        read=read_placement_file,
+        read=lambda source: PlacementFile(*read_placement(source)),
         place=lambda file: paths.placement_path(file.placement.key),
         owner=paths.own_key(PlacementKey),
         watched=True,
@@ -116,7 +115,7 @@ KINDS: Final[tuple[FileKind[Any], ...]] = (
         pattern=re.compile(r"snapshots/policies/[^/]+/[0-9]+\.yaml"),
         type=PolicyFile,
         open=policy_document,
-        read=read_policy_file,
+        read=lambda source: PolicyFile(*read_policy_snapshot(source)),
         place=lambda file: paths.policy_path(file.snapshot.placement, file.snapshot.index),
         owner=_owner(PlacementKey),
     ),

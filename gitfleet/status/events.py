@@ -11,7 +11,7 @@ where so many `objects` stay, or changed its state), `evictionRefused` (an evict
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, ParamSpec
 
 from gitfleet.api.bindings import DELETED, Binding, BindingState, is_available
@@ -40,31 +40,26 @@ def emit_events(before: FleetState, after: FleetState, failures: Failures | None
     clusters by name. Equal states give none; records that are the same object cost nothing. What none can be emitted
     of, a fault, a hold, a placement or a cluster, is noted in `failures`."""
     noted = failures or Failures()
-    fleet = Subject("FleetState", "")
     events: list[Event] = []
-    events += noted.contain(fleet, (), _contained_events, _fleet_events, before, after, noted)
+
+    def emit(subject: Subject, events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> None:
+        events.extend(noted.contain(subject, (), lambda: tuple(events_of(*args, **named))))
+
+    emit(Subject("FleetState", ""), _fleet_events, before, after, noted)
     fresh = [hold for name, hold in after.holds.items() if name not in before.holds]
     for hold, earlier, later in changed(before.holds, after.holds):
-        events += noted.contain(Subject("Hold", hold), (), _contained_events, _hold_events, hold, earlier, later, fresh)
+        emit(Subject("Hold", hold), _hold_events, hold, earlier, later, fresh)
     for name, known, decided in changed(before.evictions, after.evictions):
-        subject = Subject(EVICTION, name)
-        events += noted.contain(subject, (), _contained_events, _eviction_events, known, decided)
+        emit(Subject(EVICTION, name), _eviction_events, known, decided)
     for name, cluster, joined in changed(before.clusters, after.clusters):
-        subject = Subject("MemberCluster", name)
-        events += noted.contain(subject, (), _contained_events, _cluster_events, name, cluster, joined, after)
+        emit(Subject("MemberCluster", name), _cluster_events, name, cluster, joined, after)
     for run, was, now in changed(before.runs, after.runs):
-        events += noted.contain(Subject.of_run(run), (), _contained_events, run_events, was, now)
+        emit(Subject.of_run(run), run_events, was, now)
     for request, asked, answered in changed(before.approvals, after.approvals):
-        subject = Subject("ApprovalRequest", str(request))
-        events += noted.contain(subject, (), _contained_events, request_events, asked, answered)
+        emit(Subject("ApprovalRequest", str(request)), request_events, asked, answered)
     for key, old, new in changed(before.placements, after.placements):
-        subject = Subject.of_placement(key)
-        events += noted.contain(subject, (), _contained_events, _placement_events, key, old, new, after)
+        emit(Subject.of_placement(key), _placement_events, key, old, new, after)
     return tuple(events)
-
-
-def _contained_events(events_of: Callable[P, Iterable[Event]], *args: P.args, **named: P.kwargs) -> Sequence[Event]:
-    return tuple(events_of(*args, **named))
 
 
 def _fleet_events(before: FleetState, after: FleetState, failures: Failures) -> Iterator[Event]:
@@ -125,17 +120,7 @@ def _eviction_events(old: Eviction | None, new: Eviction | None) -> Iterator[Eve
 
 
 def _fault_event(fault: Fault) -> Event:
-    return Event(
-        type=EventType.FAULT,
-        fields={
-            "path": fault.path,
-            "line": fault.line,
-            "object": fault.object,
-            "field": fault.field,
-            "message": fault.message,
-            "severity": fault.severity.value,
-        },
-    )
+    return Event(type=EventType.FAULT, fields=fault.document())
 
 
 def _cluster_events(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Generic, TypeVar
 
 from gitfleet.api.bindings import Binding, DivergedObject
@@ -43,7 +44,7 @@ def with_past_times(
     """The state with `now` in the place of every later time that something waits for; the very same where there is
     none. What cannot be read stays as it is."""
     placements = _Times(Subject.of_placement, _times_of_record, _record_until, now, failures)
-    clusters = _Times(_cluster_subject, _times_of_cluster, _cluster_until, now, failures)
+    clusters = _Times(partial(Subject, "MemberCluster"), _times_of_cluster, _cluster_until, now, failures)
     past = replace(
         state,
         placements=placements.past(state.placements, memo.placements),
@@ -121,10 +122,6 @@ def _stage_until(stage: StageStatus, now: datetime) -> StageStatus:
         start_time=_until(stage.start_time, now),
         end_time=_until(stage.end_time, now),
     )
-
-
-def _cluster_subject(name: str) -> Subject:
-    return Subject("MemberCluster", name)
 
 
 def _times_of_record(record: PlacementRecord) -> Iterable[datetime]:

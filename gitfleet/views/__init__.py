@@ -5,7 +5,7 @@ describe_lines(object)                          what `describe` prints
 markdown_table(table), html_page(title, table)  a table for other readers; the terminal's is in `cli`
 code_span, fenced, table_lines, html_document   the parts of which such pages are made
 readme_text(state)                              README.md of the state branch
-plan_document(...), fault_document, has_changes `plan -o json`; moves_sentence(...) sums up what moves
+plan_document(...), has_changes                 `plan -o json`; moves_sentence(...) sums up what moves
 eviction_text(...), eviction_sentence, ...      the file that asks for an eviction, and what a plan decides about it
 hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
 approval_requests(state)                        what waits for a person's approval, as requests
@@ -40,7 +40,7 @@ from gitfleet.views.holds import (
 from gitfleet.views.html import html_document, html_page
 from gitfleet.views.kinds import in_scope, kinds, objects_of, table_of
 from gitfleet.views.markdown import code_span, fenced, markdown_table, shortened, table_lines
-from gitfleet.views.plan_document import PlannedReconcile, fault_document, has_changes, plan_document
+from gitfleet.views.plan_document import PlannedReconcile, has_changes, plan_document
 from gitfleet.views.plan_moves import moves_sentence
 from gitfleet.views.plan_runs import run_sentences
 from gitfleet.views.readme import readme_text
@@ -67,7 +67,6 @@ __all__ = [
     "eviction_sentence",
     "eviction_text",
     "explanation",
-    "fault_document",
     "fenced",
     "forge_view",
     "free_name",

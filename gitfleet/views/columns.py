@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias
 from gitfleet.api.clusters import NODE_COUNT
 from gitfleet.api.conditions import ConditionType, find_condition, type_of
 from gitfleet.api.runs import RunConditionType
-from gitfleet.views.models import BindingView, ClusterView, OverrideView, PlacementView
+from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.views.models import BindingView, ClusterView, PlacementView, SnapshotView, first_time
 from gitfleet.views.tables import NONE, age
 
 Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
@@ -54,11 +55,7 @@ def _last_seen(view: ClusterView, now: datetime) -> str:
     return age(agent.last_received_heartbeat if agent else None, now)
 
 
-def _binding_age(view: BindingView, now: datetime) -> str:
-    return age(min((c.last_transition_time for c in view.binding.conditions), default=None), now)
-
-
-def _targets(view: OverrideView, _now: datetime) -> str:
+def _targets(view: SnapshotView[OverrideSnapshot], _now: datetime) -> str:
     return ",".join(f"{item.kind}/{item.name}" for item in view.snapshot.override.resources) or NONE
 
 
@@ -95,7 +92,7 @@ BINDINGS: Final[tuple[Column, ...]] = (
     ("WORKSYNCHRONIZED", True, _bound(ConditionType.WORK_SYNCHRONIZED)),
     ("RESOURCESAPPLIED", True, _bound(ConditionType.APPLIED)),
     ("AVAILABLE", False, _bound(ConditionType.AVAILABLE)),
-    ("AGE", False, _binding_age),
+    ("AGE", False, lambda view, now: age(first_time(view.binding.conditions), now)),
 )
 SNAPSHOTS: Final[tuple[Column, ...]] = (
     ("PLACEMENT", True, lambda view, _: view.snapshot.placement.name),

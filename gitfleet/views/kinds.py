@@ -18,7 +18,7 @@ from gitfleet.views import columns, models
 from gitfleet.views.evictions import eviction_views
 from gitfleet.views.freezes import freeze_views
 from gitfleet.views.holds import hold_views
-from gitfleet.views.models import View
+from gitfleet.views.models import BindingView, ClusterView, PlacementView, View
 from gitfleet.views.quarantines import quarantine_views
 from gitfleet.views.runs import request_views, run_views
 from gitfleet.views.tables import Table
@@ -90,9 +90,11 @@ def _by_view(views: Callable[[StateReader, str | None], Iterable[Any]], shown: t
 
 
 _KINDS: Final[dict[str, _Kind]] = {
-    "placements": _Kind(models.placement_views, columns.PLACEMENTS, models.placement_bodies),
-    "clusters": _by_view(models.cluster_views, columns.CLUSTERS),
-    "bindings": _by_view(models.binding_views, columns.BINDINGS),
+    "placements": _Kind(
+        lambda state, name: map(PlacementView.of, state.placements(name)), columns.PLACEMENTS, models.placement_bodies
+    ),
+    "clusters": _by_view(lambda state, name: map(ClusterView.of, state.clusters(name)), columns.CLUSTERS),
+    "bindings": _by_view(lambda state, name: map(BindingView, state.bindings(name)), columns.BINDINGS),
     "snapshots": _by_view(models.snapshot_views, columns.SNAPSHOTS),
     "policies": _by_view(models.policy_views, columns.POLICIES),
     "holds": _by_view(hold_views, columns.HOLDS),

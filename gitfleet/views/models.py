@@ -6,10 +6,11 @@ Kubernetes would show it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from gitfleet.api import write
 from gitfleet.api.bindings import Binding
@@ -20,7 +21,6 @@ from gitfleet.api.snapshots import OverrideSnapshot, PolicySnapshot, ResourceSna
 from gitfleet.state import (
     PlacementFile,
     PlacementSummary,
-    PolicyFile,
     StateReader,
     override_object,
     placement_object,
@@ -29,6 +29,8 @@ from gitfleet.state import (
 )
 from gitfleet.status import ClusterState, cluster_state, health_condition, joined_condition
 from gitfleet.views.placement_status import status_object
+
+S = TypeVar("S")
 
 
 class View(Protocol):
@@ -115,7 +117,7 @@ class ClusterView:
         return write(self.cluster)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class BindingView:
     """A binding."""
 
@@ -152,53 +154,14 @@ class BindingView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotView:
-    """A resource snapshot."""
+class SnapshotView(Generic[S]):
+    """A snapshot of resources, of a policy or of an override; `body` gives the whole object."""
 
     namespace: str
     name: str
-    snapshot: ResourceSnapshot
+    snapshot: S
     latest: bool
-
-    def body(self) -> JsonObject:
-        """The whole object."""
-        return resource_snapshot_object(self.snapshot, latest=self.latest)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyView:
-    """A policy snapshot of a placement."""
-
-    namespace: str
-    name: str
-    file: PolicyFile
-    latest: bool
-
-    @property
-    def snapshot(self) -> PolicySnapshot:
-        """The policy."""
-        return self.file.snapshot
-
-    def body(self) -> JsonObject:
-        """The whole object."""
-        file = self.file
-        return policy_snapshot_object(
-            file.snapshot, latest=self.latest, scheduled=file.scheduled, decisions=file.decisions
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverrideView:
-    """An override snapshot."""
-
-    namespace: str
-    name: str
-    snapshot: OverrideSnapshot
-    latest: bool
-
-    def body(self) -> JsonObject:
-        """The whole object."""
-        return override_object(self.snapshot, latest=self.latest)
+    body: Callable[[], JsonObject]
 
 
 def first_time(conditions: Conditions) -> datetime | None:
@@ -206,42 +169,31 @@ def first_time(conditions: Conditions) -> datetime | None:
     return min((condition.last_transition_time for condition in conditions), default=None)
 
 
-def placement_views(state: StateReader, name: str | None = None) -> Iterator[PlacementView]:
-    """Every placement, or those of a name."""
-    return map(PlacementView.of, state.placements(name))
-
-
 def placement_bodies(state: StateReader, name: str | None = None) -> Iterator[JsonObject]:
     """Every placement as a whole object with its per-cluster statuses, or those of a name."""
     return (placement_object(record, status_object(record)) for record in state.records(name))
 
 
-def cluster_views(state: StateReader, name: str | None = None) -> Iterator[ClusterView]:
-    """Every cluster, or the one of a name."""
-    return map(ClusterView.of, state.clusters(name))
-
-
-def binding_views(state: StateReader, name: str | None = None) -> Iterator[BindingView]:
-    """Every binding, or those of a name, by placement and cluster."""
-    return (BindingView(binding=binding) for binding in state.bindings(name))
-
-
-def snapshot_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView]:
+def snapshot_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView[ResourceSnapshot]]:
     """Every resource snapshot, or those of a name, by placement and index."""
     for snapshot, latest in state.resource_snapshots(name):
+        body = partial(resource_snapshot_object, snapshot, latest=latest)
         space = snapshot.placement.namespace
-        yield SnapshotView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest)
+        yield SnapshotView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest, body=body)
 
 
-def policy_views(state: StateReader, name: str | None = None) -> Iterator[PolicyView]:
+def policy_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView[PolicySnapshot]]:
     """Every policy snapshot, or those of a name, by placement and index."""
     for file, latest in state.policies(name):
-        space = file.snapshot.placement.namespace
-        yield PolicyView(namespace=space, name=file.snapshot.name, file=file, latest=latest)
+        found = file.snapshot
+        body = partial(policy_snapshot_object, found, latest=latest, scheduled=file.scheduled, decisions=file.decisions)
+        space = found.placement.namespace
+        yield SnapshotView(namespace=space, name=found.name, snapshot=found, latest=latest, body=body)
 
 
-def override_views(state: StateReader, name: str | None = None) -> Iterator[OverrideView]:
+def override_views(state: StateReader, name: str | None = None) -> Iterator[SnapshotView[OverrideSnapshot]]:
     """Every override snapshot, or those of a name, by override and index."""
     for snapshot, latest in state.overrides(name):
+        body = partial(override_object, snapshot, latest=latest)
         space = snapshot.override.key.namespace
-        yield OverrideView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest)
+        yield SnapshotView(namespace=space, name=snapshot.name, snapshot=snapshot, latest=latest, body=body)

@@ -87,7 +87,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
         "commit": planned.commit,
         "stateCommit": planned.state_commit,
         "workTree": None,
-        "faults": [fault_document(fault) for fault in planned.faults],
+        "faults": [fault.document() for fault in planned.faults],
         "holds": _holds(planned),
         "unreachable": [{"clusterName": name, "message": unreachable[name]} for name in sorted(unreachable)],
         "blocked": [_blocked(work) for work in planned.blocked],
@@ -121,18 +121,6 @@ def _by_placement(operations: Iterable[Operation]) -> dict[PlacementKey, list[Op
     for operation in operations:
         found.setdefault(operation.placement, []).append(operation)
     return found
-
-
-def fault_document(fault: Fault) -> dict[str, Any]:
-    """A fault as in contracts.md §4."""
-    return {
-        "path": fault.path,
-        "line": fault.line,
-        "object": fault.object,
-        "field": fault.field,
-        "message": fault.message,
-        "severity": str(fault.severity),
-    }
 
 
 def action_of(operation: Operation) -> str:
