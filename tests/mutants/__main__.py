@@ -36,11 +36,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "status": ("tests/status", "tests/views/test_views.py"),
     "removals": ("tests/removals",),
     "approvals": ("tests/approvals",),
-    "reconcile": (
-        "tests/reconcile",
-        "tests/scenarios/test_settled.py",
-        "tests/scenarios/test_lost_bindings.py",
-    ),
+    "reconcile": ("tests/reconcile",),
 }
 """Which tests speak of each package (what has a row of its own here is no part of the one above it); the conformance
 cases speak of all."""

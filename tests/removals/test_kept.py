@@ -16,6 +16,7 @@ from tests.removals.fleets import SHOP, WEB, config_map, envelope, fleet, of_bin
 A, B = config_map("a"), config_map("b")
 AN, BN = A.key.identity, B.key.identity
 OF_WEB = Removal(kind=RemovalKind.PLACEMENT, placement=WEB)
+STRATEGY = Removal(kind=RemovalKind.STRATEGY, placement=WEB)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
@@ -30,6 +31,7 @@ def overridden(manifest: object, cluster: str) -> Removal:
     [
         ([], Kept()),
         ([OF_WEB], Kept(placements=frozenset({WEB}))),
+        ([STRATEGY], Kept(strategies=frozenset({WEB}))),
         ([of_cluster("c1"), of_cluster("c2")], Kept(clusters=frozenset({"c1", "c2"}))),
         ([of_binding("c1"), of_binding("c2")], Kept(bindings={WEB: frozenset({"c1", "c2"})})),
         (
@@ -44,11 +46,19 @@ def overridden(manifest: object, cluster: str) -> Removal:
             Kept(overridden={WEB: {"c1": frozenset({AN, BN}), "c2": frozenset({AN})}}),
         ),
     ],
-    ids=["nothing", "placement", "clusters", "bindings", "objects", "overridden"],
+    ids=["nothing", "placement", "strategy", "clusters", "bindings", "objects", "overridden"],
 )
 def test_what_is_kept_for_removals_asks_for_these_and_no_others(removals: list[Removal], kept: Kept) -> None:
     """The object a stands in a file, b does not."""
-    every = [OF_WEB, of_cluster("c1"), of_binding("c1"), of_object(A), of_object(B, SHOP), overridden("a", "c1")]
+    every = [
+        OF_WEB,
+        STRATEGY,
+        of_cluster("c1"),
+        of_binding("c1"),
+        of_object(A),
+        of_object(B, SHOP),
+        overridden("a", "c1"),
+    ]
     assert Kept.of(removals, [A]) == Kept.of(removals, [envelope(A)]) == kept
     asked = {removal.id for removal in (*every, *removals) if kept.asks_for(removal)}
     assert asked == {removal.id for removal in removals}
