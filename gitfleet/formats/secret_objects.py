@@ -15,6 +15,15 @@ from gitfleet.formats.yaml_reader import parse_documents
 
 _SHOWN_PARTS: Final = frozenset(("apiVersion", "kind", "type", "immutable"))
 _ANNOTATIONS: Final = "annotations"
+_HOLDERS: Final = frozenset(("metadata", "data", "stringData"))
+_IDENTITY: Final = _SHOWN_PARTS | {
+    "apiGroup", "group", "version", "namespace", "name", "uid", "resourceVersion", "key", "fieldPath", "optional",
+    "controller", "blockOwnerDeletion", "selectionScope", "observationTime", "targetClusterObservedGeneration",
+    "firstDriftedObservedTime", "firstDiffedObservedTime",
+}  # fmt: skip
+"""Scalars of what refers to a Secret: a selector, an owner, a row of a status."""
+_ABOUT: Final = frozenset(("labelSelector", "condition"))
+"""What else such a reference says of it."""
 _LONGEST_TEXT: Final = 1024 * 1024
 _SECRET_IN_TEXT: Final = re.compile(r"kind[\"'\\]*\s*:\s*(?:[&!]\S+\s+)*[\"'\\]*Secret(?:List)?\b")
 _ABSENT: Final = object()
@@ -28,7 +37,8 @@ def is_secret(body: JsonObject) -> bool:
 def masked_object(body: JsonObject, other: JsonObject | None = None) -> JsonObject:
     """The object with every value of a Secret masked; the very same object where there is none.
 
-    A Secret's apiVersion, kind, type, names and labels are shown, no annotation and nothing else. Secrets that stand
+    A Secret's apiVersion, kind, type, names and labels are shown, no annotation and nothing else; of a reference to one
+    all that says which it is. Secrets that stand
     inside of other objects (lists, envelopes) are masked as well, and texts that hold one (such as a ConfigMap's
     entries, or what kubectl applied last) are masked whole. With `other`, a value that differs from the one there is
     marked as changed.
@@ -69,18 +79,27 @@ def secrets_in(body: JsonObject) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_secrets_in(body)))
 
 
+def _is_shown(secret: JsonObject, part: str) -> bool:
+    """Whether a scalar there is no value of it. What is named beside its kind, and has nothing to hold values, refers
+    to a Secret."""
+    refers = isinstance(secret.get("name"), str) and not _HOLDERS & secret.keys()
+    return part in (_IDENTITY if refers else _SHOWN_PARTS) and _is_scalar(secret[part])
+
+
 def _masked_secret(body: JsonObject, other: object) -> JsonObject:
     out: dict[str, JsonValue] = {}
     for part, value in body.items():
         there = _below(other, part)
-        if part == "metadata" and isinstance(value, Mapping):
+        if part in _ABOUT and _HOLDERS.isdisjoint(body):
+            out[part] = masked_value(value, there)
+        elif part == "metadata" and isinstance(value, Mapping):
             out[part] = {
                 key: _masked_leaves(kept, _below(there, key)) if key == _ANNOTATIONS else kept
                 for key, kept in value.items()
             }
         else:
-            out[part] = value if part in _SHOWN_PARTS and _is_scalar(value) else _masked_leaves(value, there)
-    return out
+            out[part] = value if _is_shown(body, part) else _masked_leaves(value, there)
+    return body if all(out[part] is value for part, value in body.items()) else out
 
 
 def _masked_leaves(value: JsonValue, other: object) -> JsonValue:
@@ -157,7 +176,9 @@ def _values_of(secret: JsonObject) -> Iterator[str]:
             for leaf in _leaves(value):
                 yield leaf
                 yield from _decoded(leaf)
-        elif part not in _SHOWN_PARTS or not _is_scalar(value):
+        elif part in _ABOUT and _HOLDERS.isdisjoint(secret):
+            yield from _secrets_in(value)
+        elif not _is_shown(secret, part):
             yield from _leaves(value)
 
 

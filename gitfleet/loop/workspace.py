@@ -156,6 +156,7 @@ class Workspace:
             requests=after.approvals,
             freezes=after.freezes,
             clusters=after.clusters,
+            quarantines=after.quarantines.values(),
         )
         plan = decision.plans.get(key) or recorded_plan(record, beside)
         rows = explanation(record, after.clusters, profile, plan, now, held)

@@ -1,7 +1,7 @@
 """rollout: which bindings move now, from one shared core for rolling updates, staged runs, evictions and budgets.
 
     plan_rollout        one planning step of the rolling update
-    refusal_of          why no cluster may get a placement's newest snapshot
+    refusal_of, recorded_refusal    why no cluster may get a placement's newest snapshot
     request_for         the request for it, from a placement's record
     is_ready            whether a binding's resources are available at its present generation
     has_failed          whether what a binding has cannot be counted on any more
@@ -57,7 +57,7 @@ from gitfleet.rollout.leaving import (
 )
 from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready
-from gitfleet.rollout.requests import refusal_of, request_for
+from gitfleet.rollout.requests import recorded_refusal, refusal_of, request_for
 from gitfleet.rollout.silence import LEFT_OUT_AFTER, silent_since
 from gitfleet.rollout.waiting import run_awaited, waiting_for
 from gitfleet.rollout.waits import STUCK_AFTER
@@ -90,6 +90,7 @@ __all__ = [
     "next_forced_leave",
     "owners_of",
     "plan_rollout",
+    "recorded_refusal",
     "refusal_of",
     "release_left",
     "removals",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from gitfleet.api.bindings import PinnedLabels
@@ -37,6 +37,12 @@ def request_for(
         labels=labels or {},
         disturbed=disturbed,
     )
+
+
+def recorded_refusal(record: PlacementRecord, quarantines: Iterable[Quarantine]) -> str:
+    """`refusal_of`, of all quarantines that are recorded."""
+    key = record.placement.key
+    return refusal_of(record, {one.digest: one for one in quarantines if one.placement == key and not one.lifted})
 
 
 def refusal_of(record: PlacementRecord, quarantines: Mapping[str, Quarantine]) -> str:

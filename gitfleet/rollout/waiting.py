@@ -29,10 +29,10 @@ def waiting_for(record: PlacementRecord, plan: RolloutPlan | None = None) -> tup
     return tuple(f"{name}: {sentence}" for sentences in found for sentence in sentences)
 
 
-def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = None) -> str:
+def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = None, refused: str = "") -> str:
     """What the clusters of an External placement (or some of its `bindings`) have, where that is not its newest
-    snapshot, or that it no longer picks them, and what a run must do; "" where nothing waits for a run. Such a
-    placement is settled all the same: no clock moves it."""
+    snapshot, or that it no longer picks them, and what a run must do, or why none may (`refused`); "" where nothing
+    waits for a run. Such a placement is settled all the same: no clock moves it."""
     latest = record.latest_resources
     if latest is None or not record.placement.strategy.external:
         return ""
@@ -41,7 +41,8 @@ def run_awaited(record: PlacementRecord, bindings: Iterable[Binding] | None = No
     had = {record.snapshot_index(b.resource_snapshot) for b in chosen if is_active(b)} - {str(latest.index)}
     if had:
         old = ", ".join(sorted(index or "none" for index in had))
-        found.append(f"clusters have snapshot {old}, the latest is {latest.index}: waits for a run that names it")
+        why = refused or "waits for a run that names it"
+        found.append(f"clusters have snapshot {old}, the latest is {latest.index}: {why}")
     if left := [b.cluster for b in chosen if b.deleting is None and b.state is BindingState.UNSCHEDULED]:
         verb = "are" if len(left) > 1 else "is"
         found.append(f"{named_briefly(left, 3)} {verb} no longer picked: waits for a run that takes the placement off")

@@ -91,18 +91,19 @@ def waiting_views(faults: Iterable[Fault]) -> Iterator[EvictionView]:
 
 
 def evictions_document(before: FleetState, after: FleetState) -> list[dict[str, Any]]:
-    """The evictions of a Plan document: those that it decides, by name."""
+    """The evictions of a Plan document: those that it decides, by name, then those that wait."""
     views = [
         EvictionView(eviction=new)
         for _, old, new in changed(before.evictions, after.evictions)
         if new is not None and old is None
     ]
+    views += waiting_views(after.faults)
     return [
         {
             "name": view.name,
             "placement": view.eviction.placement_name,
             "clusterName": view.eviction.cluster_name,
-            "valid": view.valid,
+            "valid": view.valid or None,
             "executed": view.executed or None,
             "message": view.message,
         }
@@ -129,6 +130,8 @@ def with_evictions(
 
 def eviction_sentence(row: Mapping[str, Any]) -> str:
     """What a plan decides about an eviction, from its row."""
+    if row["valid"] is None:
+        return f"eviction {row['name']} waits to take {row['placement']} off {row['clusterName']}: {row['message']}"
     verb = "evicts" if row["executed"] == "True" else "does not evict"
     return f"eviction {row['name']} {verb} {row['placement']} from {row['clusterName']}: {row['message']}"
 

@@ -66,16 +66,17 @@ def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | No
         binding.cluster: (binding.cluster_resource_overrides, binding.resource_overrides) for binding in record.bindings
     }
     frozen = beside.frozen(record)
-    mine = {q.digest: q for q in beside.quarantines if q.placement == record.placement.key and not q.lifted}
     request = rollout.request_for(record, pinned, beside.now)
-    return rollout.plan_rollout(replace(request, frozen=frozen, refused=rollout.refusal_of(record, mine)))
+    refused = rollout.recorded_refusal(record, beside.quarantines)
+    return rollout.plan_rollout(replace(request, frozen=frozen, refused=refused))
 
 
 def _of_runs(record: PlacementRecord, beside: Recorded) -> RolloutPlan:
     """No move, as no run was asked; and which run reaches each cluster that lacks the newest snapshot."""
     latest = record.latest_resources.name if record.latest_resources is not None else None
+    refused = rollout.recorded_refusal(record, beside.quarantines)
     waits = {
-        b.cluster: f"{_BY_RUNS}{rollout.run_awaited(record, [b])}"
+        b.cluster: f"{_BY_RUNS}{rollout.run_awaited(record, [b], refused)}"
         for b in record.bindings
         if is_active(b) and b.resource_snapshot != latest
     }

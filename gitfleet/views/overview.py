@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -52,8 +52,8 @@ class PlacementProgress:
     waiting: WaitingFor | None
 
     @classmethod
-    def of(cls, record: PlacementRecord, run_waits: Sequence[str] = ()) -> PlacementProgress:
-        """The progress of a placement whose runs wait for so much."""
+    def of(cls, record: PlacementRecord, by_run: str) -> PlacementProgress:
+        """The progress of a placement; `by_run` is what its runs wait for, or what it waits for of a run."""
         chosen = cluster_progress(record)
         scheduled = record.scheduled
         return cls(
@@ -63,7 +63,7 @@ class PlacementProgress:
             scheduled=len(chosen),
             met=scheduled is None or scheduled.status is Status.TRUE,
             rolled_out=sum(_has_latest(record, progress) for progress in chosen),
-            waiting=None if is_complete(record) else _waiting(record, chosen, run_waits),
+            waiting=None if is_complete(record) else _waiting(record, chosen, by_run),
         )
 
 
@@ -104,12 +104,17 @@ class FleetView:
             complete=sum(complete.values()),
             incomplete=len(complete) - sum(complete.values()),
             placements=tuple(
-                PlacementProgress.of(state.placements[key], run_waits.get(key, ()))
+                PlacementProgress.of(state.placements[key], "; ".join(run_waits.get(key, ())) or _awaited(state, key))
                 for key in sorted(complete, key=lambda key: (complete[key], key))[:most]
             ),
             evictions=tuple(EvictionView(eviction=eviction) for eviction in state.evictions.values()),
             faults=state.faults,
         )
+
+
+def _awaited(state: FleetState, key: PlacementKey) -> str:
+    record = state.placements[key]
+    return rollout.run_awaited(record, refused=rollout.recorded_refusal(record, state.quarantines.values()))
 
 
 def _has_latest(record: PlacementRecord, progress: ClusterProgress) -> bool:
@@ -130,7 +135,7 @@ def is_complete(record: PlacementRecord) -> bool:
     )
 
 
-def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...], run_waits: Sequence[str]) -> WaitingFor:
+def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...], by_run: str) -> WaitingFor:
     """The hold that keeps something of it; else which cluster holds the placement up, and why, or the run that has not
     reached it; else the condition that is not True."""
     held, scheduled = held_condition(record.placement.key, record.conditions), record.scheduled
@@ -142,7 +147,6 @@ def _waiting(record: PlacementRecord, chosen: tuple[ClusterProgress, ...], run_w
     found = unmet or (None if waiting else false)
     if found is not None:
         return WaitingFor(cluster="", reason=f"{found.reason}: {found.message}")
-    by_run = "; ".join(run_waits) or rollout.run_awaited(record)
     if not waiting:
         return WaitingFor(cluster="", reason=by_run)
     # A cluster that failed matters more than those that wait for it.

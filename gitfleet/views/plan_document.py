@@ -28,7 +28,6 @@ from gitfleet.formats.secret_objects import masked_object
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.decisions import Decision
 from gitfleet.model.operations import Create, Delete, Keep, Operation, Refuse, Release, Update
-from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import PlacementRecord
 from gitfleet.model.works import Work
 from gitfleet.status import object_reference
@@ -71,7 +70,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
                 key,
                 after.placements.get(key) or before.placements[key],
                 before.placements.get(key),
-                decision.plans.get(key),
+                decision,
                 now.get(key, []),
                 [removal for removal in pending if removal.placement == key],
             ),
@@ -172,7 +171,7 @@ def _placement(
     key: PlacementKey,
     record: PlacementRecord,
     before: PlacementRecord | None,
-    plan: RolloutPlan | None,
+    decision: Decision,
     operations: Sequence[Operation],
     held: Sequence[Removal],
 ) -> dict[str, Any]:
@@ -196,7 +195,7 @@ def _placement(
         "selectedResources": [object_reference(d.key) for d in resources.documents] if resources else [],
         "clusters": _clusters(record, before, kept),
         "removalsHeld": ("Placement" if whole else "Part") if held else None,
-        "rollout": _rollout(record, plan),
+        "rollout": _rollout(record, decision),
         "operations": [
             {
                 "clusterName": operation.cluster,
@@ -237,8 +236,10 @@ def _cluster(name: str, decision: ClusterDecision | None, binding: Binding | Non
     }
 
 
-def _rollout(record: PlacementRecord, plan: RolloutPlan | None) -> list[dict[str, Any]]:
-    awaited = {b.cluster: rollout.run_awaited(record, [b]) for b in record.bindings}
+def _rollout(record: PlacementRecord, decision: Decision) -> list[dict[str, Any]]:
+    plan = decision.plans.get(record.placement.key)
+    refused = rollout.recorded_refusal(record, decision.after.quarantines.values())
+    awaited = {b.cluster: rollout.run_awaited(record, [b], refused) for b in record.bindings}
     if plan is None:
         return [
             {"clusterName": name, "move": "wait" if why else "none", "reason": why or "moved by a staged update run"}

@@ -110,6 +110,12 @@ def test_simulate_waits_for_the_end_of_a_window(gitfleet: Shell, fleet: Path, tm
 def test_an_eviction_that_is_frozen_is_listed_and_described(gitfleet: Shell, frozen: Path) -> None:
     assert gitfleet("run", "--once", frozen).code == 0
     commit(frozen, {"evictions/ill.yaml": builders.to_yaml(builders.eviction("ill", "web", "us-east-1"))})
+    said = f"eviction ill waits to take web off us-east-1: {WHY}"
+    assert any(line.startswith(said) for line in gitfleet("plan", frozen).out.splitlines())
+    assert said in gitfleet("plan", frozen, "-o", "markdown").out
+    (waits,) = json.loads(gitfleet("plan", frozen, "-o", "json").out)["evictions"]
+    assert waits.pop("message").startswith(WHY)
+    assert waits == {"name": "ill", "placement": "web", "clusterName": "us-east-1", "valid": None, "executed": None}
     assert gitfleet("run", "--once", frozen).code == 0
     for shown in (("get", "evictions", "-o", "wide"), ("describe", "eviction", "ill"), ("explain", "web", "us-east-1")):
         assert WHY in gitfleet(*shown, "-C", frozen).out, shown

@@ -352,3 +352,29 @@ def test_the_page_says_how_to_answer_a_stage(gitfleet: Shell, moving: Path) -> N
     )
     branches = git(moving, "branch", "--list", "gitfleet/approve/*").split()
     assert branches == ["gitfleet/approve/go-canary"]
+
+
+def test_quarantined_content_is_named_before_any_run_names_it(gitfleet: Shell, moving: Path) -> None:
+    staged(moving)
+    commit(moving, {"runs/go.yaml": None})
+    gitfleet("run", "--once", moving)
+    waits = "clusters have snapshot none, the latest is 0: "
+    free = f"  wait   c1, c2: {waits}waits for a run that names it"
+    assert free in gitfleet("plan", moving).out.splitlines()
+    snapshot = json.loads(gitfleet("get", "snapshots", "shop-0-snapshot", "-C", moving, "-o", "json").out)
+    digest = snapshot["metadata"]["annotations"]["kubernetes-fleet.io/resource-hash"]
+    commit(moving, builders.repo_files_for(builders.quarantine("bad", "shop", digest, reason="it burns")))
+    why = (
+        "snapshot 0 is quarantined by bad (it burns); other content goes out as always, and taking the file away lets "
+        "this one out"
+    )
+    assert f"  wait   c1, c2: {waits}{why}" in gitfleet("plan", moving).out.splitlines()
+    rows = json.loads(gitfleet("explain", "shop", "-C", moving, "--rev", "main", "-o", "json").out)["clusters"]
+    assert [row["waiting"] for row in rows[:2]] == [[f"strategy External: {waits}{why}"]] * 2
+    gitfleet("run", "--once", moving)
+    rows = json.loads(gitfleet("explain", "shop", "-C", moving, "-o", "json").out)["clusters"]
+    assert [row["waiting"] for row in rows[:2]] == [[f"strategy External: {waits}{why}"]] * 2
+    page = git(moving, "show", "gitfleet/state:README.md")
+    assert f"| PickFixed | 2 | 0/2 | 0/2 | 0 | `{waits}{why}` |" in page
+    commit(moving, {"quarantines/bad.yaml": None})
+    assert free in gitfleet("plan", moving).out.splitlines()

@@ -87,6 +87,40 @@ def test_what_holds_no_secret_is_left_as_it_is(body: dict[str, object]) -> None:
     assert secrets_in(body) == ()
 
 
+REFERENCE = {"group": "", "version": "v1", "kind": "Secret", "namespace": "web", "name": "db-password"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"spec": {"resourceSelectors": [{"group": "", "version": "v1", "kind": "Secret", "name": "db-password"}]}},
+        {"spec": {"resourceSelectors": [{**REFERENCE, "labelSelector": {"matchLabels": {"app": "web"}}}]}},
+        {"status": {"selectedResources": [REFERENCE]}},
+        {"status": {"failedPlacements": [{**REFERENCE, "condition": {"type": "Applied", "message": "is refused"}}]}},
+        {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "Secret", "name": "s", "uid": "0-1"}]}},
+        {"spec": {"secretRef": {"kind": "Secret", "name": "db-password", "key": "password"}}},
+        {"spec": {"env": [{"valueFrom": {"secretKeyRef": {"name": "db-password", "key": "password"}}}]}},
+        {"spec": {"imagePullSecrets": [{"name": "registry"}]}},
+        {"spec": {"connection": {"kubeconfig": {"secret": {"namespace": "fleet", "name": "eu-1", "key": "config"}}}}},
+    ],
+)
+def test_the_name_of_a_secret_is_none(body: dict[str, object]) -> None:
+    assert masked_object(body) is body
+    assert secrets_in(body) == ()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"data": {"a": "hunter2"}}, {"stringData": "hunter2"}, {"value": "hunter2"}, {"valueInMember": ["hunter2"]},
+     {"metadata": {"annotations": {"a": "hunter2"}}}, {"observedDrifts": [{"path": "/x", "valueInHub": "hunter2"}]},
+     {"key": ["hunter2"]}, {"condition": {"was": SECRET}}],
+)  # fmt: skip
+def test_what_else_stands_in_a_reference_is_masked(more: dict[str, object]) -> None:
+    body = {"items": [{**REFERENCE, **more}]}
+    assert "hunter2" not in str(masked_object(body))
+    assert "hunter2" in secrets_in(body)
+
+
 def go(value: str, *, ascii_only: bool = False) -> str:
     """strconv.Quote, and strconv.QuoteToASCII (Go's %q and %+q)."""
     named = {"\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\", "\a": "\\a", "\v": "\\v"}
