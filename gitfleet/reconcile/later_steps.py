@@ -117,7 +117,7 @@ def _with_successors_awaited(done: FleetState, decision: Decision) -> FleetState
     """The state with what removed placements keep to the end, as the one that takes over may not begin by itself."""
     records = dict(done.placements)
     for key, record in decision.after.placements.items():
-        stays = rollout.awaiting_successors(record, done.placements, decision.inputs.now)
+        stays = rollout.awaiting_successors(record, done.placements, decision.inputs.now, as_planned=True)
         kept = tuple(b for b in record.bindings if b.cluster in stays and b.deleting is None)
         records[key] = replace(record, bindings=kept) if kept else records[key]
     return replace(done, placements=records)

@@ -13,6 +13,7 @@ from typing import Final
 
 from gitfleet.api.bindings import Binding, BindingState, is_active
 from gitfleet.api.clusters import MemberCluster, is_leaving
+from gitfleet.api.conditions import ConditionType, Status, find_condition
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.snapshots import ResourceSnapshot
@@ -63,11 +64,17 @@ def give_up(
 
 
 def awaiting_successors(
-    record: PlacementRecord, others: Records, now: datetime, wanted: Iterable[PlacementKey] = ()
+    record: PlacementRecord,
+    others: Records,
+    now: datetime,
+    wanted: Iterable[PlacementKey] = (),
+    *,
+    as_planned: bool = False,
 ) -> dict[str, Frozen]:
     """The clusters on which a deleted placement stays for now, since another one that selects objects of it is there
     and has not begun to roll them out: it may wait for a run, a freeze, a pin or a budget, and until it has them nobody
-    else would. One of those `wanted` by the same commit that nothing was decided for yet may be such a one.
+    else would. So does one whose overrides cannot be applied; `as_planned` those can that nothing is known of yet. One
+    of those `wanted` by the same commit that nothing was decided for yet may be such a one.
     """
     if record.placement.deleting is None:
         return {}
@@ -81,10 +88,17 @@ def awaiting_successors(
         selected = _identities(other.latest_resources) & every if other.placement.deleting is None else frozenset()
         for binding in filter(is_active, other.bindings) if selected and key != record.placement.key else ():
             missing = mine.get(binding.cluster, frozenset()) & selected
-            if missing and not missing <= _identities(other.snapshot_named(binding.resource_snapshot)):
+            there = missing <= _identities(other.snapshot_named(binding.resource_snapshot))
+            if missing and not (there and _is_overridden(binding, as_planned)):
                 reason = f"{key.kind} {key} selects its objects and has not rolled them out to {binding.cluster} yet"
                 found.setdefault(binding.cluster, Frozen(reason, None, key))
     return found
+
+
+def _is_overridden(binding: Binding, otherwise: bool) -> bool:
+    """Whether what its snapshot says can be put on the cluster, with its overrides."""
+    found = find_condition(binding.conditions, ConditionType.OVERRIDDEN, generation=binding.generation)
+    return otherwise if found is None else found.status is Status.TRUE
 
 
 def _identities(snapshot: ResourceSnapshot | None) -> frozenset[Identity]:

@@ -9,10 +9,13 @@ from random import Random
 from typing import ClassVar, Final
 
 from gitfleet.api.objects import ObjectKey
+from gitfleet.api.placements import PlacementKey
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
 from gitfleet.loop.driver import Driver
 from gitfleet.model.state import FleetState
 from gitfleet.simulation.cluster import SimulatedCrash
+from tests import builders
+from tests.builders import to_yaml
 from tests.properties.invariants import Invariants
 from tests.properties.writing import Placed, Written, approval_text
 from tests.scenarios.world import STATE, World
@@ -149,6 +152,7 @@ class History:
         chosen = tuple(sorted(dice.sample(sorted(self.written.clusters), dice.randint(1, count))))
         return Placed(
             name=name,
+            space=name,
             kind=self.kinds.setdefault(name, dice.choice(("PickAll", "PickN", "PickN", "PickFixed"))),
             number=dice.randint(1, count + 1),
             names=chosen,
@@ -168,6 +172,7 @@ class History:
             self._unreachable, self._unreachable, self._reachable, self._refuse, self._crash, self._crash, self._crash,
             self._second_process, self._silent_between, self._silent_between, self._fail_override, self._fail_override,
             self._untrackable, self._abandon, self._refuse, self._drift, self._delete_by_hand, self._several,
+            self._rename, self._rename, self._pin, self._pin, self._unpin,
         ]  # fmt: skip
 
     def _let_time_pass(self) -> None:
@@ -233,7 +238,7 @@ class History:
     def _change_policy(self) -> None:
         placed = self._placement()
         if placed is not None:
-            new = self._new_placement(placed.name)
+            new = replace(self._new_placement(placed.space), name=placed.name)
             self._put(new, "another policy")
         else:
             self.written.placements["web"] = self._new_placement("web")
@@ -251,7 +256,7 @@ class History:
     def _budget(self) -> None:
         placed = self._placement()
         if placed is not None:
-            new = self._new_placement(placed.name)
+            new = self._new_placement(placed.space)
             self._put(replace(placed, max_unavailable=new.max_unavailable, max_surge=new.max_surge), "budget")
 
     def _drop_placement(self) -> None:
@@ -259,6 +264,32 @@ class History:
         if placed is not None and self.dice.random() < 0.5:
             del self.written.placements[placed.name]
             self._commit(f"{placed.name} is not placed any more")
+
+    def _rename(self) -> None:
+        placed = self._placement()
+        if placed is None:
+            return
+        name = f"{placed.space}-b" if placed.name == placed.space else placed.space
+        del self.written.placements[placed.name]
+        pinned = self.written.pins.pop(placed.name, None)
+        if pinned is not None and self.dice.random() < 0.5:
+            self.written.pins[name] = pinned.replace(f"placement: {placed.name}\n", f"placement: {name}\n")
+        self._put(replace(placed, name=name), f"was {placed.name}")
+
+    def _pin(self) -> None:
+        placed = self._placement()
+        record = self.world.state().placements.get(PlacementKey("", placed.name)) if placed is not None else None
+        if record is None or not record.resource_snapshots:
+            return
+        named = self.dice.choice(record.resource_snapshots)
+        digest = named.hash if self.dice.random() < 0.8 else "0" * 64
+        name = record.placement.key.name
+        self.written.pins[name] = to_yaml(builders.pin(name, named.index, digest))
+        self._commit(f"{name} is pinned to {named.index}{'' if digest == named.hash else ', with another digest'}")
+
+    def _unpin(self) -> None:
+        self.written.pins.clear()
+        self._commit("no pins")
 
     def _join(self) -> None:
         name = f"c{self.dice.randint(0, 8)}"
@@ -381,4 +412,5 @@ class History:
         self._killed_at = self._other_at = self._silent_at = None
         self.written.overrides = {space: (zone, n or 1) for space, (zone, n) in self.written.overrides.items()}
         self.written.broken = None
+        self.written.pins.clear()
         self._good()

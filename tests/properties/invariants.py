@@ -206,8 +206,21 @@ class Invariants:
         else:
             policy = record.placement.strategy.delete_propagation_policy if record is not None else "nobody"
             why = "" if policy == "Delete" else f"of a placement whose deleteStrategy is {policy}"
+            if record is not None and record.placement.deleting is not None:
+                why = self._awaited_by(name, key, placement) or why
         if why:
             self.broken.append(f"{key} on {name} was deleted, {why}")
+
+    def _awaited_by(self, name: str, key: ObjectKey, owner: PlacementKey) -> str:
+        """Which other placement selects an object of a removed one on a cluster, "" for none."""
+        for other, record in self.intent.placements.items():
+            latest = record.latest_resources
+            there = any(b.cluster == name and is_active(b) for b in record.bindings)
+            if other == owner or not there or record.placement.deleting is not None or latest is None:
+                continue
+            if any(document.key.identity == key.identity for document in latest.documents):
+                return f"which {other} selects and has not taken over from {owner}"
+        return ""
 
     def _check_moves(self, old: PlacementRecord, new: PlacementRecord) -> None:
         names = {binding.cluster for binding in new.bindings}

@@ -76,7 +76,7 @@ class StagedHistory(History):
     # What people do with runs
 
     def _run(self) -> None:
-        found = [name for name in sorted(self.written.placements) if self.external[name]]
+        found = [name for name, placed in sorted(self.written.placements.items()) if placed.external]
         name = f"r{self.dice.randint(1, 7)}"
         if found and name not in self.written.runs:  # what a run rolls out cannot be changed
             placement = self.dice.choice(found)
@@ -182,7 +182,7 @@ class StagedHistory(History):
 
     def _go_back(self) -> None:
         """What `gitfleet rollback` commits: the runs of the placement end, and one of an older snapshot begins."""
-        found = [name for name in sorted(self.written.placements) if self.external[name]]
+        found = [name for name, placed in sorted(self.written.placements.items()) if placed.external]
         record = self.world.state().placements.get(PlacementKey("", found[0])) if found else None
         older = record.resource_snapshots[:-1] if record is not None else ()
         if older:

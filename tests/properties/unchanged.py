@@ -10,6 +10,7 @@ from gitfleet.api.bindings import BindingState, is_available
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.rollout import awaiting_successors
 from gitfleet.works import WorksMemo, render_fleet
 from tests.properties.histories import History
 from tests.properties.invariants import floor_of
@@ -75,14 +76,25 @@ class Unchanged:
         assert not faults, faults
 
     def _has_what_is_written_and(self, held: set[str]) -> None:
-        """The placements and clusters are those that people wrote and those whose removal is held, no others."""
+        """The placements and clusters are those that people wrote, those whose removal is held, and those that wait for
+        a run of their new name, no others."""
         written = self.history.written
         placements = {f"Placement {name}" for name in written.placements}
         clusters = {f"Cluster {name}" for name in written.clusters}
         there = {f"Placement {key}" for key in self.state.placements}
         there |= {f"Cluster {name}" for name in self.state.clusters}
         kept = {removal for removal in held if removal.startswith(("Placement ", "Cluster "))}
+        kept |= {f"Placement {key}" for key, record in self.state.placements.items() if self._awaits_a_run(record)}
         assert there == placements | clusters | kept
+
+    def _awaits_a_run(self, record: PlacementRecord) -> bool:
+        """Whether a removed placement stays on each of its clusters for an External one that takes over."""
+        stays = awaiting_successors(record, self.state.placements, self.world.clock.now())
+        waits = [stays.get(binding.cluster) for binding in record.bindings]
+        return bool(waits) and all(
+            one is not None and one.awaits is not None and self.state.placements[one.awaits].placement.strategy.external
+            for one in waits
+        )
 
     def _serves_everywhere(self, held: set[str]) -> None:
         for key, record in self.state.placements.items():
@@ -91,7 +103,7 @@ class Unchanged:
             # Where the policy asks for more clusters than can be available, no budget is left, not even to remove what
             # is down (kubefleet.md §3: "a not-ready candidate costs the same as a ready one").
             # One whose removal is held stays as it is, and so does one that only runs roll out.
-            waits = f"Placement {key}" in held or record.placement.strategy.external
+            waits = f"Placement {key}" in held or record.placement.strategy.external or self._awaits_a_run(record)
             may_move = not waits and floor_of(record) < sum(map(is_available, record.bindings))
             for binding in record.bindings:
                 where = f"{key} on {binding.cluster}: {binding}"

@@ -64,9 +64,10 @@ def approval_text(hold: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """A placement as people write it."""
+    """A placement as people write it. `space` is the namespace that it selects, whatever its name became."""
 
     name: str
+    space: str
     kind: str
     number: int = 1
     names: tuple[str, ...] = ()
@@ -97,7 +98,7 @@ def _placement_text(placed: Placed) -> str:
         strategy = builders.rolling_update(maxUnavailable=placed.max_unavailable, maxSurge=placed.max_surge)
     if placed.abandon:
         strategy["deleteStrategy"] = {"propagationPolicy": "Abandon"}
-    return to_yaml(builders.placement(placed.name, policy=policy, strategy=strategy))
+    return to_yaml(builders.placement(placed.name, placed.space, policy=policy, strategy=strategy))
 
 
 @dataclass(slots=True)
@@ -110,6 +111,7 @@ class Written:
     configs: dict[tuple[str, str], int] = field(default_factory=dict)
     overrides: dict[str, tuple[str, int]] = field(default_factory=dict)
     untrackable: dict[str, int] = field(default_factory=dict)
+    pins: dict[str, str] = field(default_factory=dict)
     broken: str | None = None
 
     def files(self, namespaces: tuple[str, ...]) -> dict[str, str]:
@@ -129,6 +131,7 @@ class Written:
         files |= {
             f"resources/{space}/ingress.yaml": untrackable_text(space, n) for space, n in self.untrackable.items()
         }
+        files |= {f"pins/{name}.yaml": text for name, text in self.pins.items()}
         if self.broken is not None:
             files[self.broken] = "kind: [\n"
         return files

@@ -10,7 +10,9 @@ import pytest
 from gitfleet.api.holds import HoldRule
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage, rolled_out, staged
+from tests.scenarios.test_crashes import Killer
 from tests.scenarios.test_holds import only_hold
+from tests.scenarios.test_overrides_that_fail import failing_override
 from tests.scenarios.test_pins import pinned, released
 from tests.scenarios.test_quarantine import digest_of
 from tests.scenarios.world import World
@@ -88,7 +90,21 @@ def test_what_may_not_begin_under_its_new_name_stays_under_the_old_one(gate: str
         assert result is not None and (result.settled, result.frozen) == (not frozen, frozen)
         assert not any(line.startswith("web") for line in result.waiting)
         assert (WAITS in result.asks) is not frozen
+        assert all(line.startswith(("shop: ", WAITS)) for line in result.asks)
         open_(world)
+        handed_over(world)
+
+
+@pytest.mark.parametrize("crash_at", [None, 3, 4, 5])
+def test_one_whose_override_cannot_be_applied_under_its_new_name_stays_under_the_old_one(crash_at: int | None) -> None:
+    world = released("web:2")
+    with world.nothing_deleted():
+        rename(world, dict(failing_override()))
+        if crash_at is not None:
+            world.driver.checkpoint = Killer(crash_at)
+        world.settle()
+        assert rolled_out(world) == dict.fromkeys(("c1", "c2", "c3"), "web:2") and owners(world) == {"web"}
+        world.commit(remove=[failing_override()])
         handed_over(world)
 
 
