@@ -10,7 +10,6 @@ import threading
 import urllib.request
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from .api_server import ADMIN, CONTROLLERS, ApiServer
 from .assets import ETCD, MissingRealPart, ensure_assets
@@ -59,12 +58,7 @@ class ControlPlanes:
         atexit.register(self.close)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from .assets import MissingRealPart
 from .git_cgi import GitCgiServer, Verdict
@@ -62,12 +61,7 @@ class GitHttpServer:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), name="git-http", daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()

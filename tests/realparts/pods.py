@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
-from types import TracebackType
 from typing import Any
 
 from kubernetes.client import ApiClient, ApiException, CoreV1Api
@@ -45,12 +44,7 @@ class PodReadier:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self) -> None:

@@ -16,6 +16,15 @@ from tests.adapters.kube.test_wire import wire
 
 KEY = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
 KINDS = json.dumps({"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]})
+DELETE = Delete(
+    cluster="c1",
+    placement=PlacementKey("", "web"),
+    key=KEY,
+    uid="u1",
+    wave=1,
+    reason="",
+    propagation=PropagationPolicy.BACKGROUND,
+)
 
 
 def lost(reason: str = "NotFound", answer: str = "Status", **details: str) -> str:
@@ -50,16 +59,7 @@ def test_only_the_object_that_was_seen_is_deleted(
 ) -> None:
     stub.replies = [(200, KINDS, {}), (status, body, {})]
     client = KubeClient("c1", wire(stub))
-    delete = Delete(
-        cluster="c1",
-        placement=PlacementKey("", "web"),
-        key=KEY,
-        uid="u1",
-        wave=1,
-        reason="",
-        propagation=PropagationPolicy.BACKGROUND,
-    )
-    (outcome,) = client.perform([delete])
+    (outcome,) = client.perform([DELETE])
     assert (outcome.ok, outcome.code, outcome.live is not None) == expected
     assert stub.seen[-1][:2] == ("DELETE", "/api/v1/namespaces/ns/configmaps/cm")
     assert json.loads(stub.bodies[-1]) == {

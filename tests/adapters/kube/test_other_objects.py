@@ -11,14 +11,12 @@ import pytest
 from gitfleet.adapters.kube.client import KubeClient
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
-from gitfleet.model.operations import Create, Delete, OutcomeCode, PropagationPolicy
+from gitfleet.model.operations import Create, Delete, OutcomeCode
 from tests import builders
 from tests.adapters.kube.stub import Stub, serving
-from tests.adapters.kube.test_deleting import lost
+from tests.adapters.kube.test_deleting import DELETE, KEY, KINDS, lost
 from tests.adapters.kube.test_wire import wire
 
-KEY = ObjectKey("", "v1", "ConfigMap", "ns", "cm")
-KINDS = json.dumps({"resources": [{"name": "configmaps", "kind": "ConfigMap", "namespaced": True}]})
 METADATA = {"name": "cm", "namespace": "ns", "uid": "u1"}
 RIGHT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": METADATA}
 OTHERS: dict[str, dict[str, Any]] = {
@@ -37,15 +35,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     "generation": {**RIGHT, "metadata": {**METADATA, "generation": "x"}},
     "uid": {**RIGHT, "metadata": {**METADATA, "uid": {"a": 1}}},
 }
-DELETE = Delete(
-    cluster="c1",
-    placement=PlacementKey("", "web"),
-    key=KEY,
-    uid="u1",
-    wave=1,
-    reason="",
-    propagation=PropagationPolicy.BACKGROUND,
-)
 CREATE = Create(
     cluster="c1",
     placement=PlacementKey("", "web"),
