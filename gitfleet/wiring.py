@@ -115,7 +115,7 @@ def open_workspace(
         configure=providers.configure,
     )
     try:
-        yield Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings, simulated))
+        yield Workspace(driver=driver, clock=clock, wake=wake, clusters=clusters, watch=_watcher(settings))
     finally:
         # Not waited for: a call may hang in an API server that does not answer.
         executor.shutdown(wait=False, cancel_futures=True)
@@ -336,7 +336,7 @@ def _directory(
     )
 
 
-def _watcher(settings: Settings, simulated: SimulatedFleet) -> Callable[[Wake], Callable[[], None]]:
+def _watcher(settings: Settings) -> Callable[[Wake], Callable[[], None]]:
     """What triggers a reconcile while `run` runs: the refs of a local repository."""
 
     def start(wake: Wake) -> Callable[[], None]:

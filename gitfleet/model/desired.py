@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood, Severity
@@ -21,6 +21,8 @@ from gitfleet.api.values import NamespacedName
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.near_names import nearest
 
+K = TypeVar("K")
+V = TypeVar("V")
 _DEFAULTS: Final = FleetConfig()
 _KIND_NAMES: Final = frozenset(name for _, name in (*KINDS, *BUILT_IN_KINDS))
 
@@ -44,6 +46,16 @@ class Vanished:
     as_payload: bool = False
     successor: Identity | None = None
     elsewhere: bool = False
+
+
+class _Listed(Generic[K, V]):
+    """The values of one kind that people write, by their key: `listed_as` is its name in `Desired.objects`."""
+
+    def __init__(self, listed_as: str) -> None:
+        self._listed_as = listed_as
+
+    def __get__(self, desired: Desired, _: type[Desired]) -> Mapping[K, V]:
+        return desired.objects.get(self._listed_as, {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +85,27 @@ class Desired:
     ignored: Mapping[str, int] = field(default_factory=dict)
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
     """The files and folders that kustomize's outputs were made of, by the folder whose objects they are."""
+
+    clusters = _Listed[str, MemberCluster]("clusters")
+    """Member clusters by name."""
+    placements = _Listed[PlacementKey, Placement]("placements")
+    """Placements of both scopes."""
+    overrides = _Listed[OverrideKey, Override]("overrides")
+    """Overrides of both scopes."""
+    strategies = _Listed[NamespacedName, StagedStrategy]("strategies")
+    """Staged update strategies of both scopes."""
+    runs = _Listed[NamespacedName, StagedRun]("runs")
+    """Staged update runs of both scopes."""
+    approvals = _Listed[NamespacedName, Approval]("approvals")
+    """Approvals of both scopes."""
+    evictions = _Listed[str, Eviction]("evictions")
+    """Evictions by name."""
+    quarantines = _Listed[str, Quarantine]("quarantines")
+    """Quarantines by name."""
+    pins = _Listed[str, Pin](PINS)
+    """Pins by name; a placement has one at most."""
+    budgets = _Listed[str, DisruptionBudget]("budgets")
+    """Disruption budgets by name."""
 
     @property
     def config(self) -> FleetConfig:
@@ -126,53 +159,3 @@ class Desired:
             whole = not fault.object and fault.path.startswith(f"{folder}/")
             if fault.severity is Severity.ERROR and (whole or fault.object == f"{kind}/{key}"):
                 yield f"{fault.path}:{fault.line}"
-
-    @property
-    def clusters(self) -> Mapping[str, MemberCluster]:
-        """Member clusters by name."""
-        return self.objects.get("clusters", {})
-
-    @property
-    def placements(self) -> Mapping[PlacementKey, Placement]:
-        """Placements of both scopes."""
-        return self.objects.get("placements", {})
-
-    @property
-    def overrides(self) -> Mapping[OverrideKey, Override]:
-        """Overrides of both scopes."""
-        return self.objects.get("overrides", {})
-
-    @property
-    def strategies(self) -> Mapping[NamespacedName, StagedStrategy]:
-        """Staged update strategies of both scopes."""
-        return self.objects.get("strategies", {})
-
-    @property
-    def runs(self) -> Mapping[NamespacedName, StagedRun]:
-        """Staged update runs of both scopes."""
-        return self.objects.get("runs", {})
-
-    @property
-    def approvals(self) -> Mapping[NamespacedName, Approval]:
-        """Approvals of both scopes."""
-        return self.objects.get("approvals", {})
-
-    @property
-    def evictions(self) -> Mapping[str, Eviction]:
-        """Evictions by name."""
-        return self.objects.get("evictions", {})
-
-    @property
-    def quarantines(self) -> Mapping[str, Quarantine]:
-        """Quarantines by name."""
-        return self.objects.get("quarantines", {})
-
-    @property
-    def pins(self) -> Mapping[str, Pin]:
-        """Pins by name; a placement has one at most."""
-        return self.objects.get(PINS, {})
-
-    @property
-    def budgets(self) -> Mapping[str, DisruptionBudget]:
-        """Disruption budgets by name."""
-        return self.objects.get("budgets", {})

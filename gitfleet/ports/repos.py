@@ -56,6 +56,12 @@ class BranchChange:
     author: tuple[str, str] | None = None  # (name, email); gitfleet's own when None
     person: Person | None = None
 
+    @property
+    def message(self) -> str:
+        """Subject, body and trailers as one commit message."""
+        trailers = "\n".join(f"{key}: {value.strip()}" for key, value in self.trailers)
+        return "\n\n".join(filter(None, (self.subject.strip(), self.body.strip("\n"), trailers))) + "\n"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkTreeFiles:

@@ -89,11 +89,9 @@ class SimulatedFleet:
             cluster.memory.changed = False
 
     @classmethod
-    def load(
-        cls, folder: Path, clock: Clock, *, rules: Sequence[ClusterRule] = (), listener: Listener | None = None
-    ) -> SimulatedFleet:
+    def load(cls, folder: Path, clock: Clock) -> SimulatedFleet:
         """The fleet that was saved there, an empty one when nothing was. BadInput for a file of another make."""
-        fleet = cls(clock, rules=rules, listener=listener)
+        fleet = cls(clock)
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             try:
                 saved = parse_json(path.read_bytes())

@@ -298,7 +298,7 @@ class MemoryRepo:
 
 def _sealed(parent: str | None, tree: Folder, change: BranchChange) -> MemoryCommit:
     committer = (change.person.name, change.person.email) if change.person else names.GITFLEET
-    author, message, when = change.author or committer, _message(change), change.when
+    author, message, when = change.author or committer, change.message, change.when
     seconds = int(when.timestamp())
     lines = [f"tree {tree.oid}", *([f"parent {parent}"] if parent else [])]
     lines += [f"author {author[0]} <{author[1]}> {seconds} +0000"]
@@ -308,15 +308,6 @@ def _sealed(parent: str | None, tree: Folder, change: BranchChange) -> MemoryCom
     return MemoryCommit(
         id=oid, parent=parent, tree=tree, message=message, author=author, committer=committer, when=when
     )
-
-
-def _message(change: BranchChange) -> str:
-    paragraphs = [change.subject.strip()]
-    if body := change.body.strip("\n"):
-        paragraphs.append(body)
-    if change.trailers:
-        paragraphs.append("\n".join(f"{key}: {value.strip()}" for key, value in change.trailers))
-    return "\n\n".join(paragraphs) + "\n"
 
 
 def _check(change: BranchChange) -> None:

@@ -83,16 +83,6 @@ def placement_path(key: PlacementKey) -> str:
     return own_path("placements", key.namespace, key.name)
 
 
-def cluster_path(name: str) -> str:
-    """clusters/<name>.yaml"""
-    return own_path("clusters", "", name)
-
-
-def hold_path(name: str) -> str:
-    """holds/<name>.yaml"""
-    return own_path("holds", "", name)
-
-
 def resources_folder(key: PlacementKey) -> str:
     """snapshots/resources/<placement>"""
     return f"snapshots/resources/{folder_of(key)}"

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 from gitfleet.api.clusters import NODE_COUNT
-from gitfleet.api.conditions import ConditionType, find_condition, type_of
+from gitfleet.api.conditions import Condition, ConditionType, find_condition, type_of
 from gitfleet.api.runs import RunConditionType
 from gitfleet.api.snapshots import OverrideSnapshot
+from gitfleet.views.holds import hold_state, not_counted
 from gitfleet.views.models import BindingView, ClusterView, PlacementView, SnapshotView, first_time
 from gitfleet.views.tables import NONE, age
 
@@ -18,17 +19,17 @@ Column: TypeAlias = tuple[str, bool, Callable[[Any, datetime], str]]
 
 
 def _status(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
-    def cell(view: PlacementView, _now: datetime) -> str:
-        found = find_condition(view.conditions, type_of(view.kind, type_))
-        return found.status.value if found else ""
-
-    return cell
+    return _of_condition(type_, lambda found: found.status.value)
 
 
 def _generation(type_: ConditionType) -> Callable[[PlacementView, datetime], str]:
+    return _of_condition(type_, lambda found: str(found.observed_generation))
+
+
+def _of_condition(type_: ConditionType, text: Callable[[Condition], str]) -> Callable[[PlacementView, datetime], str]:
     def cell(view: PlacementView, _now: datetime) -> str:
         found = find_condition(view.conditions, type_of(view.kind, type_))
-        return str(found.observed_generation) if found else ""
+        return text(found) if found else ""
 
     return cell
 
@@ -110,14 +111,14 @@ POLICIES: Final[tuple[Column, ...]] = (
     ("TYPE", False, lambda view, _: view.snapshot.policy.placement_type.value),
 )
 HOLDS: Final[tuple[Column, ...]] = (
-    ("STATE", False, lambda view, _: view.state),
-    ("OBJECTS", False, lambda view, _: str(view.hold.objects)),
-    ("CLUSTERS", False, lambda view, _: str(len(view.hold.clusters))),
-    ("REMOVALS", False, lambda view, _: str(len(view.hold.removals))),
-    ("COMMIT", True, lambda view, _: view.hold.commit[:12]),
-    ("AGE", False, lambda view, now: age(view.since, now)),
-    ("REASON", True, lambda view, _: str(view.hold.reasons[0]) if view.hold.reasons else ""),
-    ("APPROVALS", True, lambda view, _: view.waits),
+    ("STATE", False, lambda view, _: hold_state(view.value)),
+    ("OBJECTS", False, lambda view, _: str(view.value.objects)),
+    ("CLUSTERS", False, lambda view, _: str(len(view.value.clusters))),
+    ("REMOVALS", False, lambda view, _: str(len(view.value.removals))),
+    ("COMMIT", True, lambda view, _: view.value.commit[:12]),
+    ("AGE", False, lambda view, now: age(view.value.since, now)),
+    ("REASON", True, lambda view, _: str(view.value.reasons[0]) if view.value.reasons else ""),
+    ("APPROVALS", True, lambda view, _: not_counted(view.value.conditions)),
 )
 EVICTIONS: Final[tuple[Column, ...]] = (
     ("VALID", False, lambda view, _: view.valid),
@@ -137,12 +138,12 @@ FREEZES: Final[tuple[Column, ...]] = (
     ("REASON", True, lambda view, _: view.reason),
 )
 QUARANTINES: Final[tuple[Column, ...]] = (
-    ("PLACEMENT", False, lambda view, _: str(view.quarantine.placement)),
-    ("DIGEST", False, lambda view, _: view.quarantine.digest[:12]),
-    ("LIFTED", False, lambda view, _: str(view.quarantine.lifted).lower()),
-    ("RUN", False, lambda view, _: view.quarantine.run or NONE),
-    ("AGE", False, lambda view, now: age(view.since, now)),
-    ("REASON", True, lambda view, _: view.quarantine.reason),
+    ("PLACEMENT", False, lambda view, _: str(view.value.placement)),
+    ("DIGEST", False, lambda view, _: view.value.digest[:12]),
+    ("LIFTED", False, lambda view, _: str(view.value.lifted).lower()),
+    ("RUN", False, lambda view, _: view.value.run or NONE),
+    ("AGE", False, lambda view, now: age(view.value.since, now)),
+    ("REASON", True, lambda view, _: view.value.reason),
 )
 RUNS: Final[tuple[Column, ...]] = (
     ("PLACEMENT", False, lambda view, _: view.run.placement_name),

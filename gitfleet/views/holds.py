@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
-from gitfleet.api import write
 from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition, type_of
 from gitfleet.api.holds import APPROVED, Hold
-from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX
 from gitfleet.api.values import NamespacedName
@@ -24,46 +20,9 @@ _MOST_NAMED: Final = 3
 _MOST_CHARACTERS: Final = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HoldView:
-    """A hold."""
-
-    hold: Hold
-
-    @property
-    def namespace(self) -> str:
-        """Holds are cluster-scoped."""
-        return ""
-
-    @property
-    def name(self) -> str:
-        """The hold's name."""
-        return self.hold.name
-
-    @property
-    def state(self) -> str:
-        """Pending, Approved (its removals are under way) or Rejected."""
-        answer = self.hold.answer
-        return "Pending" if answer is None else "Approved" if answer is Status.TRUE else "Rejected"
-
-    @property
-    def waits(self) -> str:
-        """Why the approvals that are there do not count, "" where there are none."""
-        return not_counted(self.hold.conditions)
-
-    @property
-    def since(self) -> datetime:
-        """When its removals were asked for first."""
-        return self.hold.since
-
-    def body(self) -> JsonObject:
-        """The whole object."""
-        return write(self.hold)
-
-
-def hold_views(state: StateReader, name: str | None = None) -> Iterator[HoldView]:
-    """Every hold, or the one of a name."""
-    return (HoldView(hold=hold) for hold in state.holds(name))
+def hold_state(hold: Hold) -> str:
+    """Pending, Approved (its removals are under way) or Rejected."""
+    return "Pending" if hold.answer is None else "Approved" if hold.answer is Status.TRUE else "Rejected"
 
 
 def not_counted(conditions: Conditions) -> str:

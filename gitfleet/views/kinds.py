@@ -12,14 +12,13 @@ from typing import Any, Final
 
 from gitfleet.api.kinds import list_named, scope_named
 from gitfleet.api.objects import JsonObject
+from gitfleet.api.quarantines import Quarantine
 from gitfleet.errors import BadInput
 from gitfleet.state import StateReader
 from gitfleet.views import columns, models
 from gitfleet.views.evictions import eviction_views
 from gitfleet.views.freezes import freeze_views
-from gitfleet.views.holds import hold_views
-from gitfleet.views.models import BindingView, ClusterView, PlacementView, View
-from gitfleet.views.quarantines import quarantine_views
+from gitfleet.views.models import BindingView, ClusterView, OwnView, PlacementView, View
 from gitfleet.views.runs import request_views, run_views
 from gitfleet.views.tables import Table
 
@@ -97,10 +96,13 @@ _KINDS: Final[dict[str, _Kind]] = {
     "bindings": _by_view(lambda state, name: map(BindingView, state.bindings(name)), columns.BINDINGS),
     "snapshots": _by_view(models.snapshot_views, columns.SNAPSHOTS),
     "policies": _by_view(models.policy_views, columns.POLICIES),
-    "holds": _by_view(hold_views, columns.HOLDS),
+    "holds": _by_view(lambda state, name: map(OwnView, state.holds(name)), columns.HOLDS),
     "evictions": _by_view(eviction_views, columns.EVICTIONS),
     "freezes": _by_view(freeze_views, columns.FREEZES),
-    "quarantines": _by_view(quarantine_views, columns.QUARANTINES),
+    "quarantines": _by_view(
+        lambda state, name: map(OwnView, sorted(state.each(Quarantine, name), key=lambda one: one.name)),
+        columns.QUARANTINES,
+    ),
     "runs": _by_view(run_views, columns.RUNS),
     "approvals": _by_view(request_views, columns.APPROVALS),
     "overrides": _by_view(models.override_views, columns.OVERRIDES),

@@ -27,6 +27,11 @@ def link(name: str, target: str) -> str:
     return f"[{code_span(name)}]({target})"
 
 
+def rest_lines(count: int, most: int, path: str) -> list[str]:
+    """Below a list of at most so many: how many more there are, with a link to where they lie."""
+    return ["", f"and {count - most} more in [{path}]({path})"] if count > most else []
+
+
 def fenced(lines: Sequence[str], language: str = "diff") -> Iterator[str]:
     """A code block whose fence is longer than any row of backticks inside."""
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)

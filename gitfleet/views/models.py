@@ -30,6 +30,7 @@ from gitfleet.state import (
 from gitfleet.status import ClusterState, cluster_state, health_condition, joined_condition
 from gitfleet.views.placement_status import status_object
 
+N = TypeVar("N", bound="Named")
 S = TypeVar("S")
 
 
@@ -151,6 +152,31 @@ class BindingView:
     def body(self) -> JsonObject:
         """The whole object."""
         return write(self.binding)
+
+
+class Named(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnView(Generic[N]):
+    """A cluster-scoped value that has a file of its own."""
+
+    value: N
+    namespace: str = ""
+
+    @property
+    def name(self) -> str:
+        """The value's name."""
+        return self.value.name
+
+    def body(self) -> JsonObject:
+        """The whole object."""
+        return write(self.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

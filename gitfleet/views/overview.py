@@ -10,13 +10,14 @@ from datetime import datetime
 from gitfleet import rollout
 from gitfleet.api.conditions import ConditionType, Status
 from gitfleet.api.faults import Fault
+from gitfleet.api.holds import Hold
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, PlacementRecord
 from gitfleet.rollout import staged
 from gitfleet.state import PlacementSummary, summary_of
 from gitfleet.status import ClusterProgress, ClusterState, cluster_progress
 from gitfleet.views.evictions import EvictionView
-from gitfleet.views.holds import HoldView, held_condition
+from gitfleet.views.holds import held_condition
 from gitfleet.views.models import ClusterView
 
 
@@ -73,7 +74,7 @@ class FleetView:
     a page has space for. Holds are those that nobody has approved."""
 
     observed_commit: str | None
-    holds: tuple[HoldView, ...]
+    holds: tuple[Hold, ...]
     states: Mapping[str, int]
     clusters: tuple[BoundCluster, ...]
     complete: int
@@ -98,7 +99,7 @@ class FleetView:
                     bound[binding.cluster].append((key, record.snapshot_index(binding.applied_snapshot)))
         return cls(
             observed_commit=state.observed_commit,
-            holds=tuple(HoldView(hold=hold) for hold in state.holds.values() if hold.answer is not Status.TRUE),
+            holds=tuple(hold for hold in state.holds.values() if hold.answer is not Status.TRUE),
             states=Counter(view.state_text for view in views.values()),
             clusters=tuple(BoundCluster(cluster=views[name], placements=tuple(bound[name])) for name in shown),
             complete=sum(complete.values()),

@@ -2,49 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
-
 from gitfleet.api import write
-from gitfleet.api.objects import JsonObject
 from gitfleet.api.quarantines import Quarantine
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.state import FleetState
-from gitfleet.state import StateReader, paths
-from gitfleet.views.markdown import code_span, link
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuarantineView:
-    """A quarantine that is recorded."""
-
-    quarantine: Quarantine
-
-    @property
-    def namespace(self) -> str:
-        """Quarantines are cluster-scoped."""
-        return ""
-
-    @property
-    def name(self) -> str:
-        """The quarantine's name."""
-        return self.quarantine.name
-
-    @property
-    def since(self) -> datetime | None:
-        """When it was recorded."""
-        return self.quarantine.since
-
-    def body(self) -> JsonObject:
-        """The whole object."""
-        return write(self.quarantine)
-
-
-def quarantine_views(state: StateReader, name: str | None = None) -> Iterator[QuarantineView]:
-    """Every quarantine, or the one of a name."""
-    found = sorted(state.each(Quarantine, name), key=lambda one: one.name)
-    return (QuarantineView(quarantine=one) for one in found)
+from gitfleet.state import paths
+from gitfleet.views.markdown import code_span, link, rest_lines
 
 
 def lifting_text(quarantine: Quarantine) -> str:
@@ -70,4 +33,4 @@ def quarantine_lines(state: FleetState, most: int) -> list[str]:
             lines += ["```yaml", *lifting_text(one).splitlines(), "```"]
         else:
             lines += ["It is not rolled out as long as its file is in the config repo."]
-    return [*lines, *(["", f"and {len(found) - most} more in [quarantines](quarantines)"] if len(found) > most else [])]
+    return [*lines, *rest_lines(len(found), most, "quarantines")]

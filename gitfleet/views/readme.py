@@ -16,7 +16,7 @@ from gitfleet.state import paths
 from gitfleet.status import ClusterState
 from gitfleet.views.freezes import views_of
 from gitfleet.views.holds import hold_document, hold_sentence, how_to_approve, not_counted, reason_sentence
-from gitfleet.views.markdown import code_span, link, table_lines
+from gitfleet.views.markdown import code_span, link, rest_lines, table_lines
 from gitfleet.views.models import ClusterView
 from gitfleet.views.overview import FleetView, WaitingFor
 from gitfleet.views.quarantines import quarantine_lines
@@ -59,7 +59,7 @@ def _head(fleet: FleetView, last_changed: str | None) -> list[str]:
 
 def _holds(fleet: FleetView, branches: str) -> list[str]:
     """Removals that wait for a person, each with what answers it."""
-    waiting = sorted((view.hold for view in fleet.holds), key=lambda hold: hold.answer is Status.FALSE)
+    waiting = sorted(fleet.holds, key=lambda hold: hold.answer is Status.FALSE)
     if not waiting:
         return []
     rejected = sum(hold.answer is Status.FALSE for hold in waiting)
@@ -71,7 +71,7 @@ def _holds(fleet: FleetView, branches: str) -> list[str]:
     for hold in waiting[:MOST_ROWS]:
         document = hold_document(hold)
         answer = " (rejected)" if hold.answer is Status.FALSE else ""
-        lines += ["", f"### {link(hold.name, paths.hold_path(hold.name))}{answer}", ""]
+        lines += ["", f"### {link(hold.name, paths.own_path('holds', '', hold.name))}{answer}", ""]
         lines += [f"{code_span(hold_sentence(document), 300)}, since commit {code_span(hold.commit)}.", ""]
         lines += [f"- {code_span(reason_sentence(reason), 300)}" for reason in document["reasons"]]
         if waits := not_counted(hold.conditions):
@@ -81,7 +81,7 @@ def _holds(fleet: FleetView, branches: str) -> list[str]:
         path = document["approval"]["path"]
         lines += ["", how_to_approve(document).replace(path, code_span(path)), ""]
         lines += ["```yaml", *document["approval"]["content"].splitlines(), "```"]
-    return [*lines, *_rest(len(waiting), "holds")]
+    return [*lines, *rest_lines(len(waiting), MOST_ROWS, "holds")]
 
 
 def _clusters(fleet: FleetView) -> list[str]:
@@ -89,7 +89,7 @@ def _clusters(fleet: FleetView) -> list[str]:
         return []
     rows = [
         (
-            link(shown.cluster.name, paths.cluster_path(shown.cluster.name)),
+            link(shown.cluster.name, paths.own_path("clusters", "", shown.cluster.name)),
             code_span(", ".join(f"{key}={value}" for key, value in sorted(shown.cluster.cluster.labels.items())), 60),
             _state_cell(shown.cluster),
             str(len(shown.placements)),
@@ -103,7 +103,7 @@ def _clusters(fleet: FleetView) -> list[str]:
         f"## Clusters: {counts}",
         "",
         *table_lines(("Cluster", "Labels", "State", "Placements", "Snapshots"), rows),
-        *_rest(sum(fleet.states.values()), "clusters"),
+        *rest_lines(sum(fleet.states.values()), MOST_ROWS, "clusters"),
     ]
 
 
@@ -111,10 +111,6 @@ def _state_cell(view: ClusterView) -> str:
     shown = view.state is ClusterState.UNHEALTHY and view.message
     text = f"{view.state}: {code_span(view.message, 100)}" if shown else view.state
     return f"{text}, {code_span(view.held, 200)}" if view.held else text
-
-
-def _rest(count: int, folder: str) -> list[str]:
-    return ["", f"and {count - MOST_ROWS} more in [{folder}]({folder})"] if count > MOST_ROWS else []
 
 
 def _placements(fleet: FleetView) -> list[str]:
@@ -137,7 +133,7 @@ def _placements(fleet: FleetView) -> list[str]:
         f"## Placements: {fleet.complete} complete, {fleet.incomplete} not",
         "",
         *table_lines(columns, rows),
-        *_rest(fleet.complete + fleet.incomplete, "placements"),
+        *rest_lines(fleet.complete + fleet.incomplete, MOST_ROWS, "placements"),
     ]
 
 
@@ -163,7 +159,7 @@ def _evictions(fleet: FleetView) -> list[str]:
         "## Evictions",
         "",
         *table_lines(("Eviction", "Placement", "Cluster", "Executed", "Message"), rows),
-        *_rest(len(fleet.evictions), "evictions"),
+        *rest_lines(len(fleet.evictions), MOST_ROWS, "evictions"),
     ]
 
 
@@ -185,6 +181,5 @@ def _faults(faults: tuple[Fault, ...]) -> list[str]:
         middle = " ".join(code_span(part) for part in (fault.object, fault.field) if part)
         place = code_span(f"{fault.path}:{fault.line}")
         lines.append(f"- {fault.severity.value} {place} {middle} {code_span(fault.message, 300)}")
-    if len(faults) > MOST_ROWS:
-        lines += ["", f"and {len(faults) - MOST_ROWS} more in [{paths.FAULTS}]({paths.FAULTS})"]
+    lines += rest_lines(len(faults), MOST_ROWS, paths.FAULTS)
     return [*lines, "", "What has errors keeps its last good version."] if errors else lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import jsonpatch
 import jsonpointer
@@ -51,7 +51,7 @@ class CompiledPatch:
         operation: dict[str, Any] = {"op": self._operation, "path": self.path}
         if self._operation != "remove":
             operation["value"] = value
-        return jsonpatch.JsonPatch([cast("Any", operation)])
+        return jsonpatch.JsonPatch([operation])
 
     def _value(self, cluster: MemberCluster) -> Any:
         """The value with its variables replaced, in its JSON text as KubeFleet does (hence in keys of maps too)."""

@@ -40,15 +40,13 @@ def parse_import(output: bytes) -> tuple[str | None, str, str]:
 
 
 def compose_message(change: BranchChange) -> bytes:
-    """Subject, body and trailers as one commit message; BadInput for a part that would break out of its place."""
-    paragraphs = [names.check_line(change.subject, "subject").strip()]
+    """The message of a change; BadInput for a part that would break out of its place."""
+    names.check_line(change.subject, "subject")
     if "\0" in change.body:
         raise BadInput("The body of a commit message must not hold a NUL character.")
-    if body := change.body.strip("\n"):
-        paragraphs.append(body)
-    if change.trailers:
-        paragraphs.append("\n".join(names.check_trailer(key, value) for key, value in change.trailers))
-    return ("\n\n".join(paragraphs) + "\n").encode(errors="replace")
+    for key, value in change.trailers:
+        names.check_trailer(key, value)
+    return change.message.encode(errors="replace")
 
 
 def check_change(change: BranchChange) -> None:
