@@ -31,6 +31,8 @@ from gitfleet.api.objects import Manifest, Origin, key_of
 from gitfleet.desired.accept import Accepted, accept
 from gitfleet.desired.paths import (
     IGNORE_FILE,
+    KUSTOMIZATIONS,
+    is_kustomization,
     is_read,
     kustomize_folders,
     read_paths,
@@ -45,6 +47,7 @@ from gitfleet.formats.yaml_reader import PARSER_VERSION, ParsedFile, parse_docum
 
 __all__ = [
     "IGNORE_FILE",
+    "KUSTOMIZATIONS",
     "Accepted",
     "DesiredRequest",
     "FileReading",
@@ -52,6 +55,7 @@ __all__ = [
     "SourceFile",
     "accept",
     "cache_key",
+    "is_kustomization",
     "is_read",
     "kustomize_folders",
     "manifests_of",

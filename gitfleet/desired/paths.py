@@ -15,6 +15,8 @@ IGNORE_FILE: Final = ".gitfleetignore"
 """At the top of the repo, in gitignore's syntax: what gitfleet must not read."""
 PAYLOAD_FOLDER: Final = "resources"
 FLEET_FILE: Final = "gitfleet.yaml"
+KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""Of several in one folder the first is read."""
 
 _LONGEST_PATTERN: Final = 500
 _MOST_WILDCARDS: Final = 4
@@ -22,7 +24,6 @@ _MOST_RULES: Final = 1000
 """Each costs time for every path of the commit."""
 _WILDCARDS: Final = re.compile(r"\*+")
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
-_KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 
 
 def is_manifest_path(path: str) -> bool:
@@ -61,7 +62,7 @@ def area_of(path: str) -> str:
 
 def is_kustomization(path: str) -> bool:
     """Whether a file configures kustomize; never an object itself."""
-    return path.rpartition("/")[2] in _KUSTOMIZATIONS
+    return path.rpartition("/")[2] in KUSTOMIZATIONS
 
 
 def kustomize_folders(paths: Iterable[str]) -> frozenset[str]:

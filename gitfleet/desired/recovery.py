@@ -13,8 +13,9 @@ from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.staged import EVICTION
-from gitfleet.desired.paths import is_kustomization
+from gitfleet.desired.paths import area_of, is_kustomization
 from gitfleet.desired.readings import FileReading, ReadObject, payload_identity
+from gitfleet.desired.rebuilt import rebuilt_folders
 from gitfleet.desired.request import DesiredRequest
 
 
@@ -47,6 +48,11 @@ class Recovery:
         faults = self._request.accepted.faults
         return any(f.path == path and f.object == label and f.severity is Severity.ERROR for f in faults)
 
+    def may_be_new(self, path: str, label: str) -> bool:
+        """Whether a refused object of a file may have been another one before this commit. Nothing says what a
+        kustomization had: what was placed of it stays as long as the error does."""
+        return is_kustomization(path) or not self.was_refused(path, label)
+
     def is_new_double(self, identity: Identity, path: str, count: int) -> bool:
         """Whether one of so many definitions of an object in a file was, or may have been, another object before this
         commit."""
@@ -68,10 +74,11 @@ class Recovery:
             if is_within(known, below):
                 for item in self._in_force(known):
                     found.setdefault(item.identity, item)
-        # Without blobs to go back to, what was placed last is all that is known.
+        # Without blobs to go back to, what was placed last is all that is known; what is held there stays by its hold.
         if not self.knows(path) or is_kustomization(path):
+            held_back = self._held_back()
             for identity, item in self.placed().items():
-                if is_within(item.origin.path, below):
+                if is_within(item.origin.path, below) and identity not in held_back:
                     found.setdefault(identity, item)
         return list(found.values())
 
@@ -90,13 +97,25 @@ class Recovery:
         return self.everything().get(identity)
 
     def everything(self) -> dict[Identity, ReadObject]:
-        """All that was in force before and may differ now: what is held, and the changed files as they were."""
+        """All that was in force before and may differ now: what is held, the changed files as they were, and what was
+        placed of changed kustomizations."""
         if self._index is None:
             self._index = {identity: item for identity, (_, item) in self.held().items()}
             for path in sorted(self._request.before):
                 for item in self._in_force(path):
                     self._index.setdefault(item.identity, item)
+            if folders := rebuilt_folders(self._request):
+                held_back = self._held_back()
+                for identity, item in self.placed().items():
+                    path = item.origin.path
+                    if is_kustomization(path) and area_of(path) in folders and identity not in held_back:
+                        self._index.setdefault(identity, item)
         return self._index
+
+    def _held_back(self) -> frozenset[Identity | None]:
+        """The objects whose removal is held: they are placed, though they were gone before this commit."""
+        removals = (removal for hold in self._request.accepted.holds.values() for removal in hold.removals)
+        return frozenset(payload_identity(r.object.identity) for r in removals if r.object is not None)
 
     def held(self) -> dict[Identity, tuple[str, ReadObject]]:
         """What the state branch holds of older versions, each with the path of the faulty file it is held for."""

@@ -65,7 +65,8 @@ class DesiredRequest:
     `changed` are the paths that differ from the observed commit, None when that is not known. `accepted` is what was
     accepted last (decision D21), its newest snapshots with their manifests. `contents` gives a blob's bytes, for the
     ignore file and where a fault is located; pure from the package's view. `built` are the outputs of kustomize by
-    folder, as if each were one file. `simulated` says that clusters without a connection are simulated ones.
+    folder, as if each were one file; `built_of` are the blobs of the files of which they were made at the observed
+    commit, by folder and path. `simulated` says that clusters without a connection are simulated ones.
     """
 
     commit: str
@@ -76,6 +77,7 @@ class DesiredRequest:
     accepted: FleetState = FleetState()
     contents: Contents = _no_contents
     built: Mapping[str, SourceFile] = field(default_factory=dict)
+    built_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     simulated: bool = True
 
     def text_of(self, path: str) -> bytes:

@@ -320,6 +320,8 @@ def _keep(pool: _Pool, item: ReadObject, path: str) -> None:
     if written is not None and (origin := written.origin).blob:
         source = (origin.blob, "" if origin.path == path else origin.path)
         pool.last_good.setdefault(path, {}).setdefault(source, set()).add(origin.document)
+    elif is_kustomization(item.origin.path) and area_of(item.origin.path) != area_of(path):
+        pool.last_good.setdefault(path, {})[("", "")] = set()  # no file has it: the next commits hold whatever is gone
 
 
 def _refuse(pool: _Pool, refusals: Refusals) -> None:
@@ -344,7 +346,7 @@ def _restore_unmatched(pool: _Pool, unmatched: Mapping[str, Mapping[Identity, st
     file stays."""
     damaged: dict[str, frozenset[str] | None] = {}
     for path, labels in unmatched.items():
-        fresh = {identity for identity, label in labels.items() if not pool.recovery.was_refused(path, label)}
+        fresh = {identity for identity, label in labels.items() if pool.recovery.may_be_new(path, label)}
         _restore_damaged(pool, path, set(labels), fresh, damaged)
     _restore_vanished(pool, damaged)
 
@@ -392,7 +394,7 @@ def _desired(pool: _Pool, scopes: dict[GroupKind, bool]) -> Desired:
             for path, versions in sorted(pool.last_good.items())
         },
         holds_removals=pool.holds_removals,
-        vanished=vanished_objects(pool.request, pool.recovery.everything(), pool.chosen),
+        vanished=vanished_objects(pool.request, pool.recovery, pool.chosen),
         ignored=ignored_placed(pool.request),
         sources={folder: built.sources for folder, built in pool.request.built.items() if built.sources},
     )

@@ -5,61 +5,81 @@ It explains removals (decisions D25 and D31); nothing is kept or taken away beca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from gitfleet.api.clusters import CLUSTER_GROUP
-from gitfleet.api.objects import Identity, Origin
+from gitfleet.api.objects import Identity
 from gitfleet.desired.kinds import is_our_group
-from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, read_paths
+from gitfleet.desired.paths import IGNORE_FILE, ignoring_line, is_kustomization
 from gitfleet.desired.readings import ReadObject, payload_identity
+from gitfleet.desired.rebuilt import Rebuilt, without_hash
+from gitfleet.desired.recovery import Recovery
 from gitfleet.desired.request import SYMLINK, DesiredRequest
 from gitfleet.formats.renames import Renames
 from gitfleet.model.desired import Vanished
 
 
 def vanished_objects(
-    request: DesiredRequest, before: Mapping[Identity, ReadObject], chosen: Mapping[Identity, ReadObject]
+    request: DesiredRequest, recovery: Recovery, chosen: Mapping[Identity, ReadObject]
 ) -> dict[Identity, Vanished]:
     """For each object that was in force and is not chosen now, its last place and what stands there now."""
-    gone = {identity: item for identity, item in before.items() if identity not in chosen}
-    fresh: dict[str, list[Identity]] = {}
-    for identity, item in chosen.items() if gone else ():
-        if identity not in before or (_is_cluster(identity) and before[identity].origin.path != item.origin.path):
-            fresh.setdefault(item.origin.path, []).append(identity)
-    places = {item.origin.path for item in gone.values()}
-    renames = {path: Renames(fresh.get(path, ())) for path in places}
-    rules = ignore_rules(request)
-    unread = _new_and_unread(request, rules) if gone else {}
-    found: dict[Identity, Vanished] = {}
-    for identity, item in sorted(gone.items()):
+    before = recovery.everything()
+    gone: dict[str, list[Identity]] = {}
+    for identity, item in sorted(before.items()):
+        if identity not in chosen:
+            gone.setdefault(item.origin.path, []).append(identity)
+    if not gone:
+        return {}
+    fresh: dict[str, dict[Identity, Identity]] = {}
+    for identity, item in chosen.items():
         path = item.origin.path
-        renamed = _renamed(identity, renames[path])
-        successor = renamed or renames[path].elsewhere(identity)
-        origin = chosen[successor].origin if successor is not None else Origin(path, 1)
-        unread_at = unread.get(item.origin.blob, "") if path not in request.files else ""
-        placed_at = _new_as_payload(identity, request, chosen)
-        found[identity] = Vanished(
-            path=path,
-            line=origin.line,
-            removed=path not in request.files,
-            ignored=_ignored(path, request, rules),
-            moved=unread_at or placed_at,
-            as_payload=not unread_at and bool(placed_at),
-            successor=None if successor is None else _placed_identity(successor),
-            elsewhere=renamed is None and successor is not None,
-        )
-    return {_placed_identity(identity): one for identity, one in found.items()}
-
-
-def _new_and_unread(request: DesiredRequest, rules: bytes) -> dict[str, str]:
-    """The ordinary files that this commit brings and that are not read, by blob."""
-    new = {path: request.files[path] for path in request.changed or () if path in request.files}
-    read = read_paths(request.files, rules) if new else frozenset()
+        if identity not in before or (_is_cluster(identity) and before[identity].origin.path != path):
+            fresh.setdefault(path, {})[without_hash(identity, path)] = identity
+    rules = ignore_rules(request)
+    staying = {item.origin.path for one, item in recovery.placed().items() if one in chosen}
+    commit = _Commit(request, before, chosen, Rebuilt(request, rules), rules, staying)
     return {
-        source.blob: path
-        for path, source in sorted(new.items(), reverse=True)
-        if path not in read and source.mode < SYMLINK
+        _placed_identity(identity): vanished
+        for path, identities in gone.items()
+        for identity, vanished in commit.vanished(path, identities, fresh.get(path, {}))
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """What a commit has, and what was in force before it; `staying` are the files that have placed objects still."""
+
+    request: DesiredRequest
+    before: Mapping[Identity, ReadObject]
+    chosen: Mapping[Identity, ReadObject]
+    rebuilt: Rebuilt
+    rules: bytes
+    staying: Collection[str]
+
+    def vanished(
+        self, path: str, gone: Sequence[Identity], fresh: Mapping[Identity, Identity]
+    ) -> Iterator[tuple[Identity, Vanished]]:
+        """What became of the objects that are gone from one file; `fresh` are the new ones there."""
+        file, renames = self.rebuilt.own_file(path), Renames(fresh)
+        place = Vanished(
+            path=file, removed=file not in self.request.files, ignored=_ignored(file, self.request, self.rules)
+        )
+        emptied = len(gone) > 1 and is_kustomization(path) and not place.removed and path not in self.staying
+        otherwise = f"{file} has nothing any more of what it had" if emptied else ""
+        for identity in gone:
+            plain = without_hash(identity, path)
+            renamed = plain if plain in fresh else _renamed(plain, renames)
+            if (meant := renamed or renames.elsewhere(plain)) is not None:
+                successor = fresh[meant]
+                now = replace(place, line=self.chosen[successor].origin.line, successor=_placed_identity(successor))
+                yield identity, replace(now, elsewhere=renamed is None, replaced=meant == plain)
+                continue
+            unread_at = self.rebuilt.moved(path, self.before[identity].origin.blob)
+            placed_at = _new_as_payload(identity, self.request, self.chosen)
+            why = "" if unread_at or placed_at or place.ignored else self.rebuilt.why(path, identity) or otherwise
+            moved = unread_at or placed_at
+            yield identity, replace(place, moved=moved, as_payload=placed_at != "" == unread_at, unbuilt=why)
 
 
 def _new_as_payload(identity: Identity, request: DesiredRequest, chosen: Mapping[Identity, ReadObject]) -> str:

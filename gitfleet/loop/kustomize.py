@@ -23,7 +23,6 @@ from gitfleet.loop.kustomize_rules import path_fault
 from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.ports.repos import TreeEntry
 
-NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _REGULAR: Final = ("100644", "100755")
 _MOST_PLUGINS: Final = 10_000
 ReadBlobs = Callable[[list[str]], Mapping[str, bytes]]
@@ -53,9 +52,7 @@ class Kustomizer:
         if not folders:
             self._outputs, self._before, self._read = {}, {}, {}
             return {}
-        self._read_all(listing, read)
-        closures = {folder: self._closure(folder, listing, read) for folder in sorted(folders)}
-        bases = {base for folder, closure in closures.items() for base in closure.folders if base != folder}
+        closures, bases = self._closures(folders, listing, read)
         before, self._before, self._outputs = self._before, self._outputs, {}
         made: dict[str, desired.SourceFile] = {}
         for folder, closure in closures.items():
@@ -69,9 +66,23 @@ class Kustomizer:
                 made[folder] = self._build(folder, closure, listing, read, before)
         return made
 
+    def made_of(self, folders: Collection[str], listing: Listing, read: ReadBlobs) -> dict[str, dict[str, str]]:
+        """The files, with their blobs, of which the folders of an older tree were built, those of bases left out."""
+        closures, bases = self._closures(folders, listing, read)
+        made = {folder: closure.paths for folder, closure in closures.items() if folder not in bases}
+        return {folder: {path: listing[path].oid for path in sorted(paths)} for folder, paths in made.items()}
+
+    def _closures(
+        self, folders: Collection[str], listing: Listing, read: ReadBlobs
+    ) -> tuple[dict[str, _Closure], set[str]]:
+        """What each of the folders of a tree is built of, and which of them others build on."""
+        self._read_all(listing, read)
+        closures = {folder: self._closure(folder, listing, read) for folder in sorted(folders)}
+        return closures, {base for folder, closure in closures.items() for base in closure.folders if base != folder}
+
     def _read_all(self, listing: Listing, read: ReadBlobs) -> None:
         """Know every kustomization of the tree, and no other."""
-        files = {path: listing[path].oid for path in listing if path.rpartition("/")[2] in NAMES}
+        files = {path: listing[path].oid for path in listing if desired.is_kustomization(path)}
         missing = sorted({oid for oid in files.values() if oid not in self._read})
         contents = read(missing) if missing else {}
         fresh = {oid: read_kustomization(contents.get(oid)) for oid in missing}
@@ -92,7 +103,7 @@ class Kustomizer:
 
     def _visit(self, folder: str, closure: _Closure, listing: Listing, read: ReadBlobs) -> list[str]:
         """Add what one kustomization names; the folders it builds on. A fault is noted, the rest is read still."""
-        own = next((path for name in NAMES if (path := posixpath.join(folder, name)) in listing), None)
+        own = next((path for name in desired.KUSTOMIZATIONS if (path := posixpath.join(folder, name)) in listing), None)
         if own is None:
             raise BadInput(f"{folder} holds no kustomization.yaml")
         closure.paths.add(own)
@@ -183,7 +194,7 @@ def _place_fault(reference: str, target: str, listing: Listing, is_plugin: bool)
         return "" if listing[target].mode in _REGULAR else f"names {target}, which is no ordinary file"
     if is_plugin:
         return f"names {target} as a plug-in's configuration, which must be a file of this repo"
-    if any(posixpath.join(target, name) in listing for name in NAMES):
+    if any(posixpath.join(target, name) in listing for name in desired.KUSTOMIZATIONS):
         return ""
     return f"names {target}, which is not in the repo"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from gitfleet import desired
 from gitfleet.api.faults import Fault
@@ -26,6 +26,8 @@ from gitfleet.settings import Limits
 from gitfleet.state import FAULTS_FILE
 
 _Entry = TypeVar("_Entry")
+_BuiltOf: TypeAlias = Mapping[str, Mapping[str, str]]
+"""The blobs of the files of which a folder was built, by folder and path."""
 _BATCH: Final = 2000
 """So many files are read and parsed at once: a bound on memory, not on work."""
 _SPARE: Final = 1000
@@ -68,13 +70,12 @@ class DesiredTrees:
     def at(self, commit: str, state: FleetState) -> Desired:
         """The fleet as written at a commit, parts with errors held at their last good version as `state` knows it."""
         read = _Read(commit, state.observed_commit, frozenset(k for k, run in state.runs.items() if not run.finished))
-        known = self._latest.get(read) or self._accepted(commit, state)
-        if known is not None:
+        if (known := self._latest.get(read) or self._accepted(commit, state)) is not None:
             return known
         listing, refusal = self._checked_listing(commit)
         if refusal is not None:
             return self._without(commit, refusal, state)
-        before, changed = self._changes(commit, listing, state)
+        before, changed, built_of = self._changes(commit, listing, state)
         held = {
             path: tuple((good, good.path or path, TreeEntry("100644", good.blob)) for good in versions)
             for path, versions in state.last_good.items()
@@ -97,6 +98,7 @@ class DesiredTrees:
                 accepted=state,
                 contents=self._content,
                 built=self._built(listing),
+                built_of=built_of,
                 simulated=self._simulated,
             )
         )
@@ -158,24 +160,30 @@ class DesiredTrees:
 
     def _changes(
         self, commit: str, listing: Mapping[str, TreeEntry], state: FleetState
-    ) -> tuple[dict[str, TreeEntry], frozenset[str] | None]:
+    ) -> tuple[dict[str, TreeEntry], frozenset[str] | None, _BuiltOf]:
         """The files that were read at the observed commit and are others now, or are not read any more, as they were;
-        and every path that differs (None when that is no longer known)."""
+        every path that differs (None when that is no longer known); and what kustomize folders were built of then."""
         if FAULTS_FILE in state.damage.lost or (state.observed_commit is None and state.placements):
-            return {}, None  # what was held, or against which commit, was lost
+            return {}, None, {}  # what was held, or against which commit, was lost
         if state.observed_commit is None or state.observed_commit == commit:
-            return {}, frozenset()
+            return {}, frozenset(), {}
         try:
             changed = _in_unicode(self._repo.changed_paths(state.observed_commit, commit))
             before = self._listing(state.observed_commit) if changed else {}
         except BadInput:
             # History was rewritten and the old commit is gone: only what the state branch holds can be held on to.
-            return {}, None
-        read = desired.read_paths(before, self._ignore_rules(before)) if changed else frozenset()
+            return {}, None, {}
+        rules = self._ignore_rules(before)
+        read = desired.read_paths(before, rules) if changed else frozenset()
         hidden: frozenset[str] = frozenset()
-        if desired.IGNORE_FILE in changed:
+        if desired.IGNORE_FILE in changed or any(map(desired.is_kustomization, changed)):
             hidden = read - desired.read_paths(listing, self._ignore_rules(listing))
-        return {path: before[path] for path in sorted({*changed, *hidden}) if path in read}, frozenset(changed)
+        built_of: _BuiltOf = {}
+        if self._kustomizer is not None:
+            folders = desired.kustomize_folders(desired.wanted_paths(before, rules))
+            built_of = self._kustomizer.made_of(folders, before, self._contents) if folders else {}
+        files = {path: before[path] for path in sorted({*changed, *hidden}) if path in read}
+        return files, frozenset(changed), built_of
 
     def _built(self, listing: Mapping[str, TreeEntry]) -> dict[str, desired.SourceFile]:
         if self._kustomizer is None:

@@ -191,6 +191,8 @@ def _at(origin: Origin, location: Location, text: str) -> Cause:
 def _of_vanished(found: Vanished) -> Cause:
     if found.ignored:
         return _hidden(found.path, found.ignored)
+    if found.unbuilt:
+        return Cause(found.path, found.line, found.unbuilt, hidden=found.path)
     if found.moved:
         how = "reads as a resource to be placed" if found.as_payload else "does not read"
         text = f"{found.path} is now {found.moved}, which gitfleet {how}"

@@ -43,15 +43,21 @@ def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     """The removals that are held, each once: findings that share a removal wait together. What takes nothing from any
     cluster is let through, unless it is one of too many clusters."""
     losses = Losses.between(request.before, request.after, Kept.of(request.held))
+    causes = Causes.between(request.before, request.after, request.desired)
     asked = Asked(
-        new={removal: losses.of(removal) for removal in request.new},
+        new={removal: losses.of(removal) for removal in request.new if not _is_replaced(removal, causes, losses)},
         held={removal: losses.of(removal) for removal in request.held},
     )
-    causes = Causes.between(request.before, request.after, request.desired)
     shares = shares_exceeded(asked, request.before, losses.placed, request.desired.config.mass_delete)
     suspicions = Suspicions(request.desired, request.before, request.after, asked.new, causes, losses)
     found = [*shares, *suspicions.found()]
     return tuple(_held_back(group, causes) for group in _joined(found))
+
+
+def _is_replaced(removal: Removal, causes: Causes, losses: Losses) -> bool:
+    """Whether kustomize generates the object under another hash now, and that one is placed: nobody misses it."""
+    found = causes.vanished(removal)
+    return found is not None and found.replaced and found.successor is not None and losses.is_wanted(found.successor)
 
 
 def _joined(findings: Iterable[Finding]) -> list[list[Finding]]:

@@ -67,8 +67,10 @@ class Suspicions:
             vanished, cause = self.causes.vanished(removal), self.causes.of(removal)
             if cause.hidden:
                 by, place = ("an ignore rule", f"{cause.line}") if cause.path == IGNORE_FILE else ("a rename", "")
+                if vanished is not None and vanished.unbuilt:
+                    by, place = "an edit of a kustomization", cause.path
                 found.setdefault((HoldRule.IGNORED_FILE, f"{by} takes {{}} away", place), []).append(removal)
-            elif vanished is not None and vanished.successor:
+            elif vanished is not None and vanished.successor and not vanished.replaced:
                 text = "the commit renames {}, by what may be a typing error"
                 if removal.kind is RemovalKind.CLUSTER:
                     text = "the commit takes {} out of the fleet and has another one in its file"

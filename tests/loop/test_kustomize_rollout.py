@@ -13,9 +13,11 @@ from gitfleet.loop.kustomize import Kustomizer
 from gitfleet.loop.state_trees import StateTrees
 from gitfleet.loop.trees import DesiredTrees
 from gitfleet.model.desired import Desired
+from gitfleet.ports.kustomize import KustomizeBuilder
 from gitfleet.settings import Limits
 from gitfleet.simulation.memory_cache import MemoryCache
 from gitfleet.views import rollback_of
+from tests import builders
 from tests.builders import (
     config_map,
     member_cluster,
@@ -33,14 +35,16 @@ FOLDER = "resources/app"
 
 @dataclass(slots=True)
 class BuiltWorld(World):
-    """A world whose kustomize folders are built by a recording builder, with a cache for each process."""
+    """A world whose kustomize folders are built by a program, else by a recording builder, with a cache for each
+    process."""
 
     builder: RecordingBuilder = field(default_factory=RecordingBuilder)
+    program: KustomizeBuilder | None = None
 
     def start(self, checkpoint: Checkpoint = nothing) -> Driver:
         """A process that knows nothing but the remote."""
         driver = World.start(self, checkpoint)
-        kustomizer = Kustomizer(self.builder)
+        kustomizer = Kustomizer(self.program or self.builder)
         driver.desired_trees = DesiredTrees(self.repo, MemoryCache(), Limits(), kustomizer=kustomizer)
         driver.state_trees = StateTrees(self.repo, driver.desired_trees, Limits())
         return driver
@@ -139,10 +143,34 @@ def test_what_cannot_be_built_takes_nothing_away_and_goes_on_when_it_is_healed(
         world.settle()
 
     world.builder.fails.clear()
-    world.write({f"{FOLDER}/kustomization.yaml": "resources: [a.yaml]\n", f"{FOLDER}/a.yaml": setting("apple", "3")})
+    list_ = {f"{FOLDER}/kustomization.yaml": "resources: [a.yaml]\n", f"{FOLDER}/b.yaml": None}
+    world.write({**list_, f"{FOLDER}/a.yaml": setting("apple", "3")})
     world.settle()
     assert [world.value(name) for name in ("plain", "new", "apple", "plum")] == ["2", "1", "3", None]
     assert (world.state().faults, world.state().last_good) == ((), {})
+
+
+def test_a_held_slip_stays_held_while_the_folder_breaks_and_heals(world: BuiltWorld) -> None:
+    with world.nothing_deleted():
+        world.write({f"{FOLDER}/b.yaml": setting("plumm", "1")})
+        world.settle()
+        (hold,) = world.state().holds.values()
+        assert f"{FOLDER}/kustomization.yaml has ConfigMap/shop/plumm in its place" in str(hold.reasons[0])
+        for text in ("resources: [a.yaml, b.yaml\n", "resources: [a.yaml, b.yaml]\n"):
+            world.restart()
+            world.write({f"{FOLDER}/kustomization.yaml": text})
+            world.settle()
+            assert world.state().holds == {hold.name: hold}
+    approval = builders.an_object(
+        builders.PLACEMENT_API,
+        "ClusterApprovalRequest",
+        hold.name,
+        status={"conditions": [{"type": "Approved", "status": "True"}]},
+    )
+    world.write({f"approvals/{hold.name}.yaml": to_yaml(approval)})
+    world.settle()
+    assert [world.value(name) for name in ("apple", "plum", "plumm")] == ["1", None, "1"]
+    assert world.state().holds == {}
 
 
 def test_a_sound_file_may_lose_an_object_while_a_folder_cannot_be_built(world: BuiltWorld) -> None:
