@@ -138,8 +138,9 @@ def _with_retained(
         return selected, missing
     # An envelope that has lost such an object stays as it was, and what it carries is not placed beside it.
     envelopes = {envelope for envelope, inner in carrying.items() if inner & missing}
+    stay = missing | envelopes
     # By the whole key: an object that is written under another version now may be one that no cluster knows.
-    keys = [d.key for d in latest.documents if d.key.identity in missing | envelopes]
+    keys = [d.key for d in latest.documents if d.key.identity in stay]
     before = {m.key: m for m in latest.manifests or ()}
     now = {key: index.objects.get(key.identity) for key in keys if key.identity not in envelopes}
     found = [m if (m := now.get(key)) is not None and m.key == key else before.get(key) for key in keys]
