@@ -233,10 +233,5 @@ class FleetConfig:
                 yield places[name], f"has no effect in this version of gitfleet{pushes}; do not rely on it"
 
 
-_NOT_ACTED_ON: Final = frozenset(
-    {
-        "rendered", "healthChecks",
-        "ignoreDifferences", "notifications", "stateHistory",
-    }
-)  # fmt: skip
+_NOT_ACTED_ON: Final = frozenset({"rendered", "healthChecks", "ignoreDifferences", "notifications", "stateHistory"})
 """Settings that are read, and that this version does nothing with."""
