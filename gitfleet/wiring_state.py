@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitfleet.adapters.clock import SystemClock
-from gitfleet.adapters.git_setup import open_repository
+from gitfleet.adapters.git_setup import open_repository, remote_with_state
 from gitfleet.api.fleet import Branches
 from gitfleet.errors import BadInput
 from gitfleet.loop.state_source import SharedSource, certain_state_head
@@ -19,6 +19,8 @@ from gitfleet.state import StateReader, holds_state
 
 if TYPE_CHECKING:
     from gitfleet import schedule
+
+__all__ = ["NoState", "OpenedState", "open_state", "remote_with_state"]
 
 _FOREIGN = "push the last commit that gitfleet made there back; docs/state-branch.md says how to find it"
 

@@ -3,6 +3,7 @@ refs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -40,6 +41,21 @@ def local_git_dir(address: str) -> Path | None:
     except BadInput:
         # An address such as host:path is no folder here; whether it can be reached is the remote's affair.
         return None
+
+
+def remote_with_state(address: str) -> str | None:
+    """The remote that has the state branch, of a clone on this machine that fetched it and has none of its own; None
+    for any other address."""
+    git_dir, state = local_git_dir(address), Branches().state
+    if git_dir is None:
+        return None
+    file = git_dir / "packed-refs"
+    packed = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+    if f" refs/heads/{state}\n" in packed or (git_dir / "refs" / "heads" / state).is_file():
+        return None
+    found = re.findall(rf" refs/remotes/([^/\n]+)/{re.escape(state)}\n", packed)
+    loose = (path.relative_to(git_dir).parts[2] for path in git_dir.glob(f"refs/remotes/*/{state}"))
+    return min((*found, *loose), default=None)
 
 
 def work_tree_of(settings: Settings) -> WorkTreeFiles | None:

@@ -92,7 +92,8 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
     if record is None:
         if at is None:
             return None
-        raise views.no_placement(placement, [str(file.placement.key) for file in reader.placements()])
+        known = [str(file.placement.key) for file in reader.placements()]
+        raise views.no_placement(placement, known, reader.each(RunRecord))
     now = opened.now if at is None else head.last_changed or opened.now
     if at is None and opened.watched not in (None, head.observed_commit):
         newer = f"`--rev {settings.watch_branch or 'main'}` works out what they lead to"

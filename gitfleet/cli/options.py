@@ -287,6 +287,19 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
     )
 
 
+def settings_of_state(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
+    """`settings_for` of a command to which the state branch matters: says when a clone's remote has it, and not the
+    clone."""
+    from gitfleet.wiring_state import remote_with_state  # what only prints schemas needs no git
+
+    if given.get("state_dir") is None and (remote := remote_with_state(repo)) is not None:
+        say(
+            f"warning: this clone has no state branch of its own, and its remote {remote} has one; "
+            f"`git remote get-url {remote}` says what to name as REPO (or -C)"
+        )
+    return settings_for(repo, **given)
+
+
 def what_if(verb: str) -> Decorator:
     """The options --without, --with and --cordon of `plan` and `simulate`, as one argument `what_if`."""
     return collected(
@@ -315,6 +328,7 @@ def what_if(verb: str) -> Decorator:
     )
 
 
-def settings(*options: Decorator) -> Decorator:
-    """Options that say how this process works, as one argument `settings` of the command."""
-    return collected("settings", settings_for, *options)
+def settings(*options: Decorator, of_state: bool = True) -> Decorator:
+    """Options that say how this process works, as one argument `settings` of the command; without `of_state` for one
+    to which the state branch does not matter."""
+    return collected("settings", settings_of_state if of_state else settings_for, *options)

@@ -23,7 +23,7 @@ from gitfleet.settings import Settings
     help="The folder to write to, empty or absent (default: rendered).",
 )
 @options.rev
-@options.settings(options.repo, options.branch, options.cache_dir)
+@options.settings(options.repo, options.branch, options.cache_dir, of_state=False)
 def render(out: Path, rev: str | None, settings: Settings) -> int:
     """Write the manifests that each cluster is to have, overrides applied, as OUT/CLUSTER/PLACEMENT/*.yaml.
 

@@ -34,7 +34,7 @@ EXIT_STUCK = 1
 @click.option(
     "--save", type=click.Path(path_type=Path), metavar="FILE.html", help="Write the timeline as an HTML page as well."
 )
-@options.settings(options.repo, options.branch, options.cache_dir)
+@options.settings(options.repo, options.branch, options.cache_dir, of_state=False)
 @options.output("text", "jsonl", "json")
 def simulate(
     scenario: Path | None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(epilog=options.example("gitfleet validate", "gitfleet validate . --rev my-change -o github"))
 @options.rev
 @click.option("--work-tree", is_flag=True, help="Read the files of the work tree as they are, not a commit.")
-@options.settings(options.repo, options.branch, options.cache_dir)
+@options.settings(options.repo, options.branch, options.cache_dir, of_state=False)
 @options.output("text", "json", "github", "sarif")
 def validate(rev: str | None, work_tree: bool, settings: Settings, output: str) -> int:
     """Show every error of a commit as path:line: Kind/name: field: message.

@@ -146,7 +146,7 @@ class Workspace:
         key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
         after, now = decision.after, decision.inputs.now
         if key not in after.placements:
-            raise no_placement(name, [str(known) for known in after.placements])
+            raise no_placement(name, [str(known) for known in after.placements], after.runs.values())
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
         record = after.placements[key]
         held = held_clusters(after.holds.values())

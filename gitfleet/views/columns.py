@@ -86,7 +86,7 @@ CLUSTERS: Final[tuple[Column, ...]] = (
     ("MESSAGE", True, lambda view, _: "; ".join(filter(None, (view.message, view.held)))),
 )
 BINDINGS: Final[tuple[Column, ...]] = (
-    ("CLUSTER", False, lambda view, _: view.binding.cluster),
+    ("CLUSTER", True, lambda view, _: view.binding.cluster),
     ("STATE", False, lambda view, _: view.binding.state.value),
     ("SNAPSHOT", False, lambda view, _: view.wanted_index or NONE),
     ("HAS", True, lambda view, _: view.applied_index or NONE),
@@ -133,7 +133,7 @@ FREEZES: Final[tuple[Column, ...]] = (
     ("STATE", False, lambda view, now: view.state(now)),
     ("UNTIL", False, lambda view, now: view.next(now)),
     ("SCOPE", False, lambda view, _: view.scope),
-    ("OWNER", False, lambda view, _: view.owner),
+    ("OWNER", True, lambda view, _: view.owner),
     ("WHEN", True, lambda view, _: view.when),
     ("REASON", True, lambda view, _: view.reason),
 )

@@ -143,8 +143,12 @@ def explanation(
     return sorted(rows, key=lambda row: (not row["selected"], row["clusterName"]))
 
 
-def no_placement(name: str, known: list[str]) -> BadInput:
-    """The error for a placement that is not there."""
+def no_placement(name: str, known: list[str], runs: Iterable[RunRecord] = ()) -> BadInput:
+    """The error for a placement that is not there; for a run of that name it names the run's placement."""
+    for run in runs:
+        if str(run.key) == name:
+            hint = f"`gitfleet explain {run.placement}` says what it waits for, `gitfleet describe runs {name}` all"
+            return BadInput(f'"{name}" is no placement but a run of placement {run.placement}', hint=hint)
     return BadInput(f'there is no placement "{name}"', hint=f"placements: {', '.join(known) or 'none'}")
 
 

@@ -53,7 +53,9 @@ def test_a_run_ends_where_all_that_waits_is_frozen_for_longer_than_it_may_take(g
 
 def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> None:
     assert gitfleet("run", "--once", frozen).code == 0
-    rows = [line.split() for line in gitfleet("get", "freezes", "-C", frozen).out.splitlines()]
+    lines = gitfleet("get", "freezes", "-C", frozen).out.splitlines()
+    assert max(map(len, lines)) <= 80, lines
+    rows = [line.split() for line in lines]
     assert [row[:3] for row in rows] == [
         ["NAME", "KIND", "STATE"],
         ["century", "Freeze", "Frozen"],

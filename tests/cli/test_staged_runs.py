@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from gitfleet.adapters.clock import SystemClock
 from tests import builders
 from tests.cli.conftest import Shell, commit, git
 
@@ -303,17 +305,28 @@ SOAKS, TIMED, ASKS = {"minSoak": "1h"}, {"wait": "1h"}, {"approval": True}
     ],
     ids=["soaks", "timed", "asks"],
 )
-def test_all_views_say_what_a_run_waits_for(gitfleet: Shell, moving: Path, fields: dict[str, Any], wait: str) -> None:
+def test_all_views_say_what_a_run_waits_for(
+    gitfleet: Shell, moving: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], wait: str
+) -> None:
     """The very sentence of `run`, with the time or the command that ends it."""
     staged(moving)
     canary = builders.stage("canary", match_labels={"tier": "canary"}, **fields)
     commit(moving, builders.repo_files_for(builders.staged_strategy("slow", canary, STAGES[1])))
-    waiting = gitfleet("run", "--until-settled", "--timeout", "7", moving).err
-    found = re.search(f"(?:waiting|nothing was settled within 7 s): ({wait})$", waiting, re.MULTILINE)
+    real, waiting = SystemClock.now, ""
+    for passes in range(3):  # the clock goes on by 10 s from one to the next
+        monkeypatch.setattr(SystemClock, "now", lambda self, passed=timedelta(seconds=10 * passes): real(self) + passed)
+        waiting = gitfleet("run", "--once", moving).err
+    found = re.search(f"^waiting: ({wait})$", waiting, re.MULTILINE)
     assert found is not None, waiting
     said = found[1]
     assert gitfleet("explain", "shop", "-C", moving).out.splitlines()[0] == said
     assert json.loads(gitfleet("explain", "shop", "-C", moving, "-o", "json").out)["runWaits"] == said
+    by_run = gitfleet("explain", "go", "-C", moving)
+    assert by_run.code == 1
+    assert by_run.err.splitlines() == [
+        'error: "go" is no placement but a run of placement shop',
+        "hint: `gitfleet explain shop` says what it waits for, `gitfleet describe runs go` all",
+    ]
     soaking = f"Waiting: {said}" in gitfleet("explain", "shop", "c1", "-C", moving).out.splitlines()
     assert soaking == (fields is SOAKS)
     plan = gitfleet("plan", moving).out.splitlines()
@@ -358,6 +371,8 @@ def test_quarantined_content_is_named_before_any_run_names_it(gitfleet: Shell, m
     staged(moving)
     commit(moving, {"runs/go.yaml": None})
     gitfleet("run", "--once", moving)
+    bindings = gitfleet("get", "bindings", "-C", moving).out.splitlines()
+    assert [line.split()[1:] for line in bindings[-4:-2]] == [["Scheduled", "<none>", "<unknown>"]] * 2
     waits = "clusters have snapshot none, the latest is 0: "
     free = f"  wait   c1, c2: {waits}waits for a run that names it"
     assert free in gitfleet("plan", moving).out.splitlines()

@@ -116,6 +116,30 @@ def test_a_branch_of_another_name_is_named(gitfleet: Shell, tmp_path: Path) -> N
     assert gitfleet("validate", tmp_path, "--branch", "master").code == 0
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_clone_says_that_its_remote_has_the_state(
+    gitfleet: Shell, settled: Path, tmp_path: Path, packed: bool
+) -> None:
+    """Without a word it would look like a fleet without any state, and `run` would begin one."""
+    clone, said = (
+        tmp_path / "clone",
+        (
+            "warning: this clone has no state branch of its own, and its remote origin has one; "
+            "`git remote get-url origin` says what to name as REPO (or -C)"
+        ),
+    )
+    git(tmp_path, "clone", "--quiet", str(settled), str(clone))
+    if packed:
+        git(clone, "pack-refs", "--all")
+    for words in (("get", "crp", "-C", clone), ("explain", "web", "-C", clone), ("plan", clone, "--clusters", "none"),
+                  ("approve", "go", "canary", "-C", clone)):  # fmt: skip
+        assert gitfleet(*words).err.splitlines()[0] == said, words
+    assert said not in gitfleet("validate", clone).err
+    assert said not in gitfleet("get", "crp", "-C", git(clone, "remote", "get-url", "origin").strip()).err
+    git(clone, "branch", "gitfleet/state", "origin/gitfleet/state")
+    assert gitfleet("get", "crp", "-C", clone).err == ""
+
+
 def test_a_revision_or_cache_folder_that_cannot_be_used(gitfleet: Shell, fleet: Path) -> None:
     assert gitfleet("validate", fleet, "--rev", "nope").code == 1
     ended = gitfleet("validate", fleet, "--cache-dir", fleet / "README.md" / "cache")

@@ -58,10 +58,10 @@ def test_clusters(gitfleet: Shell, settled: Path) -> None:
 def test_bindings(gitfleet: Shell, settled: Path) -> None:
     lines = cells(gitfleet("get", "bindings", "-C", settled).out)
 
-    assert lines[0] == ["NAME", "CLUSTER", "STATE", "SNAPSHOT", "AVAILABLE", "AGE"]
+    assert lines[0] == ["NAME", "STATE", "SNAPSHOT", "AVAILABLE", "AGE"]
     assert [line[1:] for line in lines[5:]] == [
-        ["eu-west-1", "Bound", "0", "True", "0s"],
-        ["us-east-1", "Bound", "0", "True", "0s"],
+        ["Bound", "0", "True", "0s"],
+        ["Bound", "0", "True", "0s"],
     ]
 
 
