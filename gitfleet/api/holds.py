@@ -118,7 +118,8 @@ class Removal:
             case RemovalKind.OVERRIDDEN:
                 return f"{self.object} of placement {self.placement} on cluster {self.cluster}"
             case RemovalKind.STRATEGY:
-                return f"the strategy External of placement {self.placement}, with the stages and approvals of its runs"
+                change = f"the change of placement {self.placement} from External"
+                return f"{change}, which ends the stages and approvals of its runs"
             case other:
                 assert_never(other)
 

@@ -10,7 +10,7 @@ import click
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.snapshots import snapshot_index
 from gitfleet.cli import options
-from gitfleet.cli.messages import left_out, say
+from gitfleet.cli.messages import left_out, newer_commits, say
 from gitfleet.cli.output import print_json, print_table, show_wrapped
 from gitfleet.errors import BadInput
 from gitfleet.formats.near_names import did_you_mean
@@ -95,9 +95,9 @@ def _recorded(settings: Settings, placement: str, at: str | None) -> tuple[dict[
         known = [str(file.placement.key) for file in reader.placements()]
         raise views.no_placement(placement, known, reader.each(RunRecord))
     now = opened.now if at is None else head.last_changed or opened.now
-    if at is None and opened.watched not in (None, head.observed_commit):
-        newer = f"`--rev {settings.watch_branch or 'main'}` works out what they lead to"
-        say(f"newer commits are not reconciled yet: {newer}")
+    what = f"`--rev {settings.watch_branch or 'main'}` works out what they lead to"
+    if at is None and (newer := newer_commits(opened, what)):
+        say(newer)
     beside = views.Recorded(
         now=now,
         runs=tuple(reader.each(RunRecord)),

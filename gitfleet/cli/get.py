@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitfleet.cli import options
-from gitfleet.cli.messages import left_out, say
+from gitfleet.cli.messages import left_out, newer_commits, say
 from gitfleet.cli.output import print_json, print_table, print_yaml, show, show_wrapped
 from gitfleet.errors import BadInput
 from gitfleet.settings import Settings
@@ -50,10 +50,10 @@ def get(kind: str, name: str | None, at: str | None, settings: Settings, output:
         click.echo(markdown_table(table) if output == "markdown" else html_page(kind, table), nl=False)
     elif table.rows:
         print_table(table.columns, table.rows)
-        if notice:
-            say(notice)
     else:
         say("No resources found")
+    if notice and output in ("table", "wide"):
+        say(notice)
 
 
 @click.command(epilog=options.example("gitfleet describe crp web", "gitfleet describe mc eu-1 -C my-fleet"))
@@ -91,7 +91,8 @@ def _objects(
 
 
 def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, wide: bool) -> tuple[Table, str]:
-    """The table, and what is to be said besides: of which placements removals are held, and what is pinned."""
+    """The table, and what is to be said besides: of which placements removals are held, what is pinned, and that
+    freezes may be newer."""
     from gitfleet import views
     from gitfleet.api.kinds import list_named
     from gitfleet.cli import desired_kinds
@@ -103,6 +104,8 @@ def _table(settings: Settings, kind: str, name: str | None, at: str | None, *, w
     opened = open_state(settings, at, left_out)
     table = views.table_of(kind, opened.reader, name, now=opened.now, wide=wide)
     _named(kind, name, table.rows)
+    if listed_as == "freezes" and at is None:
+        return table, newer_commits(opened, "the next reconcile takes up what they freeze and lift")
     if listed_as != "placements":
         return table, ""
     beside = (views.held_placements_line(opened.reader, name), *views.pinned_placements_lines(opened.reader, name))

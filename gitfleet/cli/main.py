@@ -130,8 +130,8 @@ def _shortened(text: str, arguments: list[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    """click's sentences in the form of ours: small first letter, no full stop."""
-    return (text[:1].lower() + text[1:]).rstrip(".")
+    """click's sentences in the form of ours: small first letter but for a word in capitals, no full stop."""
+    return (text if text[:2].isupper() else text[:1].lower() + text[1:]).rstrip(".")
 
 
 def _leave(code: int) -> NoReturn:

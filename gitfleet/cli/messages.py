@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from gitfleet.cli.folding import folded
+
+if TYPE_CHECKING:
+    from gitfleet.wiring_state import OpenedState
 
 LONGEST_LINE = 2000
 MOST_LINES = 20
@@ -29,6 +33,17 @@ def say(text: str) -> None:
 def left_out(sentence: str) -> None:
     """A warning of a file of the state branch that is not in what is shown."""
     say(f"warning: {sentence}; what is shown is without it, and the next reconcile repairs it")
+
+
+def newer_commits(opened: OpenedState, otherwise: str) -> str:
+    """That the watched branch has commits that the state does not know, and why or what to do; "" for none."""
+    from gitfleet.api.holds import REWRITE_PREFIX
+
+    watched = opened.watched
+    if watched in (None, opened.reader.head().observed_commit):
+        return ""
+    refused = (fault.message for fault in opened.reader.faults() if f"/{REWRITE_PREFIX}{watched[:12]}" in fault.path)
+    return next(refused, f"newer commits are not reconciled yet: {otherwise}")
 
 
 def warn_some(title: str, sentences: list[str], more: str) -> None:

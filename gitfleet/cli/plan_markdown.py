@@ -67,7 +67,8 @@ def lines_of(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
-    yield f"**Held:** {code_span(hold_sentence(hold))} is not removed until somebody approves it."
+    not_yet = "is not removed" if hold["removes"] else "waits"
+    yield f"**Held:** {code_span(hold_sentence(hold))} {not_yet} until somebody approves it."
     yield ""
     yield from (f"- {code_span(reason_sentence(reason))}" for reason in hold["reasons"])
     yield ""
@@ -84,6 +85,7 @@ _WRITES: Final = ("create", "update", "delete")
 _UNCHANGED: Final[Mapping[str | None, str]] = {
     None: "Nothing changes.",
     "Placement": "Nothing changes: its removal is held.",
+    "Strategy": "Nothing changes: its change from External is held.",
     "Part": "Nothing changes but for removals that are held.",
 }
 

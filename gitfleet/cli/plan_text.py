@@ -63,7 +63,8 @@ def _hold_lines(hold: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {hold_sentence(hold)}"
     for reason in hold["reasons"]:
         yield f"  because {reason_sentence(reason)}"
-    yield "  Nothing of it is removed; the rest of the commit goes out."
+    stays = "Nothing of it is removed" if hold["removes"] else "It stays as it is"
+    yield f"  {stays}; the rest of the commit goes out."
     if not final:
         yield f"  {APPROVE_LATER}"
         return
@@ -111,6 +112,8 @@ def _where(placement: Mapping[str, Any], still: bool) -> str:
     held = placement["removalsHeld"]
     if held == "Placement":
         return f"its removal is held, on {where}"
+    if held == "Strategy":
+        return f"its change from External is held, on {where}"
     if held:
         return f"{'up to date but for held removals' if still else 'removals held,'} on {where}"
     return f"up to date on {where}" if still else where

@@ -45,6 +45,8 @@ def rollback(
         def change(there: Collection[str]) -> FilesChange:
             made = rollback_of(state, wanted, placement, index, strategy, there.__contains__)
             say(f"{made.path} takes {placement} back to snapshot {index} {made.how}")
+            if made.warning:
+                say(f"warning: {made.warning}")
             for path in made.remove:
                 say(f"{path} goes, which ends its run")
             return FilesChange(

@@ -57,7 +57,8 @@ def asking_sentences(decision: Decision) -> tuple[str, ...]:
     one, which waits for that or for a run, has their objects."""
     found: list[str] = []
     for key, plan in sorted(decision.plans.items()):
-        found += plan.asks
+        external = decision.after.placements[key].placement.strategy.external
+        found += plan.asks if external else (f"{key}: {sentence}" for sentence in plan.asks)
         awaited: dict[PlacementKey, list[str]] = {}
         for held in plan.held:
             if held.awaits is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 
@@ -85,13 +85,15 @@ def _named(hold: Hold) -> str:
     return f"{hold.name} (rejected)" if hold.answer is Status.FALSE else hold.name
 
 
-def _sentence(names: Sequence[str], kinds: Container[RemovalKind]) -> str:
+def _sentence(names: Sequence[str], kinds: Set[RemovalKind]) -> str:
     """Of a placement that would go itself, nobody writes any more what it should become."""
     holds = " and ".join(names)
     if RemovalKind.PLACEMENT in kinds:
         return f"its removal waits for an approval of {holds}; until then it gets nothing new"
     if RemovalKind.STRATEGY in kinds:
-        return f"removals, also of its strategy External, wait for an approval of {holds}; until then it needs runs"
+        alone = kinds == {RemovalKind.STRATEGY}
+        what = f"its change from External {'waits' if alone else 'and removals wait'}"
+        return f"{what} for an approval of {holds}; until then it needs runs"
     return f"removals wait for an approval of {holds}; all other changes go out"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -19,7 +19,8 @@ from gitfleet.views.tables import NONE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeView:
-    """A freeze window, a Freeze or a FreezeOverride; whether its scope `matches` anything in the repo."""
+    """A freeze window, a Freeze or a FreezeOverride; whether its scope `matches` anything in the repo, and an override
+    lifts anything that there is."""
 
     value: FreezeWindow | Freeze | FreezeOverride
     matches: bool = True
@@ -134,12 +135,21 @@ def views_of(rules: FreezeRules, faults: Collection[Fault] = ()) -> list[FreezeV
         *((freeze, f"Freeze/{freeze.name}", "spec.scope.") for freeze in rules.freezes),
         *((override, f"FreezeOverride/{override.name}", "spec.scope.") for override in rules.overrides),
     ]
+    named = {"windows": {w.name for w in rules.windows}, "freezes": {f.name for f in rules.freezes}}
     warned = [(f"{fault.object}/", fault.field) for fault in faults if fault.severity is Severity.WARNING]
     views = []
     for value, label, here in every:
         fields = [field.removeprefix(here) for of, field in warned if of.startswith(f"{label}/") and here in field]
-        views.append(FreezeView(value=value, matches=_matches(value.scope, fields)))
+        lifts = not isinstance(value, FreezeOverride) or _lifts(value, named, bool(rules.unreadable))
+        views.append(FreezeView(value=value, matches=lifts and _matches(value.scope, fields)))
     return [*map(UnreadableFreeze, rules.unreadable), *views]
+
+
+def _lifts(override: FreezeOverride, named: Mapping[str, Set[str]], unreadable: bool) -> bool:
+    """Whether there is a freeze that an override lifts, of those `named` or that cannot be read."""
+    if not (override.windows or override.freezes):
+        return unreadable or any(named.values())
+    return bool(named["windows"] & {*override.windows} or named["freezes"] & {*override.freezes})
 
 
 def _matches(scope: FreezeScope, warned: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitfleet.api.conditions import Condition, Conditions, ConditionType, Status, find_condition, type_of
-from gitfleet.api.holds import APPROVED, Hold
+from gitfleet.api.holds import APPROVED, Hold, RemovalKind
 from gitfleet.api.placements import PLACEMENT_GROUP, PlacementKey
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX
 from gitfleet.api.values import NamespacedName
@@ -38,10 +38,11 @@ def held_condition(key: PlacementKey, conditions: Conditions) -> Condition | Non
 
 def held_placements_line(state: StateReader, name: str | None) -> str:
     """Of which placements (all, or those of a name) removals wait, "" for none."""
-    pending = (hold for hold in state.holds() if hold.answer is not Status.TRUE)
+    pending = [hold for hold in state.holds() if hold.answer is not Status.TRUE]
     keys = {removal.placement for hold in pending for removal in hold.removals if removal.placement is not None}
     names = [str(key) for key in sorted(keys) if name in (None, key.name, str(key))]
-    return f"removals of {named_briefly(names, _MOST_NAMED)} are held: `gitfleet get holds`" if names else ""
+    what = "removals" if any(map(removes, pending)) else "changes from External"
+    return f"{what} of {named_briefly(names, _MOST_NAMED)} are held: `gitfleet get holds`" if names else ""
 
 
 def pinned_placements_lines(state: StateReader, name: str | None) -> Iterator[str]:
@@ -53,6 +54,11 @@ def pinned_placements_lines(state: StateReader, name: str | None) -> Iterator[st
             yield f"{key}: {said.message}"
 
 
+def removes(hold: Hold) -> bool:
+    """Whether it holds anything back that takes something away; a placement that is to need no run loses nothing."""
+    return any(removal.kind is not RemovalKind.STRATEGY for removal in hold.removals)
+
+
 def hold_document(hold: Hold) -> dict[str, Any]:
     """A hold in a Plan document: what is held, why, and the file that approves it."""
     return {
@@ -61,6 +67,7 @@ def hold_document(hold: Hold) -> dict[str, Any]:
         "objects": hold.objects,
         "unmanaged": sum(count.unmanaged for count in hold.clusters),
         "clusters": [{"clusterName": count.cluster, "objects": count.objects} for count in hold.clusters],
+        "removes": removes(hold),
         "removals": [str(removal) for removal in hold.removals],
         "reasons": [
             {"rule": reason.rule.value, "path": reason.path, "line": reason.line, "message": reason.sentence}
@@ -105,10 +112,10 @@ def answering_file(document: Mapping[str, Any]) -> str:
 
 def how_to_approve(document: Mapping[str, Any]) -> str:
     """What to do so that a hold's removals happen, in front of the file's content; from its document."""
-    path = document["approval"]["path"]
+    path, do = document["approval"]["path"], "remove it" if document["removes"] else "let it change"
     if document["rejected"]:
-        return f'{path} rejects it. To remove it after all, set the status there to "True":'
-    return f"To remove it, add {path} to the config repo:"
+        return f'{path} rejects it. To {do} after all, set the status there to "True":'
+    return f"To {do}, add {path} to the config repo:"
 
 
 def hold_sentence(document: Mapping[str, Any]) -> str:

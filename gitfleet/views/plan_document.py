@@ -177,7 +177,8 @@ def _placement(
 ) -> dict[str, Any]:
     """`held` are its removals that wait."""
     kept = {removal.cluster for removal in held if removal.kind is RemovalKind.BINDING}
-    whole = any(removal.kind is RemovalKind.PLACEMENT for removal in held)
+    kinds = {removal.kind for removal in held}
+    part = "Strategy" if kinds == {RemovalKind.STRATEGY} else "Part" if held else None
     resources, policy = record.latest_resources, record.latest_policy
     scheduled = find_condition(record.conditions, type_of(key.kind, ConditionType.SCHEDULED))
     return {
@@ -194,7 +195,7 @@ def _placement(
         },
         "selectedResources": [object_reference(d.key) for d in resources.documents] if resources else [],
         "clusters": _clusters(record, before, kept),
-        "removalsHeld": ("Placement" if whole else "Part") if held else None,
+        "removalsHeld": "Placement" if RemovalKind.PLACEMENT in kinds else part,
         "rollout": _rollout(record, decision),
         "operations": [
             {

@@ -66,7 +66,7 @@ def _holds(fleet: FleetView, branches: str) -> list[str]:
     lines = [
         f"## Pending approvals: {len(waiting) - rejected}{f', rejected: {rejected}' if rejected else ''}",
         "",
-        "What is held is not removed. Taking the removal back ends it.",
+        "What is held does not happen. Taking the change back ends it.",
     ]
     for hold in waiting[:MOST_ROWS]:
         document = hold_document(hold)

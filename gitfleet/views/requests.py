@@ -66,11 +66,13 @@ def _of_stage(
 
 def _of_hold(hold: Hold) -> ApprovalRequest:
     document = hold_document(hold)
+    asked = "no longer asks" if document["removes"] else "asks"
+    happened = [
+        f"Commit {hold.commit} {asked} for what is listed below. As this may be an accident, it is held:",
+        *(f"- {reason_sentence(reason)}" for reason in document["reasons"]),
+    ]
     sections = {
-        "What happened": [
-            f"Commit {hold.commit} no longer asks for what is listed below. As this may be an accident, it is held:",
-            *(f"- {reason_sentence(reason)}" for reason in document["reasons"]),
-        ],
+        "What happened": happened,
         f"What goes: {hold.objects} placed objects": _listed(document["removals"]),
         "From where": _listed(
             f"{count.cluster}: {count.objects} deleted"
@@ -83,6 +85,15 @@ def _of_hold(hold: Hold) -> ApprovalRequest:
             *(["What stays unmanaged is deleted by nobody."] if document["unmanaged"] else []),
         ],
     }
+    if not document["removes"]:
+        sections = {
+            "What happened": happened,
+            "What changes": _listed(document["removals"]),
+            "What comes next": [
+                "Once this is on the watched branch, the latest snapshot goes to every cluster within the placement's",
+                "budget, and so does each later one. Until then it needs runs, and all other changes go out.",
+            ],
+        }
     return ApprovalRequest(
         name=hold.name,
         subject="Hold",

@@ -3,13 +3,14 @@ those under way."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from gitfleet.api import write
 from gitfleet.api.bindings import is_active
 from gitfleet.api.pins import PINS, Pin
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.runs import RunRecord
 from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.staged import StagedRun
 from gitfleet.api.values import NamespacedName
@@ -17,8 +18,11 @@ from gitfleet.errors import BadInput
 from gitfleet.formats.yaml_writer import yaml_text
 from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.reconcile.quarantines import in_force
+from gitfleet.rollout import staged
 from gitfleet.views.evictions import free_name
 from gitfleet.views.explanation import no_placement
+from gitfleet.views.runs import RunView
 
 _LONGEST_STEM = 40
 """A run's name has 63 characters at most."""
@@ -26,11 +30,13 @@ _LONGEST_STEM = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rollback:
-    """What goes back, the file where it stands, and the files of the unfinished runs that end with it."""
+    """What goes back, the file where it stands, the files of the unfinished runs that end with it, and what speaks
+    against the snapshot."""
 
     written: StagedRun | Pin
     path: str
     remove: tuple[str, ...] = ()
+    warning: str = ""
 
     @property
     def text(self) -> str:
@@ -61,7 +67,7 @@ def rollback_of(
     record = state.placements.get(key)
     if record is None:
         raise no_placement(name, [str(known) for known in state.placements])
-    snapshot = _snapshot_of(state, record, index)
+    snapshot = _snapshot_of(state, wanted, record, index)
     if not record.placement.strategy.external:
         if strategy is not None:
             raise BadInput(f"{name} rolls out by RollingUpdate, without a strategy", hint="leave --strategy away")
@@ -85,7 +91,17 @@ def rollback_of(
         resource_snapshot_index=str(index),
     )
     ended = tuple(_file_of(run, f"run {run.key} is under way", wanted) for run in under_way)
-    return Rollback(written=run, path=_path("runs", run_name, namespace), remove=ended)
+    warning = _failed_with(snapshot, record, runs)
+    return Rollback(written=run, path=_path("runs", run_name, namespace), remove=ended, warning=warning)
+
+
+def _failed_with(snapshot: ResourceSnapshot, record: PlacementRecord, runs: Iterable[RunRecord]) -> str:
+    """That the last run of this content failed, and why; "" where it did not, or none was."""
+    named = {one.name for one in record.resource_snapshots if one.hash == snapshot.hash}
+    last = next((run for run in reversed([*runs]) if run.snapshot in named and run.finished), None)
+    if last is None or staged.run_phase(last.status) is not staged.RunPhase.FAILED:
+        return ""
+    return f"run {last.key} rolled out this content and failed: {RunView(run=last).message}"
 
 
 def _pin(
@@ -131,14 +147,15 @@ def _file_of(written: StagedRun | Pin, what: str, wanted: Desired) -> str:
     return path
 
 
-def _snapshot_of(state: FleetState, record: PlacementRecord, index: int) -> ResourceSnapshot:
-    """The snapshot to go back to; BadInput where it is not there or is quarantined."""
+def _snapshot_of(state: FleetState, wanted: Desired, record: PlacementRecord, index: int) -> ResourceSnapshot:
+    """The snapshot to go back to; BadInput where it is not there or is quarantined, also by a file that no reconcile
+    has seen yet."""
     name = str(record.placement.key)
     snapshot = next((s for s in record.resource_snapshots if s.index == index), None)
     if snapshot is None:
         known = ", ".join(str(s.index) for s in record.resource_snapshots) or "none"
         raise BadInput(f"{name} has no snapshot {index}", hint=f"snapshots: {known}")
-    for one in state.quarantines.values():
-        if one.content == (record.placement.key, snapshot.hash) and not one.lifted:
-            raise BadInput(f"snapshot {index} of {name} {one.sentence}", hint="choose another snapshot")
+    one = in_force(wanted, state.quarantines).get(record.placement.key, {}).get(snapshot.hash)
+    if one is not None:
+        raise BadInput(f"snapshot {index} of {name} {one.sentence}", hint="choose another snapshot")
     return snapshot

@@ -352,7 +352,9 @@ def test_a_forced_push_waits_until_a_person_accepts_the_new_head(gitfleet: Shell
     assert f"push {old[:12]} back, or `gitfleet approve {name}`" in planned.out + planned.err
     rendered = gitfleet("render", moving, "--out", tmp_path / "out")
     assert (rendered.code, said in rendered.err) == (0, True), rendered.err
-    assert said in gitfleet("explain", "new", "-C", moving).err
+    for placement in ("new", "web"):
+        explained = " ".join(gitfleet("explain", placement, "-C", moving).err.split())
+        assert said in explained and "--rev main" not in explained, explained
 
     told = gitfleet("approve", name, "-C", moving)
     assert told.code == 0 and f"approves: Accept {new[:12]} as the head of main" in told.err, told.err

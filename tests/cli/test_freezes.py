@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import builders
-from tests.cli.conftest import Shell, commit
+from tests.cli.conftest import Shell, commit, git
 
 FREEZE = builders.freeze("century", "2099-12-31T00:00:00Z", scope={"placements": ["web"]})
 WHY = "frozen by century until 2099-12-31 00:00:00 UTC (ops: no changes)"
@@ -62,6 +62,10 @@ def test_get_lists_freezes_with_their_state(gitfleet: Shell, frozen: Path) -> No
         ["late", "FreezeOverride", "Expired"],
     ]
     assert json.loads(gitfleet("get", "freeze", "century", "-C", frozen, "-o", "json").out) == FREEZE
+    assert gitfleet("get", "freezes", "-C", frozen).err == ""
+    git(frozen, "commit", "-q", "--allow-empty", "-m", "More")
+    newer = "newer commits are not reconciled yet: the next reconcile takes up what they freeze and lift\n"
+    assert gitfleet("get", "freezes", "-C", frozen).err == newer
     faults = gitfleet("validate", frozen)
     assert faults.code == 0, faults.out
 

@@ -40,6 +40,28 @@ def test_a_rollback_is_printed_and_committed_in_place_of_the_run_under_way(gitfl
     assert (refused.code, refused.err) == (1, "error: shop has no snapshot 9\nhint: snapshots: 0, 1\n")
 
 
+def test_a_rollback_to_content_that_was_rejected_says_so_and_to_quarantined_content_is_refused(
+    gitfleet: Shell, moving: Path
+) -> None:
+    staged(moving)
+    gated = builders.staged_strategy("slow", builders.stage("canary", approval=True))
+    commit(moving, builders.repo_files_for(gated, builders.approval("go", "canary", approved=False)))
+    gitfleet("run", "--until-settled", moving)
+    commit(moving, builders.repo_files_for(builders.deployment("shop", "web", image="web:2")))
+    commit(moving, builders.repo_files_for(builders.staged_run("next", placement="shop", strategy="slow")))
+    gitfleet("run", "--until-settled", moving)
+    said = gitfleet("rollback", "shop", "--to", "0", "--dry-run", "-C", moving)
+    why = "run go rolled out this content and failed: stage canary was rejected by go-canary: Rejected"
+    assert (said.code, f"warning: {why}" in said.err.splitlines()) == (0, True), said.err
+
+    one = json.loads(gitfleet("get", "snapshots", "shop-0-snapshot", "-C", moving, "-o", "json").out)
+    digest = one["metadata"]["annotations"]["kubernetes-fleet.io/resource-hash"]
+    commit(moving, builders.repo_files_for(builders.quarantine("bad", "shop", digest, reason="it loses orders")))
+    said = gitfleet("rollback", "shop", "--to", "0", "-C", moving)  # before any reconcile has seen the file
+    why = "snapshot 0 of shop is quarantined by bad (it loses orders); other content goes out as always, and taking "
+    assert (said.code, said.err.splitlines()[0]) == (1, f"error: {why}the file away lets this one out"), said.err
+
+
 def snapshots_of_web(gitfleet: Shell, repo: Path) -> list[tuple[str, str]]:
     """Index and hash of each, the oldest first."""
     found = json.loads(gitfleet("get", "snapshots", "-C", repo, "-o", "json").out)["items"]

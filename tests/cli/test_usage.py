@@ -26,6 +26,10 @@ from tests.cli.conftest import Shell, git, make_repo
         (("run", "--once", "--until-settled"), "error: --once and --until-settled exclude each other"),
         (("run", "-o", "json"), "error: -o json is one document and needs an end"),
         (("run", "--until-settled", "--timeout", "-1"), "error: invalid value for '--timeout'"),
+        (
+            ("run", "--forge", "github", "--forge-token-env", "HOME"),
+            "error: REPO is no URL with a path OWNER/NAME: name the repository with --forge-repo",
+        ),
     ],
 )
 def test_wrong_usage_is_64_with_a_sentence_and_a_hint(gitfleet: Shell, words: tuple[str, ...], talk: str) -> None:

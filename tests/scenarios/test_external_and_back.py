@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 
 from gitfleet.api.scenarios import ClusterRule, ObjectPattern
+from gitfleet.cli.plan_markdown import lines_of as markdown_lines
+from gitfleet.cli.plan_text import lines_of
+from gitfleet.views import approval_requests, held_placements_line
 from tests import builders
 from tests.scenarios.staged_world import EXTERNAL, members, message, rolled_out, run_named, staged
 from tests.scenarios.test_crashes import Killer
 from tests.scenarios.test_holds import answer, only_hold
+from tests.scenarios.test_planned_steps import plan_of
 from tests.scenarios.world import World
+from tests.state.builders import reader_of
 
 QUICK = ClusterRule(available=timedelta(seconds=10))
 NAMES = ("c1", "c2", "c3")
@@ -81,15 +86,22 @@ def test_it_goes_back_once_a_person_approves_and_on_to_the_latest_snapshot_withi
     assert rolled_out(world) == OLD
     hold = only_hold(world)
     assert ([str(one) for one in hold.removals], [str(one) for one in hold.reasons], hold.objects) == (
-        ["the strategy External of placement web, with the stages and approvals of its runs"],
+        ["the change of placement web from External, which ends the stages and approvals of its runs"],
         [WHY],
         0,
     )
-    said = f"removals, also of its strategy External, wait for an approval of {hold.name}; until then it needs runs"
+    said = f"its change from External waits for an approval of {hold.name}; until then it needs runs"
     (condition,) = [
         c for record in world.state().placements.values() for c in record.conditions if "RemovalsHeld" in c.type
     ]
     assert condition.message == said
+    listed = "changes from External of web are held: `gitfleet get holds`"
+    assert held_placements_line(reader_of(world.state()), None) == listed
+    (request,) = approval_requests(world.state())
+    assert "What changes" in request.body and "remove" not in request.body, request.body
+    document = plan_of(world)
+    for page in ("\n".join(lines_of(document)), "\n".join(markdown_lines(document)), world.state_text("README.md")):
+        assert "To let it change" in page and "remov" not in page, page
     approve(world)
     assert most_down(world) == 1
     assert (world.state().faults, world.state().holds) == ((), {})

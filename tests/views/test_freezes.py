@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -82,6 +83,25 @@ def test_a_scope_of_which_a_field_matches_nothing(object_: str, field: str, stat
     for severity, expected in ((Severity.WARNING, states), (Severity.ERROR, ["Frozen", "Frozen", "Lifting"])):
         fault = Fault("x.yaml", 1, object_, field, "matches nothing", severity)
         assert [view.state(moment) for view in views_of(known, [fault])] == expected
+
+
+@pytest.mark.parametrize(
+    ("named", "state"),
+    [
+        ({}, "Lifting"),
+        ({"windows": ("night",)}, "Lifting"),
+        ({"windows": ("nigth",), "freezes": ("friday",)}, "Lifting"),
+        ({"windows": ("nigth",)}, "NoMatch"),
+        ({"freezes": ("night",)}, "NoMatch"),
+    ],
+)
+def test_an_override_lifts_what_there_is(named: dict[str, Any], state: str) -> None:
+    known = rules()
+    moment = datetime(2026, 11, 27, 2, tzinfo=UTC)
+    override = replace(known.overrides[0], **{"windows": (), "freezes": (), **named})
+    assert views_of(replace(known, overrides=(override,)))[-1].state(moment) == state
+    alone = views_of(FreezeRules(overrides=(override,)))
+    assert [view.state(moment) for view in alone] == ["NoMatch"]
 
 
 def test_what_each_is_about() -> None:
