@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 pytest_plugins = ["tests.profiles", "tests.realparts.fixtures", "tests.properties.options"]
@@ -16,3 +18,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         real = item.get_closest_marker("real") or "control_planes" in getattr(item, "fixturenames", ())
         if real and item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(REAL_SECONDS))
+
+
+def pytest_collection_finish() -> None:
+    """Leave the collected tests out of every later search for garbage: an eighth of what the quick tests cost."""
+    gc.collect()
+    gc.freeze()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
-import io
 import os
 import re
-import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 from gitfleet.api.fleet import Branches
+from tests.architecture.sources import PRODUCT, ROOT, text_of, tree_of
 
-ROOT = Path(__file__).resolve().parents[2]
+_PRODUCT = set(PRODUCT)
 REFERENCE = ROOT / "docs" / "reference"
 _SKIPPED = {".mutants", ".git", ".venv", "__pycache__", "build", "dist", "data", "vectors", "golden", "node_modules"}
 _SECTIONS = re.compile(r'\b(contracts|kubefleet)\.md((?:,? (?:and )?§\d+)+)((?:,? (?:and )?"[^"]+")*)')
@@ -23,6 +22,11 @@ _SEEDS = re.compile(r"\b(?:seeds?/| ?[Ss]eeds? )(\d{3}(?:(?:, | and )\d{3})*)")
 _INVARIANTS = re.compile(r"\binvariants? (\d+(?:(?:, | and )\d+)*)")
 _RECORDS = re.compile(r"\bdecisions/(\d{4})")
 _PAGES = re.compile(r"(?<![\w/.$-])((?:[\w-]+/)*[\w-]+\.md)\b")
+_STRING_OR_COMMENT = re.compile(
+    r"""(?P<quotes>"{3}|'{3})(?:\\.|.)*?(?P=quotes)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?P<comment>\#[^\n]*)""",
+    re.DOTALL,
+)
+"""A tokenizer in Python costs twenty times as much."""
 _BACKTICKED = re.compile(r"`([^`\n]+)`")
 _ENTRY_POINTS = re.compile(r"gitfleet\.(dev\b.*|yaml|\w+_plugins|\w+_providers|health_checks|notifiers|forges)")
 _MUTANT = re.compile(r"\.x(?:_|ǁ\w+ǁ)(\w+?)__mutmut_\d+$")
@@ -40,22 +44,29 @@ def texts() -> Iterator[tuple[Path, str]]:
             if path.suffix == ".md":
                 yield path, path.read_text(encoding="utf-8")
             elif path.suffix == ".py":
-                yield path, prose_of(path.read_text(encoding="utf-8"))
+                yield path, prose_of(text_of(path), tree_of(path) if path in _PRODUCT else None)
 
 
-def prose_of(source: str) -> str:
-    """The docstrings and comments of a module."""
-    found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
-        body = getattr(node, "body", None)
-        for statement in body if isinstance(body, list) else ():
-            value = getattr(statement, "value", None)
-            if isinstance(statement, ast.Expr) and isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found.append(value.value)
-    for token in tokenize.generate_tokens(io.StringIO(source).readline) if "#" in source else ():
-        if token.type == tokenize.COMMENT:
-            found.append(token.string.lstrip("#").strip())
-    return "\n".join(found)
+def prose_of(source: str, tree: ast.Module | None = None) -> str:
+    """The docstrings and comments of a module; `tree` is its syntax tree, if that is known."""
+    said = [
+        statement.value.value
+        for statement in _statements(tree or ast.parse(source))
+        if isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    ]
+    comments = (match["comment"] for match in _STRING_OR_COMMENT.finditer(source) if match["comment"] is not None)
+    return "\n".join([*said, *(comment.lstrip("#").strip() for comment in comments)])
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements in a module, without their expressions: those are most of a tree."""
+    for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+        inner = getattr(node, block, ())
+        for statement in inner if isinstance(inner, list) else ():
+            yield statement
+            yield from _statements(statement)
 
 
 def broken_citations(text: str, folder: Path) -> list[str]:
@@ -77,8 +88,9 @@ def _missing_sections(text: str, _folder: Path) -> Iterator[str]:
 
 
 @cache
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _numbered(path: Path, row: str) -> set[str]:
+    """What the rows of a page begin with."""
+    return set(re.findall(row, path.read_text(encoding="utf-8"), re.MULTILINE))
 
 
 @cache
@@ -90,19 +102,19 @@ def _sections(page: str) -> dict[str, str]:
 
 
 def _missing_decisions(text: str, _folder: Path) -> Iterator[str]:
-    known = set(re.findall(r"^\| (D\d+) \|", _text(REFERENCE / "decisions.md"), re.MULTILINE))
+    known = _numbered(REFERENCE / "decisions.md", r"^\| (D\d+) \|")
     for cited in _DECISIONS.findall(text):
         yield from (f"decision {one}" for one in re.findall(r"D\d+", cited) if one not in known)
 
 
 def _missing_seeds(text: str, _folder: Path) -> Iterator[str]:
-    known = set(re.findall(r"^\| (\d{3}) \|", _text(REFERENCE / "decisions.md"), re.MULTILINE))
+    known = _numbered(REFERENCE / "decisions.md", r"^\| (\d{3}) \|")
     for cited in _SEEDS.findall(text):
         yield from (f"seed {one}" for one in re.findall(r"\d{3}", cited) if one not in known)
 
 
 def _missing_invariants(text: str, _folder: Path) -> Iterator[str]:
-    known = set(re.findall(r"^(\d+)\. \*\*", _text(ROOT / "ARCHITECTURE.md"), re.MULTILINE))
+    known = _numbered(ROOT / "ARCHITECTURE.md", r"^(\d+)\. \*\*")
     for cited in _INVARIANTS.findall(text):
         yield from (f"invariant {one}" for one in re.findall(r"\d+", cited) if one not in known)
 

@@ -1,4 +1,4 @@
-"""The product's modules as the tests of this folder read them, each parsed once."""
+"""Modules as the tests of this folder read them, each parsed once."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from pathlib import Path
 
@@ -68,12 +69,17 @@ def _written_files() -> list[Path]:
     """Every text that people of this project wrote; test data of others is as it came."""
     skipped = {".git", ".venv", ".mutants", "__pycache__", "build", "dist", ".demo", ".hypothesis"}
     found = []
-    for path in sorted(ROOT.rglob("*")):
-        parts = path.relative_to(ROOT).parts
-        hidden = any(part in skipped or part.endswith(("_cache", ".egg-info")) for part in parts)
-        if path.is_file() and not hidden and parts[:2] not in (("tests", "vectors"), ("tests", "data")):
-            found.append(path)
-    return found
+    for top, folders, names in os.walk(ROOT):
+        within = Path(top).relative_to(ROOT).parts
+        folders[:] = [
+            name
+            for name in folders
+            if name not in skipped
+            and not name.endswith(("_cache", ".egg-info"))
+            and (*within, name) not in (("tests", "vectors"), ("tests", "data"))
+        ]
+        found += [Path(top) / name for name in names if name not in skipped]
+    return sorted(found)
 
 
 _MACHINES = re.compile(r"/(?:work|root|Users)/[\w.-]|/home/(?!gitfleet\b)[a-z]|[A-Z]:\\\\Users")

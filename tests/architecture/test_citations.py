@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.citations import ROOT, broken_citations, prose_of, texts
+from tests.architecture.citations import broken_citations, prose_of, texts
+from tests.architecture.sources import ROOT
 
 
 def test_what_is_cited_exists() -> None:

@@ -238,7 +238,7 @@ def test_what_a_server_says_without_a_value_is_left_as_it_is(told: str) -> None:
 
 
 def test_a_large_secret_costs_no_minutes_and_a_large_message_is_cut() -> None:
-    value = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=1_000_000))
+    value = "".join(random.Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=250_000))
     shown = without_values(f"says {value}", (value,))
     assert shown == f"says {MASK}"
 

@@ -1,0 +1,134 @@
+"""The change that a run rolls out: from which commit to which, and which files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.conditions import Status
+from gitfleet.api.objects import ObjectKey, Origin
+from gitfleet.api.runs import ClusterUpdate, Former, RunRecord, RunStatus, StageStatus
+from gitfleet.api.snapshots import DocumentRef, ResourceSnapshot
+from gitfleet.api.values import NamespacedName
+from gitfleet.model.approvals import Change
+from gitfleet.model.desired import Desired
+from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.reconcile.run_changes import changes_of
+from tests.reconcile.test_runs import WEB, asked, commit, known
+from tests.rollout.builders import bound, condition
+from tests.rollout.run_trials import record, stage
+
+KEY = ObjectKey("", "v1", "ConfigMap", "web", "a")
+
+
+def taken(index: int, *paths: str) -> ResourceSnapshot:
+    """A snapshot of the commit `c<index>`; a path that ends with * is of a rendered document."""
+    found = tuple(DocumentRef(p.rstrip("*"), "" if p.endswith("*") else "b10b", 0, KEY) for p in paths)
+    return replace(record().resource_snapshots[0], index=index, commit=f"c{index}", documents=found)
+
+
+def has(*clusters: str | None) -> PlacementRecord:
+    """A placement with four snapshots, and clusters that have these."""
+    every = tuple(taken(index, f"resources/{index}.yaml") for index in range(4))
+    bindings = tuple(replace(bound(f"c{n}"), resource_snapshot=name) for n, name in enumerate(clusters))
+    return replace(record(*bindings), resource_snapshots=every)
+
+
+def named(*indexes: int) -> list[str]:
+    """The snapshots' names."""
+    return [f"web-{index}-snapshot" for index in indexes]
+
+
+def ended(status: str, index: int, name: str = "old", **more: Any) -> RunRecord:
+    """Another run of the placement, that is over or not."""
+    done = condition("Succeeded", Status(status), "Ended")
+    run = known(name, **more)
+    return replace(run, status=RunStatus(conditions=(done,), resource_snapshot_index_used=str(index)))
+
+
+def changes(run: RunRecord, of: PlacementRecord | None, wanted: Desired, *others: RunRecord) -> tuple[Change, ...]:
+    """What the run changes."""
+    placements = {WEB: of} if of is not None else {}
+    return changes_of(run, FleetState(placements=placements, runs={one.key: one for one in others}), wanted)
+
+
+@pytest.mark.parametrize(
+    ("of", "index", "others", "after", "files"),
+    [
+        (has(*named(1, 2)), "3", [], "c1", (1, 2, 3)),
+        (has(*named(2, 1)), "3", [], "c1", (1, 2, 3)),
+        (has(*named(3)), "3", [], "", (0, 1, 2, 3)),
+        (has(*named(2, 3)), "3", [], "c2", (2, 3)),
+        (has(*named(3)), "2", [], "", (0, 1, 2)),
+        (has(None), "3", [], "", (0, 1, 2, 3)),
+        (has(*named(1, 9)), "3", [], "", (0, 1, 2, 3)),
+        (has(None), "3", [ended("True", 1)], "c1", (1, 2, 3)),
+        (has(None), "3", [ended("True", 1), ended("True", 2, "b")], "c2", (2, 3)),
+        (has(None), "1", [ended("True", 2), ended("True", 0, "b")], "c0", (0, 1)),
+        (has(None), "3", [ended("False", 1)], "", (0, 1, 2, 3)),
+        (has(None), "3", [replace(ended("True", 1), placement_name="shop")], "", (0, 1, 2, 3)),
+        (has(None), "3", [known("old", resource_snapshot_index="1")], "", (0, 1, 2, 3)),
+        (has(*named(0)), "3", [ended("True", 2)], "c0", (0, 1, 2, 3)),
+        (has(), None, [], "", (0, 1, 2, 3)),
+    ],
+)
+def test_a_change_begins_at_what_clusters_had(
+    of: PlacementRecord, index: str | None, others: list[RunRecord], after: str, files: tuple[int, ...]
+) -> None:
+    run = known("a", resource_snapshot_index=index)
+    resources, own = changes(run, of, Desired(commit="d"), *others)
+    paths = tuple(f"resources/{number}.yaml" for number in files)
+    assert resources == Change(commit=f"c{index or 3}", after=after, paths=paths)
+    assert own == Change(after=after, paths=())
+
+
+def test_what_a_cluster_had_before_the_run_counts() -> None:
+    update = ClusterUpdate(cluster="c0", former=Former(resource_snapshot="web-1-snapshot"))
+    run = replace(known("a"), status=RunStatus(stages=(StageStatus(name="all", clusters=(update,)),)))
+    assert changes(run, has(*named(3)), Desired(commit="d"))[0].after == "c1"
+
+
+def test_without_a_snapshot_the_own_files_of_the_run_are_all_that_is_known() -> None:
+    run = asked("a", resource_snapshot_index="7", origin=Origin("runs/a.yaml", 1))
+    wanted = commit(run)
+    for of in (None, has()):
+        assert changes(known("a", resource_snapshot_index="7"), of, wanted) == (Change(paths=("runs/a.yaml",)),)
+
+
+def test_the_own_files_of_a_run() -> None:
+    """Its strategy is part of the change only where an earlier state is known."""
+    run = asked("a", origin=Origin("runs/a.yaml", 1))
+    placed = replace(has(*named(1)).placement, origin=Origin("placements/web.yaml", 1))
+    base = commit(run).objects
+    wanted = Desired(commit="d", objects={**base, "placements": {WEB: placed}})
+    assert changes(known("a"), has(*named(1)), wanted)[1].paths == ("placements/web.yaml", "runs/a.yaml")
+    plan = replace(
+        next(iter(commit(strategies=(stage("all"),)).strategies.values())), origin=Origin("strategies/all.yaml", 1)
+    )
+    wanted = replace(wanted, objects={**wanted.objects, "strategies": {NamespacedName("", "all"): plan}})
+    every = ("placements/web.yaml", "runs/a.yaml", "strategies/all.yaml")
+    assert changes(known("a"), has(*named(1)), wanted)[1].paths == every
+    assert changes(known("a"), has(None), wanted)[1].paths == ("placements/web.yaml", "runs/a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("documents", "paths"),
+    [
+        (["b.yaml", "a.yaml", "b.yaml"], ("a.yaml", "b.yaml")),
+        (["k/out.yaml*"], ("base/x.yaml", "k/kustomization.yaml")),
+        (["k/out.yaml*", "a.yaml"], ("a.yaml", "base/x.yaml", "k/kustomization.yaml")),
+        (["other/out.yaml*", "a.yaml"], ()),
+        (["d/e/\\303\\244.yaml", "a.yaml"], ("a.yaml", "d/e")),
+        (["d\\303/e\\244.yaml"], ()),
+        ([f"d/{n}.yaml" for n in range(200)], tuple(sorted(f"d/{n}.yaml" for n in range(200)))),
+        ([f"d/e/{n}.yaml" for n in range(201)], ("d/e",)),
+        ([f"d/e{n}/f/x.yaml" for n in range(201)], ("d",)),
+        ([f"d{n}/x.yaml" for n in range(201)], ()),
+    ],
+)
+def test_the_files_as_git_is_asked_for_them(documents: list[str], paths: tuple[str, ...]) -> None:
+    wanted = Desired(commit="d", sources={"k": ("k/kustomization.yaml", "base/x.yaml")})
+    of = replace(has(None), resource_snapshots=(taken(0, *documents),))
+    assert changes(known("a"), of, wanted)[0].paths == paths
