@@ -91,9 +91,10 @@ def _head(settings: Settings, repo: RepoReader, heads: Mapping[str, str], watch:
             workspace.commit_of(None)
             head, name = workspace.state_head(), workspace.driver.branches.state
         if head is None:
-            raise NoState(
-                f'there is no branch "{name}" yet', hint="`gitfleet run --once` makes it with the first reconcile"
-            )
+            hint = "`gitfleet run --once` makes it with the first reconcile"
+            if (remote := remote_with_state(settings.repo)) is not None:
+                hint = f'name the remote that has it: -C "$(git remote get-url {remote})"'
+            raise NoState(f'there is no branch "{name}" yet', hint=hint)
     return head
 
 

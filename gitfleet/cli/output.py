@@ -50,13 +50,13 @@ def show_wrapped(line: str, indent: str) -> None:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Columns as wide as they need, three spaces apart, no lines: what `kubectl get` prints.
 
-    Two spaces apart where only that keeps it within the usual 80 columns. On a terminal that is too narrow the last
+    Two spaces or one where only that keeps it within the usual 80 columns. On a terminal that is too narrow the last
     column is folded.
     """
     shown = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(c), *(len(row[i]) for row in shown)) if shown else len(c) for i, c in enumerate(columns)]
     gaps = len(columns) - 1
-    gap = " " * (2 if 2 * gaps <= _USUAL_WIDTH - sum(widths) < 3 * gaps else 3)
+    gap = " " * next((space for space in (3, 2, 1) if space * gaps <= _USUAL_WIDTH - sum(widths)), 3)
     before_last = sum(widths[:-1]) + len(gap) * gaps
     terminal = terminal_width(sys.stdout)
     last_width = None if terminal is None else terminal - before_last

@@ -321,6 +321,8 @@ def test_all_views_say_what_a_run_waits_for(
     said = found[1]
     assert gitfleet("explain", "shop", "-C", moving).out.splitlines()[0] == said
     assert json.loads(gitfleet("explain", "shop", "-C", moving, "-o", "json").out)["runWaits"] == said
+    for kind in ("csur", "approvals"):
+        assert max((len(line) for line in gitfleet("get", kind, "-C", moving).out.splitlines()), default=0) <= 80
     by_run = gitfleet("explain", "go", "-C", moving)
     assert by_run.code == 1
     assert by_run.err.splitlines() == [

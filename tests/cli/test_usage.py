@@ -138,6 +138,8 @@ def test_a_clone_says_that_its_remote_has_the_state(
     for words in (("get", "crp", "-C", clone), ("explain", "web", "-C", clone), ("plan", clone, "--clusters", "none"),
                   ("approve", "go", "canary", "-C", clone)):  # fmt: skip
         assert gitfleet(*words).err.splitlines()[0] == said, words
+    hint = 'hint: name the remote that has it: -C "$(git remote get-url origin)"'
+    assert gitfleet("get", "crp", "-C", clone).err.splitlines()[-1] == hint
     assert said not in gitfleet("validate", clone).err
     assert said not in gitfleet("get", "crp", "-C", git(clone, "remote", "get-url", "origin").strip()).err
     git(clone, "branch", "gitfleet/state", "origin/gitfleet/state")
