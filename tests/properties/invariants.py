@@ -235,8 +235,10 @@ class Invariants:
 
     def _moved(self, old: PlacementRecord, new: PlacementRecord) -> list[str]:
         was = {b.cluster: (b.generation, b.deleting) for b in old.bindings}
-        stays = (b for b in new.bindings if self._stays(b.cluster))
-        return [b.cluster for b in stays if (b.generation, b.deleting) != was.get(b.cluster, (1, None))]
+        stays = [b for b in new.bindings if self._stays(b.cluster)]
+        moved = [b for b in stays if (b.generation, b.deleting) != was.get(b.cluster, (1, None))]
+        # That the scheduler picks a cluster no more raises the generation and moves nothing.
+        return [b.cluster for b in moved if b.deleting is not None or b.state is not BindingState.UNSCHEDULED]
 
     def _left_out(self, record: PlacementRecord) -> int:
         """How many of the clusters that count for the target have been silent for five minutes."""
