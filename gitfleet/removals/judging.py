@@ -62,17 +62,21 @@ def _is_replaced(removal: Removal, causes: Causes, losses: Losses) -> bool:
 
 def _joined(findings: Iterable[Finding]) -> list[list[Finding]]:
     """The findings, those with a removal in common put together."""
-    groups: list[tuple[list[Finding], set[str]]] = []
-    for finding in findings:
-        together, removals = [finding], {removal.id for removal in finding.removals}
-        apart = []
-        for group in groups:
-            if group[1] & removals:
-                together, removals = [*group[0], *together], group[1] | removals
-            else:
-                apart.append(group)
-        groups = [*apart, (together, removals)]
-    return [together for together, _ in sorted(groups, key=lambda group: min(group[1]))]
+    found = list(findings)
+    leaders, first = list(range(len(found))), dict[str, int]()
+
+    def leader(number: int) -> int:
+        while leaders[number] != number:
+            leaders[number] = number = leaders[leaders[number]]
+        return number
+
+    for number, finding in enumerate(found):
+        for removal in finding.removals:
+            leaders[leader(number)] = leader(first.setdefault(removal.id, number))
+    groups: dict[int, list[Finding]] = {}
+    for number, finding in enumerate(found):
+        groups.setdefault(leader(number), []).append(finding)
+    return sorted(groups.values(), key=lambda group: min(removal.id for one in group for removal in one.removals))
 
 
 def _held_back(findings: list[Finding], causes: Causes) -> HeldBack:

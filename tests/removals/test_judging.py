@@ -12,7 +12,7 @@ import pytest
 from gitfleet.api.clusters import CLUSTER_GROUP, Connection
 from gitfleet.api.conditions import Status
 from gitfleet.api.fleet import FleetConfig, MassDelete
-from gitfleet.api.holds import ALLOW_EMPTY, Cause, FieldPlace, Removal, RemovalKind
+from gitfleet.api.holds import ALLOW_EMPTY, Cause, FieldPlace, HoldReason, HoldRule, Removal, RemovalKind
 from gitfleet.api.labels import LabelSelector
 from gitfleet.api.objects import Identity, Manifest, Origin
 from gitfleet.api.overrides import ClusterResourceOverride, OverrideKey, OverrideRule
@@ -24,7 +24,8 @@ from gitfleet.model.desired import Desired, Vanished
 from gitfleet.model.state import Damage, FleetState, PlacementRecord
 from gitfleet.removals import JudgeRequest, as_of_now, going, judge
 from gitfleet.removals.causes import Causes
-from gitfleet.removals.judging import MOST_REASONS
+from gitfleet.removals.judging import MOST_REASONS, _joined
+from gitfleet.removals.shares import Finding
 from tests.removals.fleets import (
     CLUSTERS,
     NOW,
@@ -315,13 +316,13 @@ def gone(path: str = "x.yaml", **how: Any) -> Vanished:
             [
                 (
                     [
-                        f"IgnoredFile: an ignore rule takes {B.key} of placement web away",
                         f"IgnoredFile: an ignore rule takes {A.key} of placement web away",
+                        f"IgnoredFile: an ignore rule takes {B.key} of placement web away",
                         EMPTY,
                     ],
                     {
-                        of_object(A).id: ("line 3 hides a.yaml", (1, 2)),
-                        of_object(B).id: ("line 4 hides b.yaml", (0, 2)),
+                        of_object(A).id: ("line 3 hides a.yaml", (0, 2)),
+                        of_object(B).id: ("line 4 hides b.yaml", (1, 2)),
                     },
                 )
             ],
@@ -466,7 +467,7 @@ def test_of_a_removal_that_only_later_reasons_hold_none_is_named() -> None:
     ((reasons, removals),) = judged(before, with_objects(before), vanished=vanished, objects=config)
     assert len(reasons) == MOST_REASONS and len(removals) == len(many) + 1
     kept = {id_ for id_, (_, numbers) in removals.items() if numbers}
-    assert kept == {of_object(one).id for one in many[2:]}
+    assert kept == {of_object(one).id for one in many[:MOST_REASONS]}
 
 
 def test_so_many_reasons_are_kept() -> None:
@@ -700,3 +701,16 @@ def test_the_cause_of_an_object_that_leaves_a_selection(how: dict[str, Any], cau
     wanted = Desired(commit="d", **{**has_web(NAMED), "payload": (A, B), **how})
     (group,) = judge(JudgeRequest(desired=wanted, before=NAMED, after=after, new=going(NAMED, after)))
     assert [removal.cause for removal in group.removals] == [cause]
+
+
+def test_findings_with_a_removal_in_common_wait_together_in_the_order_in_which_they_were_found() -> None:
+    removals = [Removal(kind=RemovalKind.CLUSTER, cluster=name) for name in ("a", "b", "c", "d", "e")]
+    found = [
+        Finding(HoldReason(rule=HoldRule.LIKELY_TYPO, message=names), tuple(removals["abcde".index(n)] for n in names))
+        for names in ("c", "e", "a", "b", "ce", "d", "ac")
+    ]
+    assert [[one.reason.message for one in group] for group in _joined(found)] == [
+        ["c", "e", "a", "ce", "ac"],
+        ["b"],
+        ["d"],
+    ]
