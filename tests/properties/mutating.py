@@ -15,13 +15,11 @@ from gitfleet.errors import GitfleetError
 from gitfleet.loop.driver import Driver
 from gitfleet.model.failures import Failure
 from gitfleet.model.state import FleetState
-from tests.properties.mutations import Mutation, mutation, sound_files
+from tests.properties.mutations import Mutation, mutation
+from tests.properties.sound_repo import BEAT, CONFIG, RUNS_LATER, beat, sound_files
 from tests.scenarios.world import STATE, World, end_of
 
-CONFIG: Final = "gitfleet.yaml"
 STAGED: Final = "placements/staged.yaml"
-_FOLDERS_OF_PLACEMENTS: Final = {"shop": "shop", "other": "other", "staged": "staged", "cluster": "wide"}
-"""The placement that takes each folder of resources."""
 _NUMBERED: Final = ("generation", "observedGeneration", "observedGenerations", "revision")
 
 
@@ -30,12 +28,17 @@ class Damage(AssertionError):
 
 
 class _Read(World):
-    """A world whose state branch is read by one reader, which parses no file twice."""
+    """A world whose state branch is read by one reader, which parses no file and assembles no commit twice."""
+
+    _last: tuple[str | None, FleetState] | None = None
 
     def state(self) -> FleetState:
         """The state branch."""
         self.trees = getattr(self, "trees", None) or self.state_trees()
-        return self.trees.at(self.repo.fetch().get(STATE))
+        head = self.repo.fetch().get(STATE)
+        if self._last is None or self._last[0] != head:
+            self._last = head, self.trees.at(head)
+        return self._last[1]
 
 
 @dataclass
@@ -57,8 +60,10 @@ class Mutated:
 
     def _begin(self) -> None:
         self.world = _Read(start_with=self._listen)
-        self.world.write(sound_files())
-        self.world.settle()
+        runs_later = {path: text for path, text in sound_files().items() if path != RUNS_LATER}
+        for files in (runs_later, sound_files()):
+            self.world.write(files)
+            self.world.settle()
         self.clean = seen(self.world)
         assert not any(map(is_error, self.world.state().faults))
 
@@ -70,11 +75,12 @@ class Mutated:
         found = mutation(seed)
         self.reports.clear()
         start = len(self.world.happenings)
-        self._reconciled(found, {found.path: found.text})
+        self._reconciled(found, {found.path: found.text, BEAT: beat(f"beat {seed}")})
+        self._judge_neighbour(found, f"beat {seed}")
         self.world.advance(minutes=2)
         self._reconciled(found, {})
         self._judge(found, start)
-        self.world.write({found.path: sound_files()[found.path]})
+        self.world.write({found.path: sound_files().get(found.path), BEAT: sound_files()[BEAT]})
         self.world.settle(timedelta(hours=4))
         self._no_defects("after the revert")
         if self.world.state().holds or self.left or (self.deleted and found.path == STAGED):
@@ -99,14 +105,23 @@ class Mutated:
         if defects:
             raise Damage(f"a defect {when}: " + "\n".join(defects))
 
+    def _judge_neighbour(self, found: Mutation, value: str) -> None:
+        """The sound edit of the same commit is on every cluster of the fleet, unless there is nothing to reconcile."""
+        there = self.world.state().clusters
+        late = [one for one in there if (self.world.live(one, "ConfigMap", "beat") or {}).get("data") != {"v": value}]
+        if late and found.path != CONFIG:
+            raise Damage(f"what is beside it did not go out to {late}")
+
     def _judge(self, found: Mutation, start: int) -> None:
         self._no_defects("under the mutation")
         state = self.world.state()
         errors = [fault for fault in state.faults if is_error(fault)]
         deleted = {f"{h.key}" for h in self.world.happenings[start:] if h.what == "delete"}
         objects = seen(self.world)["objects"]
+        for one in objects.values():  # the neighbour's, which was judged
+            one["ConfigMap/beat/beat"] = self.clean["objects"]["c1"]["ConfigMap/beat/beat"]
         said = [str(fault) for fault in errors]
-        own = {f"{kind}/{name}" for kind, name in _labels(found.path)}
+        own = {f"{kind}/{name}" for kind, name in _labels(found)}
         if errors and not any(fault.path == found.path or fault.object in own for fault in errors):
             raise Damage(f"no error names the file: {said}")
         if any(fault.path == found.path for fault in errors):
@@ -174,11 +189,11 @@ def _asked_for(found: Mutation, key: str) -> bool:
     """Whether a sound edit of a file may delete an object: its own, or what it places or carries."""
     if not found.path.startswith("resources/"):
         return True
-    return any(_names(document, key) for document in _documents(sound_files()[found.path]))
+    return any(_names(document, key) for document in _documents(sound_files().get(found.path)))
 
 
-def _labels(path: str) -> list[tuple[str, str]]:
-    return [(body["kind"], body["metadata"]["name"]) for body in _documents(sound_files()[path])]
+def _labels(found: Mutation) -> list[tuple[str, str]]:
+    return [(body["kind"], body["metadata"]["name"]) for body in _documents(sound_files().get(found.path))]
 
 
 def _names(value: Any, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""invariants 2, 3, 8 and 9 under random damage of one file at a time (see `mutations`, `mutating`); `--mutations N`
+"""Invariants 2, 3, 8 and 9 under random damage of one file at a time (see `mutations`, `mutating`); `--mutations N`
 plays more.
 
 One that breaks something is played again by its seed alone: `--first-mutation SEED --mutations 1`.
