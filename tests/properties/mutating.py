@@ -4,13 +4,15 @@ reaches its own objects alone, and the revert heals."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
 
 import yaml
 
-from gitfleet.api.faults import is_error
+from gitfleet.api.faults import Fault, is_error
 from gitfleet.errors import GitfleetError
 from gitfleet.loop.driver import Driver
 from gitfleet.model.failures import Failure
@@ -19,12 +21,19 @@ from tests.properties.mutations import Mutation, mutation
 from tests.properties.sound_repo import BEAT, CONFIG, RUNS_LATER, beat, sound_files
 from tests.scenarios.world import STATE, World, end_of
 
-STAGED: Final = "placements/staged.yaml"
+STAGED: Final = ("placements/staged.yaml", "placements/parts-part.yaml")
+_TOGETHER: Final = 8
+_MOST_OF_FOLDER: Final = 4
+"""One that holds a whole placement hides what the others of it would do."""
 _NUMBERED: Final = ("generation", "observedGeneration", "observedGenerations", "revision")
 
 
 class Damage(AssertionError):
     """What came of a mutation and may not."""
+
+
+class HeldTogether(Exception):
+    """A revert waits for a person: which of several mutations it was for is not known."""
 
 
 class _Read(World):
@@ -70,20 +79,49 @@ class Mutated:
     def _listen(self, driver: Driver) -> None:
         driver.save_report = self.reports.append
 
-    def play(self, seed: int) -> None:
-        """One mutation and its revert. Damage says what broke."""
-        found = mutation(seed)
+    def play_each(self, seeds: Iterable[int]) -> None:
+        """Mutations, many of them together. What breaks a rule together is played again, each alone; the error names
+        the one that breaks it, or the fewest that do."""
+        for group in groups(seeds):
+            try:
+                self.play(*group)
+            except Exception as error:
+                self._begin()
+                for seed in group if len(group) > 1 else ():
+                    self.play_each([seed])
+                if not isinstance(error, HeldTogether):
+                    fewest = self._fewest(group)
+                    done = "; ".join(f"{one.path}: {one.what}" for one in map(mutation, fewest))
+                    said = f"mutation {', '.join(map(str, fewest))}: {done}: {error or type(error).__name__}"
+                    raise AssertionError(said) from error
+
+    def _fewest(self, group: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of the mutations without which nothing breaks."""
+        for seed in group if len(group) > 1 else ():
+            others = tuple(one for one in group if one != seed)
+            with suppress(Exception):
+                self.play(*others)
+                continue
+            self._begin()
+            return self._fewest(others)
+        return group
+
+    def play(self, *seeds: int) -> None:
+        """Mutations of different files in one commit, and their revert. Damage says what broke."""
+        found = [mutation(seed) for seed in seeds]
         self.reports.clear()
-        start = len(self.world.happenings)
-        self._reconciled(found, {found.path: found.text, BEAT: beat(f"beat {seed}")})
-        self._judge_neighbour(found, f"beat {seed}")
+        start, value = len(self.world.happenings), f"beat {seeds[0]}"
+        self._reconciled(found, {**{one.path: one.text for one in found}, BEAT: beat(value)})
+        self._judge_neighbour(found, value)
         self.world.advance(minutes=2)
         self._reconciled(found, {})
         self._judge(found, start)
-        self.world.write({found.path: sound_files().get(found.path), BEAT: sound_files()[BEAT]})
+        self.world.write({path: sound_files().get(path) for path in (BEAT, *(one.path for one in found))})
         self.world.settle(timedelta(hours=4))
         self._no_defects("after the revert")
-        if self.world.state().holds or self.left or (self.deleted and found.path == STAGED):
+        if self.world.state().holds and len(found) > 1:
+            raise HeldTogether
+        if self.world.state().holds or self.left or (self.deleted and found[0].path in STAGED):
             # A sound edit placed so much that a person answers for its removal, or took a cluster or the staged
             # placement away: that needs a run to come back.
             self.held += 1
@@ -91,13 +129,13 @@ class Mutated:
         elif (end := seen(self.world)) != self.clean:
             raise Damage(f"the revert did not heal: {_difference(self.clean, end)}")
 
-    def _reconciled(self, found: Mutation, files: dict[str, str | bytes | None]) -> None:
+    def _reconciled(self, found: Sequence[Mutation], files: Mapping[str, str | bytes | None]) -> None:
         if files:
-            self.world.repo.commit_files("main", files, self.world.clock.now(), found.what)
+            self.world.repo.commit_files("main", files, self.world.clock.now(), found[0].what)
         try:
             self.world.rest()
         except GitfleetError:
-            if found.path != CONFIG:  # the configuration alone can leave nothing to reconcile
+            if found[0].path != CONFIG:  # the configuration alone can leave nothing to reconcile
                 raise
 
     def _no_defects(self, when: str) -> None:
@@ -105,37 +143,67 @@ class Mutated:
         if defects:
             raise Damage(f"a defect {when}: " + "\n".join(defects))
 
-    def _judge_neighbour(self, found: Mutation, value: str) -> None:
+    def _judge_neighbour(self, found: Sequence[Mutation], value: str) -> None:
         """The sound edit of the same commit is on every cluster of the fleet, unless there is nothing to reconcile."""
         there = self.world.state().clusters
         late = [one for one in there if (self.world.live(one, "ConfigMap", "beat") or {}).get("data") != {"v": value}]
-        if late and found.path != CONFIG:
+        if late and found[0].path != CONFIG:
             raise Damage(f"what is beside it did not go out to {late}")
 
-    def _judge(self, found: Mutation, start: int) -> None:
+    def _judge(self, found: Sequence[Mutation], start: int) -> None:
         self._no_defects("under the mutation")
         state = self.world.state()
-        errors = [fault for fault in state.faults if is_error(fault)]
         deleted = {f"{h.key}" for h in self.world.happenings[start:] if h.what == "delete"}
         objects = seen(self.world)["objects"]
         for one in objects.values():  # the neighbour's, which was judged
             one["ConfigMap/beat/beat"] = self.clean["objects"]["c1"]["ConfigMap/beat/beat"]
-        said = [str(fault) for fault in errors]
-        own = {f"{kind}/{name}" for kind, name in _labels(found)}
-        if errors and not any(fault.path == found.path or fault.object in own for fault in errors):
-            raise Damage(f"no error names the file: {said}")
-        if any(fault.path == found.path for fault in errors):
-            self.refused += 1
-            if objects != self.clean["objects"]:
-                raise Damage(f"refused, and changed: {_difference(self.clean['objects'], objects)}; {said}")
+        refused, said = self._refused(found, [fault for fault in state.faults if is_error(fault)])
+        accepted = [one for one in found if one not in refused]
+        self.refused += len(refused)
         self.applied += objects != self.clean["objects"]
-        strangers = {key for key in _changed(self.clean["objects"], objects) | deleted if not _reaches(found, key)}
+        changed = _changed(self.clean["objects"], objects) | deleted
+        if not accepted and changed:
+            raise Damage(f"refused, and changed: {_difference(self.clean['objects'], objects)}; {said}")
+        strangers = {key for key in changed if not any(_reaches(one, key) for one in accepted)}
+        strangers |= {key for key in changed for one in refused if _asked_for(one, key) and not _named(accepted, key)}
         if strangers:
             raise Damage(f"others changed: {sorted(strangers)}; {said}")
         self.deleted, self.left = deleted, set(state.clusters) != set(self.clean["clusters"])
-        gone = deleted - {key for key in deleted if _asked_for(found, key)}
+        gone = deleted - {key for key in deleted for one in accepted if _asked_for(one, key)}
         if gone:
             raise Damage(f"deleted, and nobody asked: {sorted(gone)}; {said}")
+
+    def _refused(self, found: Sequence[Mutation], errors: Sequence[Fault]) -> tuple[list[Mutation], list[str]]:
+        """The mutations in whose files are errors, and all that is said. Where several are damaged, each error names
+        one of them or its object; where one is, one error does."""
+        said, paths = [str(fault) for fault in errors], {fault.path for fault in errors}
+        own = {f"{kind}/{name}" for one in found for kind, name in _labels(one)}
+        damaged = {one.path for one in found}
+        nameless = [fault for fault in errors if fault.path not in damaged and fault.object not in own]
+        if nameless and (len(found) > 1 or len(nameless) == len(errors)):
+            raise Damage(f"no error names the file: {said}")
+        return [one for one in found if one.path in paths], said
+
+
+def groups(seeds: Iterable[int]) -> Iterator[tuple[int, ...]]:
+    """The mutations that are played together: of files in resources/, each of another file, few of one folder. What
+    places them is damaged alone, and one in ten of the others."""
+    waiting: list[dict[str, int]] = []
+    for seed in seeds:
+        path = mutation(seed).path
+        folder = path.rpartition("/")[0]
+        if seed % 10 == 0 or not path.startswith("resources/"):
+            yield (seed,)
+            continue
+        fits = (one for one in waiting if path not in one and sum(folder in other for other in one) < _MOST_OF_FOLDER)
+        group = next(fits, None)
+        if group is None:
+            waiting.append(group := {})
+        group[path] = seed
+        if len(group) == _TOGETHER:
+            waiting.remove(group)
+            yield tuple(group.values())
+    yield from (tuple(group.values()) for group in waiting)
 
 
 def seen(world: World) -> dict[str, Any]:
@@ -177,6 +245,10 @@ def _reaches(found: Mutation, key: str) -> bool:
     return f"/{folder}/" in key or key == f"Namespace/{folder}" or key.count("/") == 1
 
 
+def _named(found: Sequence[Mutation], key: str) -> bool:
+    return any(_names(document, key) for one in found for document in _documents(one.text))
+
+
 def _documents(text: str | bytes | None) -> list[Any]:
     """What stands in a text, nothing when it is no YAML."""
     try:
@@ -200,14 +272,12 @@ def _names(value: Any, key: str) -> bool:
     """Whether an object, or one that it carries, is the one of a key."""
     kind, _, rest = key.partition("/")
     if isinstance(value, str) and "\n" in value:
-        value = yaml.safe_load(value)
+        return any(_names(document, key) for document in _documents(value))
     if not isinstance(value, dict):
         return False
-    own = value.get("metadata") or {}
-    label = f"{own['namespace']}/{own['name']}" if own.get("namespace") else own.get("name")
-    return (value.get("kind"), label) == (kind, rest) or any(
-        _names(part, key) for part in (value.get("data") or {}).values()
-    )
+    own, carried = (part if isinstance(part, dict) else {} for part in (value.get("metadata"), value.get("data")))
+    label = f"{own['namespace']}/{own.get('name')}" if own.get("namespace") else own.get("name")
+    return (value.get("kind"), label) == (kind, rest) or any(_names(part, key) for part in carried.values())
 
 
 def _difference(one: Any, other: Any, at: str = "") -> str:
