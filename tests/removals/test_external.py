@@ -97,6 +97,7 @@ def test_what_an_external_placement_has_goes_to_one_that_needs_no_run(
     found = judged(before, left, [OF_WEB])
     assert [why for whys, _ in found for why in whys if "NotExternal" in why] == ([message] if held else [])
     assert judged(after(BEFORE.placements[SHOP]), left, [OF_WEB]) == [], "nothing is known of web"
+    assert judged(replace(before, inventory={}), left, [OF_WEB]) == [], "nothing lies anywhere"
 
 
 def bound(snapshot: str | None) -> Binding:

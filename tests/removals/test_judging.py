@@ -299,6 +299,16 @@ def gone(path: str = "x.yaml", **how: Any) -> Vanished:
                 )
             ],
         ),
+        (
+            with_objects(BEFORE, A),
+            {"object b": gone(successor=("example.org", "ConfigMap", "web", "bb"))},
+            [
+                (
+                    [RENAMES.format(f"{B.key} of placement web")],
+                    waits(of_object(B), cause="x.yaml has ConfigMap.example.org/web/bb in its place"),
+                )
+            ],
+        ),
         (with_objects(BEFORE, A), {"object b": gone(successor=identity("object a"))}, []),
         (
             NO_C2,
@@ -348,6 +358,7 @@ def gone(path: str = "x.yaml", **how: Any) -> Vanished:
         "as payload",
         "a typing error",
         "an object's typing error",
+        "an object of a kind of its own",
         "back to a name that is placed",
         "another cluster",
         "two ignore lines",
