@@ -20,7 +20,10 @@ Line = tuple[str, bool]
 
 
 def headlines(document: Mapping[str, Any]) -> Iterator[Line]:
-    """Leaving clusters and deletions, each with what explains it below."""
+    """Renamed placements, leaving clusters and deletions, each with what explains it below."""
+    for placement in document["placements"]:
+        if placement["formerName"]:
+            yield f"renamed: {placement['formerName']} is {placement_name(placement)} now, and keeps what it has", False
     for cluster in document["risk"]["leaving"]:
         number = counted(cluster["objects"], "object")
         what = f"its {number} stay there" if cluster["objectsStay"] else f"its {number} are deleted"

@@ -28,6 +28,8 @@ class Inputs:
     before: FleetState
     observations: Mapping[str, ClusterObservation]
     now: datetime
+    renamed: Mapping[PlacementKey, PlacementKey] = field(default_factory=dict)
+    """The placements that have another name from now on: by it, what they were called. `before` has it already."""
     approvals: FactsByApproval | None = None
     """How the approvals came to the watched branch that may answer a request; None where nobody could look."""
 

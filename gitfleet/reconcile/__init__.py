@@ -31,6 +31,7 @@ from gitfleet.reconcile.holds import decide_with_holds
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.placements import PlacementsMemo, decide_placements, settle_placement
 from gitfleet.reconcile.quarantines import with_quarantines
+from gitfleet.reconcile.renamed import with_renamed
 from gitfleet.reconcile.run_approvals import uncounted
 from gitfleet.reconcile.runs import with_runs
 from gitfleet.reconcile.shared import Shared, SharedMemo, prepare, with_settings
@@ -56,9 +57,8 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
     longer than it would have to from now on."""
     failures = Failures()
     before, times = status.with_past_times(inputs.before, inputs.now, memo.times, failures)
-    past, unread = replace(inputs, before=before), failures.found
-    known = replace(memo, times=times)
-    decision, memo = decide_with_holds(past, lambda kept: _decide(past, known, plugins, kept, Failures(unread)))
+    past, known = with_renamed(replace(inputs, before=before)), replace(memo, times=times)
+    decision, memo = decide_with_holds(past, lambda kept: _decide(past, known, plugins, kept, Failures(failures.found)))
     return replace(decision, waiting=memo.placements.waiting()), memo
 
 

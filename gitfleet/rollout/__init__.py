@@ -16,6 +16,7 @@
     run_awaited         what an External placement has and waits for, in a sentence
     waiting_for         what a placement is still waiting for, in a sentence
     freezes_at          the freezes in force at a moment, and what they hold
+    freezes_naming      one that names a placement and not another one
     next_expiry         when the next one with a date ends for good
     silent_since        the clusters that do not answer, and since when
     awaiting_successors, frozen_removals, give_up, take_back, removals, release_left, next_forced_leave, owners_of,
@@ -41,7 +42,7 @@ from gitfleet.rollout.evictions import (
     evicted_since,
     eviction_waits,
 )
-from gitfleet.rollout.freezes import Freezes, freezes_at, next_expiry
+from gitfleet.rollout.freezes import Freezes, freezes_at, freezes_naming, next_expiry
 from gitfleet.rollout.leaving import (
     Owners,
     awaiting_successors,
@@ -81,6 +82,7 @@ __all__ = [
     "evicted_since",
     "eviction_waits",
     "freezes_at",
+    "freezes_naming",
     "frozen_removals",
     "give_up",
     "has_failed",

@@ -112,5 +112,16 @@ def _notices(rules: FreezeRules, now: datetime) -> Iterator[Fault]:
             yield Fault(path, line, f"{kind}/{value.name}", f"spec.{field}", sentence, Severity.WARNING)
 
 
+def freezes_naming(rules: FreezeRules, now: datetime, was: PlacementKey, key: PlacementKey) -> str:
+    """One that is not over, names a placement and not another one, as the beginning of a sentence; "" for none."""
+    windows = ((f"freeze window {window.name}", window.scope) for window in rules.windows)
+    dated = (one for one in rules.freezes if now < one.until)
+    freezes = ((str(one.origin or f"Freeze {one.name}"), one.scope) for one in dated)
+    for where, scope in (*windows, *freezes):
+        if _any_name(scope.placements, str(was)) and not _any_name(scope.placements, str(key)):
+            return where
+    return ""
+
+
 def _any_name(patterns: tuple[str, ...], name: str) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)

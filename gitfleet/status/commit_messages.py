@@ -130,7 +130,7 @@ def sentence(event: Event) -> str:
 def _of_placement(fields: Mapping[str, JsonValue]) -> str:
     if "condition" in fields:
         return f"{fields['condition']} is {fields['status']}: {fields['message'] or fields['reason']}"
-    return str(fields["state"])
+    return f"renamed, was {fields['former']}" if "former" in fields else str(fields["state"])
 
 
 def _of_run(event: Event) -> str:

@@ -5,7 +5,7 @@ Beyond the contract's types: `updating` (a bound cluster is to get another snaps
 stay on the cluster; with `hold`: its removals were approved, taken back, or are held by
 the one that is `replacedBy`), `cluster` (a cluster joined, leaves, left,
 where so many `objects` stay, or changed its state), `evictionRefused` (an eviction is invalid or was not executed),
-`placement` (accepted, removed, or a condition of it changed),
+`placement` (accepted, removed, renamed with its `former` name, or a condition of it changed),
 `commitRead` (another desired commit was observed) and `faultsCleared`.
 """
 
@@ -25,6 +25,7 @@ from gitfleet.api.staged import EVICTION, Eviction
 from gitfleet.model.events import Event, EventType
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Create, Delete, Outcome, Update
+from gitfleet.model.renames import renamed_between, under_name
 from gitfleet.model.state import FleetState, PlacementRecord, changed
 from gitfleet.status.cluster_states import cluster_state
 from gitfleet.status.run_events import request_events, run_events
@@ -57,8 +58,14 @@ def emit_events(before: FleetState, after: FleetState, failures: Failures | None
         emit(Subject.of_run(run), run_events, was, now)
     for request, asked, answered in changed(before.approvals, after.approvals):
         emit(Subject("ApprovalRequest", str(request)), request_events, asked, answered)
+    renamed = renamed_between(before.placements, after.placements)
     for key, old, new in changed(before.placements, after.placements):
-        emit(Subject.of_placement(key), _placement_events, key, old, new, after)
+        if (former := renamed.get(key)) is not None:
+            old = under_name(before.placements[former], key)
+            fields = {"state": "renamed", "former": str(former)}
+            events.append(Event(type=EventType.PLACEMENT, placement=str(key), fields=fields))
+        if key not in renamed.values():
+            emit(Subject.of_placement(key), _placement_events, key, old, new, after)
     return tuple(events)
 
 

@@ -60,7 +60,7 @@ class PlannedReconcile:
 def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
     """The Plan as JSON values, placements in key order; a placement that ends with this plan is listed too."""
     decision = planned.decision
-    before, after = decision.inputs.before, decision.after
+    before, after, renamed = decision.inputs.before, decision.after, decision.inputs.renamed
     unreachable = {name: seen.error for name, seen in decision.inputs.observations.items() if not seen.reachable}
     now, later = _by_placement(planned.operations), _by_placement(planned.remain)
     pending = removals.pending(after.holds.values())
@@ -74,6 +74,7 @@ def plan_document(planned: PlannedReconcile) -> dict[str, Any]:
                 now.get(key, []),
                 [removal for removal in pending if removal.placement == key],
             ),
+            "formerName": str(renamed[key]) if key in renamed else None,
             "later": later_document(later.get(key, []), unreachable),
             "moves": moves_document(key, before, after),
         }

@@ -8,6 +8,7 @@
     overrides_by_cluster    the same for many clusters at once
     target_overrides        the same with their labels, as they were where that is held
     newly_deleted           the placed objects that overrides newly delete
+    names_placement         whether an override is for a placement
     unreadable_overrides    the overrides that cannot be read
     check_readable          holds a placement that one of these is for
     pinned_labels           the labels of clusters that given overrides depend on
@@ -24,6 +25,7 @@ from gitfleet.works.fleet import WorksMemo, render_fleet, state_when_done, works
 from gitfleet.works.matching import (
     References,
     check_readable,
+    names_placement,
     overrides_by_cluster,
     overrides_for,
     unreadable_overrides,
@@ -39,6 +41,7 @@ __all__ = [
     "Unwritten",
     "WorksMemo",
     "check_readable",
+    "names_placement",
     "newly_deleted",
     "overrides_by_cluster",
     "overrides_for",

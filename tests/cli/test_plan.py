@@ -107,6 +107,7 @@ def test_json_has_every_part_of_the_contract(gitfleet: Shell, fleet: Path) -> No
     assert set(web) == {
         "name", "namespace", "placementType", "resourceSnapshotIndex", "resourceHash", "policySnapshotIndex",
         "scheduled", "selectedResources", "clusters", "rollout", "operations", "later", "moves", "removalsHeld",
+        "formerName",
     }  # fmt: skip
     assert {row["clusterName"]: row["refusedBy"] for row in web["clusters"] if not row["selected"]} == {
         "eu-north-1": None,

@@ -1,33 +1,53 @@
-"""A placement under a new name that may not begin yet: what the old one has stays until the new one has it."""
+"""A placement that only has another name keeps what it has, and nothing moves on any cluster (decision record 0021)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from gitfleet.api.holds import HoldRule
+from gitfleet.api.placements import PlacementKey
+from gitfleet.model.events import EventType
 from tests import builders
-from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage, rolled_out, staged
-from tests.scenarios.test_crashes import Killer
-from tests.scenarios.test_holds import only_hold
-from tests.scenarios.test_overrides_that_fail import failing_override
-from tests.scenarios.test_pins import pinned, released
-from tests.scenarios.test_quarantine import digest_of
+from tests.builders import to_yaml
+from tests.scenarios.staged_world import (
+    EXTERNAL,
+    QUICK,
+    SUCCEEDED,
+    members,
+    message,
+    never,
+    one_stage,
+    rolled_out,
+    run,
+    said,
+    staged,
+)
+from tests.scenarios.test_holds import answer, only_hold
+from tests.scenarios.test_pins import EVERY, pinned, released
+from tests.scenarios.test_quarantine import digest_of, failed_world
 from tests.scenarios.world import World
 
 ROLLING = builders.rolling_update(maxUnavailable=1)
-Files = list[dict[str, Any]]
+SHOP = PlacementKey("", "shop")
+RENAMED = (
+    "placements/shop.yaml:1: ClusterResourcePlacement/shop: metadata.name: is ClusterResourcePlacement web under a "
+)
+RENAMED += "new name, and goes on as web for now, because "
+Pair = tuple[dict[str, Any], dict[str, Any]]
+"""A file that names `web`, and the same that names `shop`."""
 
 
-def shop(strategy: dict[str, Any] = ROLLING) -> dict[str, Any]:
+def shop(strategy: dict[str, Any] = ROLLING, **parts: Any) -> dict[str, Any]:
     """What `web` selects, under another name."""
-    return builders.placement("shop", selectors=[builders.select_namespace("web")], strategy=strategy)
+    return builders.placement("shop", selectors=[builders.select_namespace("web")], strategy=strategy, **parts)
 
 
-def rename(world: World, *also: dict[str, Any], strategy: dict[str, Any] = ROLLING) -> None:
-    world.commit(shop(strategy), *also, remove=["placements/web.yaml"])
+def rename(world: World, *also: dict[str, Any], strategy: dict[str, Any] = ROLLING, **parts: Any) -> None:
+    world.commit(shop(strategy, **parts), *also, remove=["placements/web.yaml"])
 
 
 def owners(world: World) -> set[str]:
@@ -35,100 +55,272 @@ def owners(world: World) -> set[str]:
     return {str(entry.placement) for owned in world.state().inventory.values() for entry in owned.values()}
 
 
-def handed_over(world: World) -> None:
-    """The new one has everything, and nothing was deleted on the way."""
+def names(world: World) -> set[str]:
+    """The placements that there are."""
+    return {str(key) for key in world.state().placements}
+
+
+def untouched(world: World, change: Callable[[], object]) -> None:
+    """A change and all that follows it do nothing on any cluster, in this process and in the next."""
+    start = len(world.happenings)
+    change()
     world.settle()
-    assert owners(world) == {"shop"} and {str(key) for key in world.state().placements} == {"shop"}
-
-
-def a_pin(world: World) -> Files:
-    pin = pinned(world, 0)
-    world.commit(pin)
+    world.restart()
     world.settle()
-    return [{**pin, "spec": {**pin["spec"], "placement": "shop"}}]
+    assert [f"{h.what} {h.key} on {h.cluster}" for h in world.happenings[start:]] == []
 
 
-def no_pin(world: World) -> None:
-    world.commit(remove=["pins/web.yaml"])
+def picked(world: World) -> set[str]:
+    return {name for name, image in rolled_out(world).items() if image is not None}
 
 
-def a_quarantine(world: World) -> Files:
-    return [builders.quarantine("shop-bad", "shop", digest_of(world, 1))]
-
-
-def no_quarantine(world: World) -> None:
-    world.commit(remove=["quarantines/shop-bad.yaml"])
-
-
-def a_freeze(world: World) -> Files:
-    until = (world.clock.now() + timedelta(days=300)).isoformat()
-    return [builders.freeze("sale", until, scope={"placements": ["shop"]})]
-
-
-def no_freeze(world: World) -> None:
-    world.commit(remove=["freezes/sale.yaml"])
-
-
-WAITS = "web stays on c1, c2 and c3 until ClusterResourcePlacement shop has its objects there"
-GATES = {"pin": (a_pin, no_pin), "quarantine": (a_quarantine, no_quarantine), "freeze": (a_freeze, no_freeze)}
-
-
-@pytest.mark.parametrize("gate", GATES)
-def test_what_may_not_begin_under_its_new_name_stays_under_the_old_one(gate: str) -> None:
-    close, open_ = GATES[gate]
+def test_a_renamed_placement_keeps_its_clusters_and_snapshots_and_says_so_once() -> None:
     world = released("web:2")
-    closed = close(world)
-    with world.nothing_deleted():
-        rename(world, *closed)
-        world.settle()
-        world.restart()
-        world.settle()
-        before = rolled_out(world)
-        assert len(before) == 3 and None not in before.values() and owners(world) == {"web"}
-        result = world.reconcile()
-        frozen = gate == "freeze"
-        assert result is not None and (result.settled, result.frozen) == (not frozen, frozen)
-        assert not any(line.startswith("web") for line in result.waiting)
-        assert (WAITS in result.asks) is not frozen
-        assert all(line.startswith(("shop: ", WAITS)) for line in result.asks)
-        open_(world)
-        handed_over(world)
+    before = world.state().placements[PlacementKey("", "web")]
+    untouched(world, lambda: rename(world))
+    assert (names(world), owners(world)) == ({"shop"}, {"shop"})
+    after = world.state().placements[SHOP]
+    assert [s.name for s in after.resource_snapshots] == ["shop-0-snapshot", "shop-1-snapshot"]
+    assert [s.hash for s in after.resource_snapshots] == [s.hash for s in before.resource_snapshots]
+    assert [(b.cluster, b.resource_snapshot, b.applied_snapshot, b.policy_snapshot) for b in after.bindings] == [
+        (name, "shop-1-snapshot", "shop-1-snapshot", "shop-0") for name in EVERY
+    ]
+    told = [event for event in world.events if event.type is EventType.PLACEMENT and "state" in event.fields]
+    assert (told[-1].placement, dict(told[-1].fields)) == ("shop", {"state": "renamed", "former": "web"})
+    assert world.state().faults == ()
+    untouched(world, lambda: world.commit(builders.placement("web", strategy=ROLLING), remove=[shop()]))
+    assert (names(world), owners(world)) == ({"web"}, {"web"})
 
 
-@pytest.mark.parametrize("crash_at", [None, 3, 4, 5])
-def test_one_whose_override_cannot_be_applied_under_its_new_name_stays_under_the_old_one(crash_at: int | None) -> None:
+def test_older_content_comes_back_under_the_new_name() -> None:
     world = released("web:2")
+    rename(world)
+    world.settle()
+    digest = world.state().placements[SHOP].resource_snapshots[0].hash
+    world.commit(builders.pin("shop", 0, digest))
+    world.settle()
+    assert rolled_out(world) == dict.fromkeys(EVERY, "web:1")
+
+
+def test_a_rename_with_an_edit_goes_out_within_the_budget() -> None:
+    world = World(rules=(never(image="web:9"),))
+    world.commit(
+        *members(*EVERY),
+        builders.namespace("web"),
+        builders.deployment("web", "web"),
+        builders.placement("web", strategy=ROLLING),
+    )
+    world.settle()
     with world.nothing_deleted():
-        rename(world, dict(failing_override()))
-        if crash_at is not None:
-            world.driver.checkpoint = Killer(crash_at)
+        rename(world, builders.deployment("web", "web", image="web:9"))
         world.settle()
-        assert rolled_out(world) == dict.fromkeys(("c1", "c2", "c3"), "web:2") and owners(world) == {"web"}
-        world.commit(remove=[failing_override()])
-        handed_over(world)
+    assert sorted(rolled_out(world).values(), key=str) == ["web:1", "web:1", "web:9"]
+    assert (names(world), owners(world)) == ({"shop"}, {"shop"})
 
 
-def test_a_renamed_external_placement_is_handed_over_by_the_run_of_its_new_name() -> None:
-    world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
+def test_a_renamed_placement_stays_on_the_clusters_that_it_chose() -> None:
+    world = World()
+    pick = builders.pick_n(2)
+    world.commit(
+        *members("c3", "c4"),
+        builders.namespace("web"),
+        builders.deployment("web", "web"),
+        builders.placement("web", policy=pick, strategy=ROLLING),
+    )
+    world.settle()
+    world.commit(*members("c1", "c2", "c5"))
+    world.settle()
+    untouched(world, lambda: rename(world, policy=pick))
+    assert picked(world) == {"c3", "c4"}
+
+
+def test_a_renamed_placement_stays_on_a_cluster_that_takes_nothing_new() -> None:
+    world = released("web:2")
+    cordoned = builders.member_cluster("c2")
+    cordoned["spec"]["taints"] = [{"key": "drain", "value": "", "effect": "NoSchedule"}]
+    world.commit(cordoned)
+    world.settle()
+    untouched(world, lambda: rename(world))
+    assert picked(world) == set(EVERY)
+
+
+def test_a_renamed_external_placement_goes_on_with_the_runs_of_its_new_name() -> None:
+    world = staged(World(rules=(QUICK,)), *members(*EVERY))
     world.commit(one_stage(), builders.staged_run("go", placement="web", strategy="all"))
     world.settle()
-    with world.nothing_deleted():
-        rename(world, strategy=EXTERNAL)
-        world.settle()
-        assert owners(world) == {"web"} and not world.state().holds
-        result = world.reconcile()
-        assert result is not None and (result.settled, result.waiting) == (True, ())
-        assert result.asks == (f"{WAITS}, and it waits for a run: add one (`gitfleet explain shop`)",)
-        world.commit(builders.staged_run("on", placement="shop", strategy="all"))
-        handed_over(world)
+    untouched(world, lambda: rename(world, strategy=EXTERNAL))
+    assert (names(world), owners(world)) == ({"shop"}, {"shop"}) and not world.state().holds
+    world.commit(builders.deployment("web", "web", image="web:2"))
+    world.commit(builders.staged_run("on", placement="shop", strategy="all"))
+    world.settle()
+    assert (said(world, "on"), rolled_out(world)) == (SUCCEEDED, dict.fromkeys(EVERY, "web:2"))
 
 
 def test_a_rename_that_loses_external_is_held_as_the_loss_alone_is() -> None:
-    world = staged(World(rules=(QUICK,)), *members("c1", "c2", "c3"))
+    world = staged(World(rules=(QUICK,)), *members(*EVERY))
     world.commit(one_stage(), builders.staged_run("go", placement="web", strategy="all"))
     world.settle()
-    before = rolled_out(world)
-    rename(world, builders.deployment("web", "web", image="web:9"))
+    world.commit(builders.config_map("web", "unreviewed", {"k": "v"}))
     world.settle()
-    assert [reason.rule for reason in only_hold(world).reasons] == [HoldRule.NOT_EXTERNAL]
-    assert rolled_out(world) == before and owners(world) == {"web"}
+    untouched(world, lambda: rename(world, builders.deployment("web", "web", image="web:9")))
+    hold = only_hold(world)
+    assert [reason.rule for reason in hold.reasons] == [HoldRule.NOT_EXTERNAL]
+    world.write(answer(hold))
+    world.settle()
+    assert rolled_out(world) == dict.fromkeys(EVERY, "web:9")
+
+
+def test_content_that_a_run_took_back_stays_quarantined_under_the_new_name() -> None:
+    world, one = failed_world()
+    world.commit(shop(EXTERNAL), remove=["placements/web.yaml"])
+    world.settle()
+    (kept,) = world.state().quarantines.values()
+    assert (kept.content, kept.reason, kept.name) == ((SHOP, one.digest), one.reason, one.name.replace("web", "shop"))
+    again = run("again")
+    again["spec"] |= {"placementName": "shop", "resourceSnapshotIndex": "1"}
+    world.commit(again)
+    world.settle()
+    assert said(world, "again") == ["Initialized=False UpdateRunInitializedFailed"]
+    assert f"snapshot 1 is quarantined by {kept.name} (run new: " in message(world, "again", "Initialized")
+
+
+def a_pin(world: World) -> Pair:
+    pin = pinned(world, 0)
+    return pin, {**pin, "spec": {**pin["spec"], "placement": "shop"}}
+
+
+def a_quarantine(world: World) -> Pair:
+    bad = digest_of(world, 1)
+    return builders.quarantine("bad", "web", bad), builders.quarantine("bad", "shop", bad)
+
+
+def a_freeze(world: World) -> Pair:
+    until = (world.clock.now() + timedelta(days=300)).isoformat()
+    old, new = (builders.freeze("sale", until, scope={"placements": [name]}) for name in ("web", "shop"))
+    return old, new
+
+
+def a_budget(world: World) -> Pair:
+    return builders.placement_budget("web", minAvailable=1), builders.placement_budget("shop", minAvailable=1)
+
+
+def override(name: str, **patch: Any) -> dict[str, Any]:
+    rule = builders.override_rule(patch or {"op": "add", "path": "/metadata/annotations", "value": {"x": "y"}})
+    return builders.override("only", "Namespace/web", rule, placement={"name": name})
+
+
+def an_override(world: World) -> Pair:
+    return override("web"), override("shop")
+
+
+@pytest.mark.parametrize("naming", [a_pin, a_quarantine, a_freeze, a_budget, an_override])
+def test_a_placement_keeps_its_old_name_while_a_file_names_it(
+    naming: Callable[[World], Pair],
+) -> None:
+    world = released("web:2")
+    old, new = naming(world)
+    world.commit(old)
+    world.settle()
+    untouched(world, lambda: rename(world, builders.deployment("web", "web", image="web:2", replicas=1)))
+    where = builders.path_of(old)
+    assert [str(f) for f in world.state().faults if "under a new name" in str(f)] == [
+        f"{RENAMED}{where}:1 names web; name shop there, too{'' if naming is a_freeze else ', or remove it'}"
+    ]
+    assert (names(world), owners(world)) == ({"web"}, {"web"})
+    untouched(world, lambda: world.commit(new))
+    assert (names(world), owners(world)) == ({"shop"}, {"shop"})
+
+
+def test_a_placement_keeps_its_old_name_until_its_run_is_over() -> None:
+    world = staged(World(rules=(QUICK,)), *members(*EVERY))
+    world.commit(one_stage(), builders.staged_run("go", placement="web", strategy="all"))
+    world.settle()
+    waiting = builders.staged_run("go2", placement="web", strategy="all")
+    waiting["spec"]["state"] = "Initialize"
+    world.commit(waiting, builders.deployment("web", "web", image="web:2"))
+    world.settle()
+    untouched(world, lambda: rename(world, strategy=EXTERNAL))
+    assert [str(f) for f in world.state().faults if "under a new name" in str(f)] == [
+        f"{RENAMED}run go2 of it is not over; let it end, or remove its file"
+    ]
+    with world.nothing_deleted():
+        world.commit({**waiting, "spec": {**waiting["spec"], "state": "Run"}})
+        world.settle()
+    assert rolled_out(world) == dict.fromkeys(EVERY, "web:2")
+    assert (names(world), owners(world)) == ({"shop"}, {"shop"})
+
+
+def test_a_rename_that_also_changed_what_is_selected_is_held_like_any_emptied_selection() -> None:
+    world = released("web:2")
+    text = to_yaml(builders.placement("web", strategy=ROLLING)).replace("web", "shop")
+    untouched(world, lambda: world.write({"placements/web.yaml": None, "placements/shop.yaml": text}))
+    assert HoldRule.EMPTY_SELECTION in {reason.rule for reason in only_hold(world).reasons}
+
+
+def test_an_override_that_cannot_be_applied_under_the_new_name_leaves_what_runs() -> None:
+    world = released("web:2")
+    bad = override("shop", op="remove", path="/metadata/labels/no")
+    untouched(world, lambda: rename(world, bad))
+    assert picked(world) == set(EVERY)
+
+
+def test_a_process_that_dies_while_a_placement_is_renamed_leaves_it_to_the_next() -> None:
+    seen: set[str] = set()
+    while True:
+        world = released("web:2")
+        start = len(world.happenings)
+
+        def die(label: str) -> None:
+            if label not in seen:
+                seen.add(label)
+                raise SystemExit
+
+        world.driver.checkpoint = die
+        rename(world)
+        try:
+            world.reconcile()
+        except SystemExit:
+            world.restart()
+            world.settle()
+            assert [h.what for h in world.happenings[start:]] == []
+            assert (names(world), owners(world)) == ({"shop"}, {"shop"})
+            continue
+        break
+    assert len(seen) > 3
+
+
+def two_of(*pair: str) -> Iterable[dict[str, Any]]:
+    return [builders.placement(name, selectors=[builders.select_namespace("web")], strategy=ROLLING) for name in pair]
+
+
+def test_two_that_go_and_two_that_come_are_no_rename() -> None:
+    world = World()
+    world.commit(*members(*EVERY), builders.namespace("web"), builders.deployment("web", "web"), *two_of("a", "b"))
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(*two_of("c", "d"), remove=["placements/a.yaml", "placements/b.yaml"])
+        world.settle()
+    assert names(world) == {"c", "d"} and owners(world) <= {"c", "d"}
+    assert not any(event.fields.get("state") == "renamed" for event in world.events)
+
+
+def resource_placement(name: str) -> dict[str, Any]:
+    selector = {"group": "apps", "version": "v1", "kind": "Deployment", "name": "web"}
+    spec = {"resourceSelectors": [selector], "strategy": ROLLING}
+    return builders.an_object(builders.PLACEMENT_API, "ResourcePlacement", name, namespace="web", spec=spec)
+
+
+def test_a_resource_placement_is_renamed_within_its_namespace() -> None:
+    world = World()
+    only = {**builders.select_namespace("web"), "selectionScope": "NamespaceOnly"}
+    world.commit(
+        *members(*EVERY),
+        builders.namespace("web"),
+        builders.deployment("web", "web"),
+        builders.placement("spaces", selectors=[only]),
+        resource_placement("app"),
+    )
+    world.settle()
+    assert owners(world) == {"spaces", "web/app"}
+    untouched(world, lambda: world.commit(resource_placement("app2"), remove=[resource_placement("app")]))
+    assert names(world) == {"spaces", "web/app2"} and owners(world) == {"spaces", "web/app2"}
