@@ -5,7 +5,7 @@ with_renamed   the inputs in which it has its new name already, or, while someth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 
 from gitfleet import rollout, works
@@ -14,9 +14,10 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.inventory import InventoryEntry
 from gitfleet.api.overrides import Override
 from gitfleet.api.pins import Pin
-from gitfleet.api.placements import Placement, PlacementKey, ResourceSelector
+from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine, quarantine_name
 from gitfleet.api.staged import DisruptionBudget
+from gitfleet.formats.near_names import is_near
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.renames import under_name
@@ -36,34 +37,49 @@ def with_renamed(inputs: Inputs) -> Inputs:
 
 
 def _renamed(wanted: Desired, before: FleetState) -> dict[PlacementKey, PlacementKey]:
-    """The new names by the old ones: one placement went, one came, and nobody else went or came with its selection."""
+    """The new names by the old ones: a placement went and one came that selects the same, and no other of both does."""
     known = before.placements
     gone = {k: r.placement for k, r in known.items() if k not in wanted.placements and r.placement.deleting is None}
-    if not gone:
-        return {}
-    fresh = {key: placement for key, placement in wanted.placements.items() if key not in known}
+    fresh = {key: placement for key, placement in wanted.placements.items() if key not in known} if gone else {}
     found = {}
-    for was, old in gone.items():
-        same = [key for key, new in fresh.items() if _is_renamed(was, old, key, new)]
-        if len(same) == 1 and sum(_is_renamed(k, one, same[0], fresh[same[0]]) for k, one in gone.items()) == 1:
-            found[was] = same[0]
+    for selection in (_selection, _own_selection):
+        going, coming = _only_ones(gone, selection), _only_ones(fresh, selection)
+        for same in going.keys() & coming.keys():
+            found[going[same]] = coming[same]
+            del gone[going[same]], fresh[coming[same]]
+    if len(gone) == len(fresh) == 1 and _is_misspelt(*gone.values(), *fresh.values()):
+        found |= zip(gone, fresh, strict=True)
     return found
 
 
-def _is_renamed(was: PlacementKey, old: Placement, key: PlacementKey, new: Placement) -> bool:
-    """Whether both select the same, also where the name was replaced in the selectors, too."""
-    if was.namespace != key.namespace:
+def _only_ones(
+    placements: Mapping[PlacementKey, Placement], selection: Callable[[Placement], Hashable]
+) -> dict[Hashable, PlacementKey]:
+    """By what they select, those that have it for themselves."""
+    found: dict[Hashable, list[PlacementKey]] = {}
+    for key, placement in placements.items():
+        found.setdefault(selection(placement), []).append(key)
+    return {same: keys[0] for same, keys in found.items() if len(keys) == 1}
+
+
+def _selection(placement: Placement) -> Hashable:
+    return placement.key.namespace, *sorted(map(repr, placement.selectors))
+
+
+def _own_selection(placement: Placement) -> Hashable:
+    """The same without the placement's own name, which a selector may have, too."""
+    named = [replace(s, name=s.name.replace(placement.key.name, "")) if s.name else s for s in placement.selectors]
+    return placement.key.namespace, *sorted(map(repr, named))
+
+
+def _is_misspelt(old: Placement, new: Placement) -> bool:
+    """Whether both select the same but for misspelt names: what a placement would select by them is held as an edit."""
+    if old.key.namespace != new.key.namespace or len(old.selectors) != len(new.selectors):
         return False
-    also = [_renamed_selector(selector, was, key) for selector in old.selectors]
-    return _are_same(new.selectors, old.selectors) or _are_same(new.selectors, also)
-
-
-def _are_same(some: Sequence[ResourceSelector], others: Sequence[ResourceSelector]) -> bool:
-    return len(some) == len(others) and all(one in others for one in some)
-
-
-def _renamed_selector(selector: ResourceSelector, was: PlacementKey, key: PlacementKey) -> ResourceSelector:
-    return replace(selector, name=selector.name.replace(was.name, key.name)) if selector.name else selector
+    pairs = zip(old.selectors, new.selectors, strict=True)
+    return all(
+        replace(one, name=other.name) == other and is_near(one.name or "", other.name or "") for one, other in pairs
+    )
 
 
 def _still_named(was: PlacementKey, key: PlacementKey, inputs: Inputs) -> str:

@@ -12,7 +12,6 @@ from gitfleet.api.holds import HoldRule
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.events import EventType
 from tests import builders
-from tests.builders import to_yaml
 from tests.scenarios.staged_world import (
     EXTERNAL,
     QUICK,
@@ -250,10 +249,11 @@ def test_a_placement_keeps_its_old_name_until_its_run_is_over() -> None:
     assert (names(world), owners(world)) == ({"shop"}, {"shop"})
 
 
-def test_a_rename_that_also_changed_what_is_selected_is_held_like_any_emptied_selection() -> None:
+@pytest.mark.parametrize("selected", ["shop", "wbe"])
+def test_a_rename_that_also_changes_the_selector_is_held_like_any_emptied_selection(selected: str) -> None:
     world = released("web:2")
-    text = to_yaml(builders.placement("web", strategy=ROLLING)).replace("web", "shop")
-    untouched(world, lambda: world.write({"placements/web.yaml": None, "placements/shop.yaml": text}))
+    emptied = builders.placement("shop", selectors=[builders.select_namespace(selected)], strategy=ROLLING)
+    untouched(world, lambda: world.commit(emptied, remove=["placements/web.yaml"]))
     assert HoldRule.EMPTY_SELECTION in {reason.rule for reason in only_hold(world).reasons}
 
 
