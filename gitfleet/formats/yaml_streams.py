@@ -19,7 +19,8 @@ TOO_MANY: Final = f"holds more than {MAX_DOCUMENTS} documents; split the file"
 
 _MARKER: Final = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^%", re.MULTILINE)
-_ONLY_COMMENTS: Final = re.compile(r"(?:\s*(?:#[^\n]*)?(?:\n|\Z))*")
+_HEAD: Final = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|%[^\n]*\n)*")
+"""Directives and comments before the first document, in linear time: each turn takes one line."""
 
 _HINTS: Final = {
     "mapping values are not allowed in this context": "check the indentation, or quote the value that has a colon",
@@ -46,10 +47,10 @@ def read_stream(text: str, profile: Profile, marks: Marks | None = None) -> Buil
     if len(pieces) > MAX_DOCUMENTS:
         return _too_many()
     found = Built()
+    found.faults += _directive_faults(text)
     for offset, piece in pieces:
-        if piece.startswith("%") or (not found.count and _starts_with_directive(piece)):
-            found.faults += _directive_faults(piece, offset)
-        elif not _read_piece(piece, profile, offset, found, marks):
+        refused = found.faults and not offset
+        if refused or not _read_piece(piece, profile, offset, found, marks):
             found.count += 1
     return found
 
@@ -73,31 +74,30 @@ def _pieces(text: str) -> list[tuple[int, str]]:
     starts = [match.start() for match in _MARKER.finditer(text)]
     if len(starts) > MAX_DOCUMENTS:
         return [(0, "")] * (len(starts) + 1)
-    if not starts or _ONLY_COMMENTS.fullmatch(text, 0, starts[0]) is None:
-        starts.insert(0, 0)
-    return list(_with_offsets(text, starts))
+    head = _head(text)
+    return list(_with_offsets(text, [0, *(start for start in starts if start > head)]))
 
 
 def _with_offsets(text: str, starts: list[int]) -> Iterator[tuple[int, str]]:
-    line = text.count("\n", 0, starts[0])
+    line = 0
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         yield line, text[start:end]
         line += text.count("\n", start, end)
 
 
-def _starts_with_directive(piece: str) -> bool:
-    return any(line.startswith("%") for line in piece.splitlines()) and not any(
-        line and line[0] not in "%# \t" for line in piece.splitlines()
-    )
-
-
-def _directive_faults(piece: str, offset: int) -> list[LineFault]:
-    """Kubernetes reads YAML 1.1; any other directive is refused, and the document after it is read on its own."""
+def _directive_faults(text: str) -> list[LineFault]:
+    """Kubernetes reads YAML 1.1; any other directive is refused, and the document that it belongs to."""
     return [
-        (offset + number, "YAML directives other than `%YAML 1.1` are not read by Kubernetes; remove the line")
-        for number, line in enumerate(piece.splitlines(), start=1)
+        (number, "YAML directives other than `%YAML 1.1` are not read by Kubernetes; remove the line")
+        for number, line in enumerate(text[: _head(text)].split("\n"), start=1)
         if line.startswith("%") and line.split("#")[0].split() != ["%YAML", "1.1"]
     ]
+
+
+def _head(text: str) -> int:
+    """Where the first document begins."""
+    found = _HEAD.match(text)
+    return found.end() if found else 0
 
 
 def _explain(error: Exception, text: str, offset: int) -> LineFault:

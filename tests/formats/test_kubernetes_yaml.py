@@ -9,6 +9,7 @@ import pytest
 from gitfleet.formats.yaml_reader import decode_parsed, encode_parsed, parse_documents
 
 ROOM = 1 << 20
+NO_START = "the YAML cannot be read: did not find expected <document start>; check the indentation, quotes and brackets"
 
 
 def value_of(text: str) -> Any:
@@ -133,6 +134,8 @@ def test_documents(text: str, value: object) -> None:
             "%YAML 1.2\n---\na: 1",
             ["1: YAML directives other than `%YAML 1.1` are not read by Kubernetes; remove the line"],
         ),
+        ("%YAML 1.1\na: 1", [f"2: {NO_START}"]),
+        ("# all\n%YAML 1.1\n a: 1", [f"3: {NO_START}"]),
         ("a: !!int x", ["1: the value is not what its tag !!int says; remove the tag or correct the value"]),
         ("a: {<<: 1}", ["1: `<<` merges only mappings; give it an alias of one"]),
         (

@@ -50,6 +50,18 @@ def test_empty_documents_count_but_are_not_given() -> None:
     assert parsed.faults == ()
 
 
+def test_a_directive_refuses_its_own_document_alone() -> None:
+    parsed = parse_documents(b"# all\n%YAML 9.9\n---\na: 1\n---\nb: 2\n", max_bytes=10_000)
+    assert [(document.index, document.line, document.value) for document in parsed.documents] == [(1, 6, {"b": 2})]
+    assert [line for line, _ in parsed.faults] == [2]
+
+
+def test_any_number_of_blank_lines_is_read_at_once() -> None:
+    parsed = parse_documents(b"\n" * 100_000 + b"a: 1\n---\nb: [\n", max_bytes=200_000)
+    assert [document.line for document in parsed.documents] == [100_001]
+    assert [line for line, _ in parsed.faults] == [100_003]
+
+
 def test_three_dashes_inside_a_text_divide_nothing() -> None:
     content = b"a: |\n  ---\n  x\nb: '---'\nc: [\n"
     assert parse_documents(content[:-5], max_bytes=10_000).documents[0].value == {"a": "---\nx\n", "b": "---"}

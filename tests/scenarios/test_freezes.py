@@ -410,8 +410,9 @@ SPOILT = pytest.mark.parametrize(
         lambda text: text.replace("kind: Freeze", "kind: Freze"),
         lambda text: text.replace("kind: Freeze", "kind: Stop"),
         lambda text: text.replace("kind: Freeze\n", ""),
+        lambda text: f"%YAML 9.9\n---\n{text}",
     ],
-    ids=["a field", "no YAML", "no object", "a kind misspelt", "another kind", "no kind"],
+    ids=["a field", "no YAML", "no object", "a kind misspelt", "another kind", "no kind", "a directive"],
 )
 
 
