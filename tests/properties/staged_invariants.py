@@ -18,14 +18,15 @@ from tests.properties.staged_writing import StagedWritten
 class StagedInvariants(Invariants):
     """The invariants of every history, of which the budgets are for rolling updates; and those of runs (`run_laws`):
     a cluster counts as updated only when it is up. An executed eviction leaves as many clusters up as the disruption
-    budget asks for, and what became of it does not change. `asked` are the answers, states and budgets that people have
-    written so far."""
+    budget asks for, and what became of it does not change. `answers`, `wanted` and `budgets` are what people have
+    written so far; `started` counts the clusters that runs started."""
 
     answers: dict[str, bool] = field(default_factory=dict)
     wanted: dict[str, str] = field(default_factory=dict)
     budgets: dict[str, int] = field(default_factory=dict)
     through: dict[tuple[str, str], datetime] = field(default_factory=dict)
     evicted: set[tuple[PlacementKey, str]] = field(default_factory=set)
+    started: int = 0
     written: StagedWritten = field(default_factory=StagedWritten)
 
     def pushed(self) -> None:
@@ -55,7 +56,7 @@ class StagedInvariants(Invariants):
                 else:
                     self.through.setdefault((name.name, stage.name), now)
             self.broken += broken_by(was, run, self._facts(before, run))
-            self.checked += bool(freshly("Started", was, run))
+            self.started += len(freshly("Started", was, run))
             unfit = set(freshly("Succeeded", was, run)) - up.get(run.placement, frozenset())
             if unfit:
                 self.broken.append(f"{sorted(unfit)} count as updated by {name} and are not up")

@@ -295,7 +295,6 @@ YES, NO, ALIAS = approval("go-all"), approval("go-all", "False"), approval("go-a
     ],
 )
 def test_the_answers_to_a_request(approvals: list[Approval], answers: dict[str, str]) -> None:
-    """One that is for another request is handed on as it is: the run says so."""
     found = answers_to([REQUEST], given(*approvals))
     assert {key.name: one.conditions[0].status.value for key, one in found.items()} == answers
 

@@ -171,6 +171,28 @@ def test_somebody_elses_commits_are_left_alone_and_said_once(caplog: pytest.LogC
     assert said == [f"the branch {PREFIX}{hold.name} has commits of somebody else, so gitfleet leaves it alone"]
 
 
+def test_a_request_that_somebody_amended_is_theirs() -> None:
+    """`git commit --amend` keeps gitfleet as the author, and the trailer of the request."""
+    world, _, branch = held()
+    trailer = ("Gitfleet-Request", "0" * 64)
+    change = BranchChange(
+        branch=branch,
+        expected=world.repo.fetch()[branch],
+        base=head_of(world, branch).parent,
+        subject="Approve",
+        trailers=(trailer,),
+        when=world.clock.now(),
+        write={"notes.md": b"Let us talk.\n"},
+        person=ANN,
+        author=GITFLEET,
+    )
+    theirs = world.repo.commit(change)
+    assert (head_of(world, branch).author, head_of(world, branch).committer[1]) == (GITFLEET, ANN.email)
+    world.write({"README.md": "new\n"})
+    world.settle()
+    assert requests(world) == {branch: theirs}
+
+
 def test_a_branch_that_a_person_removes_answers_nothing_and_comes_back_with_the_next_commit() -> None:
     world, hold, branch = held()
     world.repo.move_branch(branch, None)

@@ -13,10 +13,10 @@ from gitfleet.loop.request_branches import RequestBranches
 from gitfleet.ports.repos import BranchChange, Person
 from tests import builders
 from tests.scenarios.explaining import open_workspace
-from tests.scenarios.test_approval_requests import requests
+from tests.scenarios.test_approval_requests import commit_as_ann, requests
 from tests.scenarios.world import World
 
-ANN = Person(name="Ann", email="ann@example.org")
+BOB = Person(name="Bob", email="bob@example.org")
 
 
 def fleet(policy: ApprovalPolicy | None = None) -> tuple[World, list[str]]:
@@ -135,9 +135,67 @@ def test_the_policy_says_who_accepts_a_new_head() -> None:
     world.settle()
     assert version(world) == "2", "gitfleet's own commit names no person"
 
-    head = world.repo.fetch()["main"]
     again = {path.replace(".yaml", ".2.yaml"): content.replace(new[:12].encode(), f"{new[:12]}.2".encode(), 1)}
-    change = BranchChange(branch="main", expected=head, subject="Yes", when=world.clock.now(), write=again, person=ANN)
-    world.repo.commit(change)
+    commit_as_ann(world, "main", again)
     world.settle()
     assert version(world) == "3"
+
+
+@pytest.mark.parametrize(
+    ("policy", "said", "warnings"),
+    [
+        (ApprovalPolicy(separate_duties=True), "was given by ann@example.org, who made the change (separateDuties)", 1),
+        (ApprovalPolicy(required=2), "1 of 2 approvals are there, by ann@example.org", 0),
+    ],
+)
+def test_an_approval_that_is_not_enough_is_told_and_the_same_head_is_asked_for(
+    policy: ApprovalPolicy, said: str, warnings: int
+) -> None:
+    world, commits = fleet(policy)
+    rewrite(world, commits)
+    new = commit_as_ann(world, "main", {"README.md": b"new\n"})
+    world.settle()
+    branch, path = f"gitfleet/approve/rewrite-{new[:12]}", f"approvals/rewrite-{new[:12]}.yaml"
+    commit_as_ann(world, "main", {path: world.repo.files(branch)[path]})
+    world.settle()
+    error, *others = world.state().faults
+    assert "main was rewritten" in error.message and said in error.message and said in world.state_text("README.md")
+    assert [(one.path, said in one.message, is_error(one)) for one in others] == [(path, True, False)] * warnings
+    assert (version(world), set(requests(world))) == ("2", {branch})
+
+    world.write({"other.md": "on top\n"})
+    world.settle()
+    assert requests(world).keys() == {branch}
+    second = path.replace(".yaml", ".2.yaml")
+    head, write = world.repo.fetch()["main"], {second: world.repo.files(branch)[second]}
+    change = BranchChange(branch="main", expected=head, subject="Yes", when=world.clock.now(), write=write, person=BOB)
+    world.repo.commit(change)
+    world.settle()
+    assert (version(world), world.state().faults, requests(world)) == ("3", (), {})
+
+
+def test_neither_a_stricter_nor_a_weaker_policy_of_the_new_head_says_who_accepts_it() -> None:
+    """That of the commit that was reconciled last does (docs/approvals.md)."""
+    strict: dict[str, object] = {"approvals": {"required": 2}}
+    weak: dict[str, object] = {}
+    for last, new_head, accepted in ((weak, strict, True), (strict, weak, False)):
+        world, _ = fleet()
+        world.commit(builders.fleet_config(**last))
+        world.settle()
+        world.repo.move_branch("main", world.repo.log("main")[1].id)
+        new = world.commit(builders.fleet_config(**new_head), builders.config_map("web", "settings", {"version": "3"}))
+        world.settle()
+        path, branch = f"approvals/rewrite-{new[:12]}.yaml", f"gitfleet/approve/rewrite-{new[:12]}"
+        commit_as_ann(world, "main", {path: world.repo.files(branch)[path]})
+        world.settle()
+        assert (version(world) == "3") is accepted, new_head
+
+
+def test_a_head_that_came_before_is_a_rewritten_branch_too() -> None:
+    """`git push --force origin HEAD~1:main` takes the newest commit away."""
+    world, commits = fleet()
+    world.repo.move_branch("main", commits[1])
+    world.settle()
+    assert (version(world), world.state().observed_commit) == ("2", commits[0])
+    assert ["main was rewritten" in fault.message for fault in world.state().faults] == [True]
+    assert requests(world).keys() == {f"gitfleet/approve/rewrite-{commits[1][:12]}"}

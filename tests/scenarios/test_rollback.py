@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitfleet.api.objects import Origin
+from gitfleet.api.objects import Manifest, ObjectKey, Origin
 from gitfleet.api.staged import StagedRun, StagedStrategy
 from gitfleet.api.values import NamespacedName
 from gitfleet.errors import BadInput
@@ -204,3 +204,16 @@ def test_a_run_in_a_file_with_other_objects_is_left_to_people() -> None:
     both["runs"] = {key: replace(one, origin=Origin("runs/all.yaml", 1)) for key, one in both["runs"].items()}
     with pytest.raises(BadInput, match=r"run go is under way, and runs/all\.yaml holds other objects too"):
         rollback_of(state, Desired(commit="", objects=both), "web", 0, "plain", lambda path: False)
+
+
+def test_a_run_in_a_file_with_payload_is_left_to_people() -> None:
+    """The file goes with the rollback: what lies beside the run would go with it."""
+    world = world_with_old()
+    running(world)
+    state = world.state()
+    wanted = written(state)
+    assert "runs/go.yaml" in rollback_of(state, wanted, "web", 0, "plain", lambda path: False).remove
+    key, body = ObjectKey("", "v1", "ConfigMap", "web", "beside"), builders.config_map("web", "beside", {})
+    beside = Manifest(key=key, body=body, digest="", origin=Origin("runs/go.yaml", 9))
+    with pytest.raises(BadInput, match=r"run go is under way, and runs/go\.yaml holds other objects too"):
+        rollback_of(state, replace(wanted, payload=(beside,)), "web", 0, "plain", lambda path: False)

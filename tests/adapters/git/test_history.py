@@ -72,6 +72,20 @@ def test_a_file_has_a_commit_that_brought_it_and_one_that_wrote_it(clone: Path, 
     ]
 
 
+@pytest.mark.parametrize(("depth", "comes_before"), [((), False), (("--depth=1",), None)], ids=["full", "shallow"])
+def test_a_history_in_part_says_of_no_commit_that_it_does_not_come_before(
+    clone: Path, depth: tuple[str, ...], comes_before: bool | None
+) -> None:
+    git(clone, "switch", "--quiet", "-c", "sibling", "main")
+    sibling = commit(clone, "b", "1")
+    git(clone, "switch", "--quiet", "main")
+    head = commit(clone, "c", "1")
+    git(clone.parent, "clone", "--quiet", "--no-single-branch", *depth, f"file://{clone}", "part")
+    git(clone.parent / "part", "branch", "--quiet", "sibling", "origin/sibling")
+    repo = remote_of(clone.parent / "part")
+    assert (repo.is_ancestor(sibling, head), repo.is_ancestor(head, head)) == (comes_before, True)
+
+
 @pytest.mark.parametrize("takes_back", [True, False], ids=["taken back", "answered otherwise"])
 @pytest.mark.parametrize("merged", [True, False], ids=["merged", "committed"])
 def test_a_merge_does_not_bring_back_a_commit_that_a_later_one_undid(

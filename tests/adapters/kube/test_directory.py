@@ -168,6 +168,18 @@ def test_what_a_kubeconfig_from_a_secret_may_not_do(body: dict[str, Any], senten
         access(body, Rules(from_operator=False))
 
 
+def test_all_that_the_operator_allows_gives_a_kubeconfig_from_a_secret_no_proxy() -> None:
+    """The same table by the whole way: the directory does not take a Secret for the operator's own."""
+    body = kubeconfig({"proxy-url": "http://127.0.0.1:9"})
+    rules = ConnectionRules(
+        allowed_exec=("/bin/sh",),
+        secret_namespaces=("fleet",),
+        read_secret=lambda _, __, ___: json.dumps(body).encode(),
+    )
+    with pytest.raises(BadInput, match="names a proxy, which is not allowed there"):
+        KubeDirectory(rules).client(member(kubeconfig_secret=SecretKey("fleet", "c1")))
+
+
 def test_what_a_kubeconfig_given_to_the_process_may_do(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("authority")
     (tmp_path / "token").write_text("of-a-file\n")

@@ -51,6 +51,13 @@ def test_plugins_run_only_when_allowed_by_name_or_path(tmp_path: Path, monkeypat
     assert login.current().headers["Authorization"] == "Bearer fresh"
 
 
+def test_a_path_allows_no_program_of_its_name_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = plugin(tmp_path, f"echo '{credential(token='fresh')}'")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(BadInput, match="not allowed"):
+        access(kubeconfig(user={"exec": {"command": "plugin"}}), Rules(allowed_exec=(str(path),)), tmp_path)
+
+
 def test_a_plugin_is_asked_again_when_its_login_expires(tmp_path: Path) -> None:
     counter = tmp_path / "count"
     answer = credential(token="t$N", expirationTimestamp=(T0 + timedelta(minutes=10)).isoformat())
