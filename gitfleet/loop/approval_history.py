@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from gitfleet import api, approvals
 from gitfleet.api.conditions import Status
-from gitfleet.api.faults import is_error
+from gitfleet.api.faults import Fault, is_error
 from gitfleet.api.fleet import GITFLEET_GROUP, AllowedSigners, ApprovalPolicy, FleetConfig
 from gitfleet.api.holds import REWRITE_PREFIX
 from gitfleet.api.staged import Approval
@@ -66,21 +66,27 @@ class ApprovalHistory:
         self, branch: str, wanted: Desired, before: FleetState, now: datetime, read_at: ReadAt
     ) -> Rewrite | None:
         """How the watched branch was rewritten since the state was made, None where it was not, or a person has
-        accepted a head from there on, under the policy of the commit before. Where the history does not reach so far it
+        accepted a head from there on, under the policy of the commit before. A head that has an approval, and needs
+        another one, is asked for until then, whatever was committed on top. Where the history does not reach so far it
         counts as not rewritten."""
         old, head = before.observed_commit, wanted.commit
         if old is None or self.history.is_ancestor(old, head) is not False:
             return None
         line = [head, *self.reader.ancestors(head, most=_MOST_ANCESTORS)]
+        waits, uncounted = dict[str, str](), dict[Fault, None]()
         for key in wanted.approvals:
             digits = key.name.partition(".")[0].removeprefix(REWRITE_PREFIX) if not key.namespace else ""
             for new in (oid for oid in line if digits and oid[: len(digits)] == digits):
                 asked = Rewrite(branch=branch, old=old, new=new).request()
                 facts = self.facts(wanted, [asked], read_at, old, alone=True)
-                answer = approvals.judge(asked, wanted.approvals, facts, ApprovalPolicy(), now).answer
-                if answer is not None and answer.status is Status.TRUE:
+                verdict = approvals.judge(asked, wanted.approvals, facts, ApprovalPolicy(), now)
+                if verdict.answer is not None and verdict.answer.status is Status.TRUE:
                     return None
-        return Rewrite(branch=branch, old=old, new=head)
+                uncounted |= dict.fromkeys(verdict.faults)
+                if verdict.answer is None and wanted.approvals[key].digest == asked.digest:
+                    waits[new] = verdict.waits
+        new = next((oid for oid in line if oid in waits), head)
+        return Rewrite(branch=branch, old=old, new=new, waits=waits.get(new, ""), uncounted=tuple(uncounted))
 
     def facts(
         self,

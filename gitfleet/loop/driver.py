@@ -242,7 +242,7 @@ class Driver:
             self._ask(heads, before)
             raise BadInput(f"{found.fault().message}; that commit cannot be read any more") from error
         if self._held is None or self._held[:2] != (last, found):
-            self._held = (last, found, replace(last, faults=(*last.faults, found.fault())))
+            self._held = (last, found, replace(last, faults=(*last.faults, *found.faults())))
         return self._held[2]
 
     def rebuilt(self, before: FleetState, wanted: Desired) -> FleetState:

@@ -16,11 +16,14 @@ _ID_DIGITS: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewrite:
-    """The branch `branch` was at `old`, which `new` does not come after."""
+    """The branch `branch` was at `old`, which `new` does not come after. `waits` and `uncounted` say why the approvals
+    that are there do not accept `new`, as in a Verdict."""
 
     branch: str
     old: str
     new: str
+    waits: str = ""
+    uncounted: tuple[Fault, ...] = ()
 
     def request(self) -> ApprovalRequest:
         """What people are asked."""
@@ -46,4 +49,8 @@ class Rewrite:
         name, old, new = self.request().name, self.old[:_ID_DIGITS], self.new[:_ID_DIGITS]
         found = f"{self.branch} was rewritten: {new} does not come after {old}, which is reconciled on"
         remedy = f"nothing of the new head happens before it is accepted: push {old} back, or `gitfleet approve {name}`"
-        return Fault(path_of(name), 1, "", "", f"{found}; {remedy}")
+        return Fault(path_of(name), 1, "", "", "; ".join(filter(None, (found, self.waits, remedy))))
+
+    def faults(self) -> tuple[Fault, ...]:
+        """The same, and a warning for each approval that counts for nothing."""
+        return self.fault(), *self.uncounted

@@ -130,7 +130,7 @@ class Workspace:
             faults=(
                 *wanted.faults,
                 *pin_warnings(wanted, decision.after.placements),
-                *([rewrite.fault()] if rewrite is not None else ()),
+                *(rewrite.faults() if rewrite is not None else ()),
             ),
             operations=operations,
             remain=remain,
