@@ -18,6 +18,8 @@ from gitfleet.api.values import Time
 
 DELETED: Final = "Deleted"
 """The condition of an object that was not deleted yet; KubeFleet has none for it."""
+KEPT_FOR_SUCCESSOR: Final = "KeptForSuccessor"
+"""The reason of one that stays until another placement has it."""
 _CLUSTER_LETTERS: Final = 27
 PREVIOUS_STATE: Final = "kubernetes-fleet.io/previous-binding-state"
 
@@ -171,6 +173,11 @@ class Binding:
     applied_snapshot: Annotated[str | None, At("status", "appliedResourceSnapshotName")] = None
     deleting: Annotated[Time | None, At("metadata", "deletionTimestamp")] = None
     override_labels: tuple[Annotated[tuple[str, str | None], _texts("key", "value")], ...] = ()
+
+    @property
+    def kept(self) -> tuple[FailedObject, ...]:
+        """The objects that are given up and stay until another placement has them."""
+        return tuple(one for one in self.failed if (one.condition, one.reason) == (DELETED, KEPT_FOR_SUCCESSOR))
 
     @property
     def name(self) -> str:

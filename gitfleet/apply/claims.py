@@ -23,7 +23,8 @@ class Claims:
     """The request, indexed once.
 
     `holders` names the one placement that may write each object; `staying` are the identities that are wanted by
-    somebody or that nobody may prune now; `crds` are the definitions among the works by the kind they define.
+    somebody or that nobody may prune now, of which `kept` are given up and wait for the placement that takes them over;
+    `crds` are the definitions among the works by the kind they define.
     """
 
     request: ApplyRequest
@@ -33,6 +34,7 @@ class Claims:
     wanted: Mapping[PlacementKey, frozenset[Identity]]
     holders: Mapping[Identity, PlacementKey]
     staying: Mapping[Identity, PlacementKey]
+    kept: Mapping[Identity, PlacementKey]
     crds: Mapping[GroupKind, ObjectKey]
 
     def was_observed(self, key: ObjectKey) -> bool:
@@ -81,6 +83,7 @@ def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
         wanted=wanted,
         holders={},
         staying={},
+        kept={},
         crds={
             definition.kind: m.key
             for work in works.values()
@@ -98,7 +101,21 @@ def index_claims(request: ApplyRequest, failures: Failures) -> Claims:
             staying.setdefault(identity, placement)
             if not reports_only:
                 holders.setdefault(identity, placement)
-    return replace(claims, holders=holders, staying=staying)
+    kept = {
+        identity: successor
+        for identity, entry in entries.items()
+        if identity not in staying and (successor := _successor_of(entry, claims)) is not None
+    }
+    return replace(claims, holders=holders, staying={**staying, **kept}, kept=kept)
+
+
+def _successor_of(entry: InventoryEntry, claims: Claims) -> PlacementKey | None:
+    """For whom an object that would be deleted stays."""
+    request = claims.request
+    removal = request.removing.get(entry.placement)
+    if request.leaving or (removal is not None and removal.keeps_objects):
+        return None
+    return request.successors.awaited(entry.placement, request.cluster, entry.key.identity, claims.works)
 
 
 def needs_of(manifest: Manifest, claims: Claims) -> tuple[ObjectKey, ...]:

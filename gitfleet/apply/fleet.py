@@ -15,8 +15,9 @@ from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.requests import ApplyRequest
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.observations import ClusterObservation
-from gitfleet.model.operations import Create, Delete, Operation, Outcome, Update
+from gitfleet.model.operations import Create, Delete, Keep, KeepCode, Operation, Outcome, Update
 from gitfleet.model.state import FleetState, Inventory
+from gitfleet.model.successors import Successors
 from gitfleet.model.works import Work
 
 _COMPARISONS_PER_OBJECT: Final = 4
@@ -37,10 +38,12 @@ def disturbed_by(operations: Iterable[Operation]) -> dict[PlacementKey, frozense
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The result of one cluster's request, and in the request what was compared for it."""
+    """The result of one cluster's request, and in the request what was compared for it; whether it is to be planned
+    again in any case, as other clusters say what may go from this one."""
 
     request: ApplyRequest
     operations: tuple[Operation, ...]
+    again: bool = False
 
 
 PlansMemo = Mapping[str, Planned]
@@ -62,6 +65,7 @@ def plan_fleet(
     plans: dict[str, Planned] = {}
     operations: list[Operation] = []
     going = frozenset(key for key, record in state.placements.items() if record.placement.deleting is not None)
+    successors = Successors.of(state)
     for name, observation in sorted(observations.items()):
         owned = state.inventory.get(name, {})
         if name not in state.clusters or not observation.reachable or not (owned or works.get(name)):
@@ -77,10 +81,11 @@ def plan_fleet(
             known_namespaces=observation.namespaces,
             leaving=state.clusters[name].deleting is not None,
             going=going,
+            successors=successors,
             compared=_compared_before(known, observation),
         )
         mine = Failures()
-        planned = known if known is not None and _same(known.request, request) else None
+        planned = known if known is not None and not known.again and _same(known.request, request) else None
         planned = planned or mine.contain(Subject("MemberCluster", name), None, _plan, request, mine)
         if planned is not None:
             operations += planned.operations
@@ -92,7 +97,13 @@ def plan_fleet(
 
 
 def _plan(request: ApplyRequest, failures: Failures) -> Planned:
-    return Planned(request, plan_apply(request, failures))
+    operations = plan_apply(request, failures)
+    return Planned(request, operations, any(map(_is_pruned, operations)))
+
+
+def _is_pruned(operation: Operation) -> bool:
+    kept = isinstance(operation, Keep) and operation.code is KeepCode.KEPT_FOR_SUCCESSOR
+    return kept or isinstance(operation, Delete)
 
 
 def _compared_before(known: Planned | None, observation: ClusterObservation) -> Comparisons:

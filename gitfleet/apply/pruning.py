@@ -24,7 +24,8 @@ _LONGEST_NAME: Final = 100
 
 def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     """One operation for one entry; None when a work has one for the object itself."""
-    if entry.key.identity in claims.staying:
+    successor = claims.kept.get(entry.key.identity)
+    if successor is None and entry.key.identity in claims.staying:
         return _hold(entry, claims)
     request = claims.request
     removal = request.removing.get(entry.placement)
@@ -49,6 +50,9 @@ def prune(entry: InventoryEntry, claims: Claims) -> Operation | None:
     if is_terminating(live):
         why = f"{entry.key} is being deleted and waits for its finalizers{_finalizers(live)}"
         return keep_entry(entry, claims, KeepCode.TERMINATING, why, live)
+    if successor is not None:
+        why = f"{entry.key} stays until {successor.kind} {successor}, which selects it, has it here"
+        return keep_entry(entry, claims, KeepCode.KEPT_FOR_SUCCESSOR, why, live)
     user = _user_of(entry, live, claims)
     if user is not None:
         why = f"{entry.key} stays while {user.kind} {user} has objects in it on this cluster"

@@ -14,6 +14,7 @@ from gitfleet.model.decisions import Decision, Inputs
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.operations import Outcome
 from gitfleet.model.state import FleetState
+from gitfleet.model.successors import Successors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,23 +54,32 @@ def lost_race(inputs: Inputs, head: str | None) -> ReconcileResult:
 
 
 def asking_sentences(decision: Decision) -> tuple[str, ...]:
-    """What rollouts wait for that only a person can give, in a sentence each; and which placements stay until another
-    one, which waits for that or for a run, has their objects."""
+    """What rollouts wait for that only a person can give, in a sentence each; and which placements keep what another
+    one takes over until that one, which waits for a person or for a run, has it."""
     found: list[str] = []
-    for key, plan in sorted(decision.plans.items()):
-        external = decision.after.placements[key].placement.strategy.external
-        found += plan.asks if external else (f"{key}: {sentence}" for sentence in plan.asks)
-        awaited: dict[PlacementKey, list[str]] = {}
-        for held in plan.held:
+    successors = Successors.of(decision.after)
+    for key, record in sorted(decision.after.placements.items()):
+        plan = decision.plans.get(key)
+        asks = plan.asks if plan is not None else ()
+        found += asks if record.placement.strategy.external else (f"{key}: {sentence}" for sentence in asks)
+        awaited: dict[PlacementKey, set[str]] = {}
+        for held in plan.held if plan is not None else ():
             if held.awaits is not None:
-                awaited.setdefault(held.awaits, []).append(held.cluster)
+                awaited.setdefault(held.awaits, set()).add(held.cluster)
+        for binding in record.bindings:
+            for kept in binding.kept:
+                if (other := successors.awaited(key, binding.cluster, kept.key.identity)) is not None:
+                    awaited.setdefault(other, set()).add(binding.cluster)
         for other, clusters in sorted(awaited.items()):
-            record, moves = decision.after.placements[other], decision.plans.get(other)
+            moves = decision.plans.get(other)
             if moves is not None and not moves.asks:
                 continue  # it goes on by itself
-            stays = f"{key} stays on {named_briefly(clusters, 3)} until {other.kind} {other} has its objects there"
+            where = named_briefly(sorted(clusters), 3)
+            what = "stays" if record.placement.deleting is not None else "keeps what it no longer selects"
+            stays = f"{key} {what} on {where} until {other.kind} {other} has its objects there"
+            waits = rollout.run_awaited(decision.after.placements[other]) if moves is None else ""
             run = f", and it waits for a run: add one (`gitfleet explain {other}`)"
-            found.append(f"{stays}{run if moves is None and rollout.run_awaited(record) else ''}")
+            found.append(f"{stays}{run if waits else ''}")
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from gitfleet.api.holds import Removal
 from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.approvals import FactsByApproval
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failure
@@ -41,7 +42,8 @@ class Decision:
     `seen_works` are the works that the observations were compared with, `observed_again` the clusters that were
     observed a second time, for objects that nobody owns yet. `wake_at` is the first moment at which time
     alone may change the decision, None when time changes nothing. `failures` are what could not be decided;
-    `deletions` are the placed objects that overrides of type Delete newly take from clusters, held or not.
+    `deletions` are the placed objects that overrides of type Delete newly take from clusters, held or not;
+    `overrides` are the newest snapshots of the commit's overrides that can be read.
     """
 
     inputs: Inputs
@@ -53,6 +55,7 @@ class Decision:
     observed_again: frozenset[str] = frozenset()
     failures: tuple[Failure, ...] = ()
     deletions: tuple[Removal, ...] = ()
+    overrides: tuple[OverrideSnapshot, ...] = ()
     waiting: tuple[str, ...] = ()
     """What waits beside the rollouts, in a sentence each."""
 

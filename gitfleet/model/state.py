@@ -14,7 +14,7 @@ from gitfleet.api.fleet import ListedPlugin, MassDelete
 from gitfleet.api.freeze_files import FreezeRules
 from gitfleet.api.holds import Hold
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import ObjectKey
+from gitfleet.api.objects import Identity, ObjectKey
 from gitfleet.api.overrides import OverrideKey
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.quarantines import Quarantine
@@ -158,6 +158,9 @@ class FleetState:
     by hand. The next change rewrites them."""
     damage: Damage = field(default=Damage(), compare=False)
     """What the branch holds and this state does not, because it cannot be used. The next change sets it aside."""
+    unsaid: Mapping[PlacementKey, frozenset[Identity]] = field(default_factory=dict, compare=False)
+    """What placements select of which their newest snapshot says nothing, as they are pinned or could not be decided:
+    known while deciding, never stored."""
     left_behind: Mapping[str, Mapping[PlacementKey, int]] = field(default_factory=dict, compare=False)
     """How many objects the last step let go without deleting them, by cluster and placement: reported, never stored."""
 

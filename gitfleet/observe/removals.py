@@ -9,7 +9,12 @@ from gitfleet.api.bindings import DELETED, Binding, FailedObject
 from gitfleet.api.objects import ObjectKey
 from gitfleet.model.operations import Delete, Keep, KeepCode, Operation, Outcome
 
-_WAITING: Final = (KeepCode.TERMINATING, KeepCode.NAMESPACE_IN_USE, KeepCode.UNREADABLE)
+_WAITING: Final = (
+    KeepCode.TERMINATING,
+    KeepCode.NAMESPACE_IN_USE,
+    KeepCode.UNREADABLE,
+    KeepCode.KEPT_FOR_SUCCESSOR,
+)
 
 
 def not_deleted(

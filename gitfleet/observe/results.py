@@ -172,6 +172,7 @@ def _of_kept(key: ObjectKey, kept: Keep, failures: Failures) -> ObjectResult:
             | KeepCode.TERMINATING
             | KeepCode.HELD
             | KeepCode.NAMESPACE_IN_USE
+            | KeepCode.KEPT_FOR_SUCCESSOR
             | KeepCode.INTERNAL_ERROR
         ):
             return ObjectResult(key=key, state=ObjectState.RETRYING, code=kept.code, message=kept.reason)

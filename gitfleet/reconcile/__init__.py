@@ -81,6 +81,7 @@ def _decide(
     after = replace(
         with_settings(known, wanted),
         placements={key: one.record for key, one in placements.decided.items()},
+        unsaid=placements.unsaid,
         overrides=shared.override_snapshots,
         evictions=_evictions(inputs, placements, shared, failures),
     )
@@ -96,6 +97,7 @@ def _decide(
         wake_at=_wake_at(shared, placements),
         failures=failures.found,
         deletions=shared.deletions,
+        overrides=shared.overrides,
     )
     memo = Memo(works=rendered, plans=planned, shared=shared.memo(failures), placements=placements, times=memo.times)
     return decision, memo, placements.kept(kept)
@@ -143,11 +145,9 @@ def plan_operations(
     removing = rollout.removals(after.clusters, after.placements, after.inventory, failures)
     planned, plans = apply.plan_fleet(after, decision.works, observations, removing, memo.plans, failures)
     inventory, operations = apply.record_all_intended(after.inventory, planned, failures)
-    unsure = decision.inputs.before.damage.unsure
-    operations = tuple(o for o in operations if not (isinstance(o, Delete) and o.cluster in unsure))
-    recorded = status.with_failures(
-        replace(after, inventory=inventory), decision.inputs.before, failures, decision.inputs.now
-    )
+    before, now = decision.inputs.before, decision.inputs.now
+    operations = tuple(o for o in operations if not (isinstance(o, Delete) and o.cluster in before.damage.unsure))
+    recorded = status.with_failures(replace(after, inventory=inventory), before, failures, now)
     inputs = replace(decision.inputs, observations=observations)
     again = frozenset(newly_observed)
     decided = replace(decision, after=recorded, inputs=inputs, observed_again=again, failures=failures.found)

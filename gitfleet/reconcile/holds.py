@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from typing import TypeVar
 
-from gitfleet import approvals, removals, rollout, status
+from gitfleet import approvals, removals, rollout, status, works
 from gitfleet.api.conditions import Status
 from gitfleet.api.faults import Fault
 from gitfleet.api.holds import Hold, Removal, RemovalKind
@@ -50,7 +50,10 @@ def decide_with_holds(
         if lost := {removal.id for removal in held}.intersection(removal.id for removal in new):
             raise GiveUp(f"the removal of {min(lost)} is held and would happen all the same")
         asked = tuple(removal for removal in held if kept.asks_for(removal))
-        request = removals.JudgeRequest(desired=wanted, before=before, after=decision.after, new=new, held=asked)
+        overridden = works.deleted_on(decision.after, decision.overrides)
+        request = removals.JudgeRequest(
+            desired=wanted, before=before, after=decision.after, new=new, held=asked, overridden=overridden
+        )
         groups = removals.judge(request) if new else ()
         if not groups:
             break
@@ -59,7 +62,7 @@ def decide_with_holds(
     late = _undecided(holds.values(), kept, Failures(decision.failures))
     left = removals.remaining(holds, before.holds, kept, late)
     uncounted = [fault for name in left for fault in verdicts[name].faults if verdicts[name].answer is None]
-    now = removals.as_of_now({**left, **fresh}, wanted, before, decision.after)
+    now = removals.as_of_now({**left, **fresh}, wanted, before, decision.after, overridden)
     return _with_holds(decision, now, uncounted), memo
 
 

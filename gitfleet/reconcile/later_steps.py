@@ -64,7 +64,6 @@ def when_rolled_out(decision: Decision, memo: Memo) -> Decision:
     done = works.state_when_done(after, current, kept.overridden, rolling, failures, kept.unwritten)
     unmoved = {k: replace(records[k], bindings=tuple(filter(is_active, records[k].bindings))) for k in refused}
     done = _with_runs_done(replace(done, placements={**done.placements, **unmoved}))
-    done = _with_successors_awaited(done, decision)
     rendered, _ = works.render_fleet(done, memo.works, failures, wanted.config.policy)
     observations, inventory = dict(decision.inputs.observations), dict(before.inventory)
     for name, observation in decision.inputs.observations.items():
@@ -111,16 +110,6 @@ def _with_runs_done(state: FleetState) -> FleetState:
         ]
         records[run.placement] = replace(record, bindings=tuple(bindings))
     return replace(state, placements=records)
-
-
-def _with_successors_awaited(done: FleetState, decision: Decision) -> FleetState:
-    """The state with what removed placements keep to the end, as the one that takes over may not begin by itself."""
-    records = dict(done.placements)
-    for key, record in decision.after.placements.items():
-        stays = rollout.awaiting_successors(record, done.placements, decision.inputs.now, as_planned=True)
-        kept = tuple(b for b in record.bindings if b.cluster in stays and b.deleting is None)
-        records[key] = replace(record, bindings=kept) if kept else records[key]
-    return replace(done, placements=records)
 
 
 def remaining_operations(

@@ -18,13 +18,14 @@ from gitfleet.api.bindings import is_active
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import Placement, PlacementKey
 from gitfleet.api.staged import Eviction
-from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject, attempt
 from gitfleet.model.rolling import Frozen, RolloutPlan
 from gitfleet.model.state import PlacementRecord, keep
+from gitfleet.model.successors import Successors
 from gitfleet.reconcile.pins import followed, kept_by, with_pin
 from gitfleet.reconcile.runs import Advanced, advance
 from gitfleet.reconcile.shared import Shared
+from gitfleet.reconcile.unsaid import unsaid_selections
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class PlacementsMemo:
     facts: tuple[object, ...] = ()
     seen: observe.Seen | None = None
     decided: Mapping[PlacementKey, Decided] = field(default_factory=dict)
+    unsaid: Mapping[PlacementKey, frozenset[snapshots.Identity]] = field(default_factory=dict)
 
     def plans(self) -> dict[PlacementKey, RolloutPlan]:
         """The plan of each rolling update."""
@@ -115,8 +117,15 @@ def decide_placements(
     """The decision on each placement, with all that it was made of; `memo` saves those that nothing changed for."""
     facts = shared.facts()
     last = memo if memo.facts == facts else PlacementsMemo()
-    decided = {key: _decide_one(placement, seen, shared, last, failures) for key, placement in placements.items()}
-    return PlacementsMemo(facts=facts, seen=seen, decided=decided)
+    staying = {key: one for key, one in placements.items() if one.deleting is None}
+    decided = {key: _decide_one(one, seen, shared, last, failures) for key, one in staying.items()}
+    records = {key: one.record for key, one in decided.items()}
+    unsaid = unsaid_selections(records, shared, failures)
+    shared = replace(shared, successors=Successors(records, shared.clusters, unsaid))  # as they are now
+    for key in placements.keys() - staying.keys():
+        decided[key] = _decide_one(placements[key], seen, shared, last, failures)
+    in_order = {key: decided[key] for key in placements}
+    return PlacementsMemo(facts=facts, seen=seen, decided=in_order, unsaid=unsaid)
 
 
 def _decide_one(
@@ -160,6 +169,7 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
     record = replace(record, bindings=observe.observe_bindings(record, seen, now, failures))
     key = record.placement.key
     frozen = shared.freezes.of(key, [b.cluster for b in record.bindings], shared.clusters)
+    stays = {**rollout.awaiting_successors(record, shared.successors), **frozen}
     asked = shared.evictions.get(key, ())
     if free := [eviction for eviction in asked if eviction.cluster_name not in frozen]:
         record, evictions = rollout.evict(record, free, shared.inputs.desired.budgets.get(key.name), now)
@@ -169,16 +179,15 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         chosen = chosen if key in shared.kept.placements else _schedule(record, shared)
         record = chosen.record
         if not record.placement.strategy.external:
-            record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now, frozen), shared)
+            record, plan, overridden = _roll_out(rollout.give_up(record, shared.clusters, now, stays), shared)
     runs = None
     if shared.runs.unfinished(key) and key not in shared.kept.placements:
-        record = rollout.give_up(record, shared.clusters, now, frozen)
+        record = rollout.give_up(record, shared.clusters, now, stays)
         scheduled = chosen.condition or record.scheduled
         runs = advance(key, record, scheduled, shared.beside(key), failures)
         record, plan = runs.record or record, plan or runs.plan
-    stays = {**_awaited(record, shared.inputs), **frozen}
     record = rollout.give_up(record, shared.clusters, now, stays)
-    plan = plan or rollout.frozen_removals(record, stays, now)
+    plan = rollout.frozen_removals(record, stays, now, plan)
     record = status.with_conditions(record, chosen.condition, now)
     return Decided(
         record,
@@ -191,10 +200,6 @@ def decide_placement(record: PlacementRecord, seen: observe.Seen, shared: Shared
         runs=runs,
         frozen=tuple((e, frozen[e.cluster_name]) for e in asked if e.cluster_name in frozen),
     )
-
-
-def _awaited(record: PlacementRecord, inputs: Inputs) -> dict[str, Frozen]:
-    return rollout.awaiting_successors(record, inputs.before.placements, inputs.now, inputs.desired.placements)
 
 
 @dataclass(frozen=True, slots=True)

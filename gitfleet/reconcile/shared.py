@@ -21,6 +21,7 @@ from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState
+from gitfleet.model.successors import Successors
 from gitfleet.reconcile.evictions import asked_for
 from gitfleet.reconcile.pins import pins_of
 from gitfleet.reconcile.quarantines import Quarantines, in_force
@@ -60,6 +61,8 @@ class Shared:
     freezes: rollout.Freezes = rollout.Freezes()
     quarantines: Quarantines = field(default_factory=dict)
     pins: Mapping[PlacementKey, Pin] = field(default_factory=dict)
+    successors: Successors = field(default_factory=lambda: Successors({}))
+    """Who takes over what leaves: of the placements that stay, once they are decided."""
 
     def facts(self) -> tuple[object, ...]:
         """What every placement depends on beside what was seen of it, its selection and its scheduling."""

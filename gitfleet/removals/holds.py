@@ -15,7 +15,7 @@ from gitfleet.removals.answers import pending
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.judging import HeldBack
 from gitfleet.removals.kept import Kept
-from gitfleet.removals.placed import Losses
+from gitfleet.removals.placed import Losses, Overridden
 
 _LONGEST_SUBJECT: Final = 60
 _DIGITS: Final = 10
@@ -41,12 +41,18 @@ def new_holds(held: Iterable[HeldBack], commit: str, after: str, now: datetime) 
     return dict(sorted(holds.items()))
 
 
-def as_of_now(holds: Mapping[str, Hold], desired: Desired, before: FleetState, after: FleetState) -> dict[str, Hold]:
-    """The holds of a decision with the causes and counts of what they hold now. One that says so already is the same
-    object."""
+def as_of_now(
+    holds: Mapping[str, Hold],
+    desired: Desired,
+    before: FleetState,
+    after: FleetState,
+    overridden: Overridden = lambda key, cluster: (),
+) -> dict[str, Hold]:
+    """The holds of a decision with the causes and counts of what they hold now, where overrides delete what they are
+    said to (`overridden`). One that says so already is the same object."""
     if not holds:
         return {}
-    losses = Losses.between(before, after, Kept.of(pending(holds.values())))
+    losses = Losses.between(before, after, Kept.of(pending(holds.values())), overridden)
     causes = Causes.between(before, after, desired)
     return {name: _as_of_now(hold, losses, causes) for name, hold in holds.items()}
 

@@ -11,7 +11,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.state import FleetState
 from gitfleet.removals.causes import Causes
 from gitfleet.removals.kept import Kept
-from gitfleet.removals.placed import Losses
+from gitfleet.removals.placed import Losses, Overridden
 from gitfleet.removals.shares import Asked, Finding, shares_exceeded
 from gitfleet.removals.suspicions import Suspicions
 
@@ -22,13 +22,14 @@ MOST_REASONS: Final = 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRequest:
     """A decision on `desired`, from `before` to `after`; the removals that it would begin, and those that are held
-    already."""
+    already; and what overrides delete of placements."""
 
     desired: Desired
     before: FleetState
     after: FleetState
     new: tuple[Removal, ...]
     held: tuple[Removal, ...] = ()
+    overridden: Overridden = lambda key, cluster: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class HeldBack:
 def judge(request: JudgeRequest) -> tuple[HeldBack, ...]:
     """The removals that are held, each once: findings that share a removal wait together. What takes nothing from any
     cluster is let through, unless it is one of too many clusters."""
-    losses = Losses.between(request.before, request.after, Kept.of(request.held))
+    losses = Losses.between(request.before, request.after, Kept.of(request.held), request.overridden)
     causes = Causes.between(request.before, request.after, request.desired)
     asked = Asked(
         new={removal: losses.of(removal) for removal in request.new if not _is_replaced(removal, causes, losses)},

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.holds import ClusterCount, Removal, RemovalKind
 from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.state import FleetState, changed
+from gitfleet.model.successors import Successors
 from gitfleet.removals.kept import Kept
 from gitfleet.removals.unfinished import brought_unfinished
 
 Cell = tuple[str, Identity]
 """One placed object: its cluster, and its group, kind, namespace and name."""
+Overridden = Callable[[PlacementKey, str], Collection[Identity]]
+"""What overrides delete of a placement on a cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +54,30 @@ class Placed:
 class Losses:
     """What removals take from clusters.
 
-    An object that another placement wants on the same cluster is not lost, nor is one that an unfinished rollout
-    brought and that is taken back. Nothing is where a deleteStrategy or the cluster's deleteOptions say that objects
-    stay (Abandon).
+    An object that another placement wants on the same cluster is not lost, unless overrides delete it there
+    (`overridden` says which), nor is one that an unfinished rollout brought and that is taken back. Nothing is where a
+    deleteStrategy or the cluster's deleteOptions say that objects stay (Abandon).
     """
 
     before: FleetState
     after: FleetState
     kept: Kept
     placed: Placed
-    _wanted: dict[Identity, list[PlacementKey]]
+    overridden: Overridden
+    _successors: Successors
     _brought: dict[PlacementKey, dict[str, frozenset[Identity]]]
 
     @classmethod
-    def between(cls, before: FleetState, after: FleetState, kept: Kept) -> Losses:
+    def between(
+        cls, before: FleetState, after: FleetState, kept: Kept, overridden: Overridden = lambda key, cluster: ()
+    ) -> Losses:
         """The losses of a decision; what `after` has only because it is `kept` is wanted by nobody."""
-        wanted: dict[Identity, list[PlacementKey]] = {}
-        for key, record in after.placements.items():
-            latest = record.latest_resources
-            goes = record.placement.deleting is not None or key in kept.placements
-            for document in latest.documents if latest is not None and not goes else ():
-                if document.key.identity not in kept.objects.get(key, ()):
-                    wanted.setdefault(document.key.identity, []).append(key)
         moved = {key for key, *_ in changed(before.placements, after.placements)}
         brought = {
             key: brought_unfinished(before, after, key, kept.objects.get(key, frozenset()))
             for key in moved.union(kept.objects)
         }
-        return cls(before, after, kept, Placed.of(before), wanted, brought)
+        return cls(before, after, kept, Placed.of(before), overridden, Successors.of(after), brought)
 
     def of(self, removal: Removal) -> frozenset[Cell]:
         """The placed objects that one removal takes away."""
@@ -106,7 +104,7 @@ class Losses:
 
     def is_wanted(self, identity: Identity) -> bool:
         """Whether a placement has an object, on whichever clusters."""
-        return bool(self._wanted.get(identity))
+        return any(self._wanting(identity))
 
     def _owned(self, removal: Removal) -> Iterator[Cell]:
         key = removal.placement
@@ -137,27 +135,22 @@ class Losses:
     def successors_of(self, key: PlacementKey) -> frozenset[PlacementKey]:
         """The other placements that want placed objects of one, on the same clusters."""
         cells = self.placed.by_placement.get(key, ())
-        found = {other for _, identity in cells for other in self._wanted.get(identity, ()) if other != key}
+        found = {other for _, identity in cells for other in self._wanting(identity, key)}
         clusters = self.placed.clusters_of(key)
-        return frozenset(other for other in found if any(self._binding(other, cluster) for cluster in clusters))
+        return frozenset(other for other in found if any(self._wants(other, cluster) for cluster in clusters))
 
     def _wanted_elsewhere(self, cell: Cell, removal: Removal) -> bool:
         cluster, identity = cell
-        for key in self._wanted.get(identity, ()):
-            binding = self._binding(key, cluster) if key != removal.placement else None
-            if binding is None:
-                continue
-            # A placement that is removed stays until the other one has the objects; what else is removed does not.
-            record = self.after.placements[key]
-            if removal.kind is RemovalKind.PLACEMENT or not record.placement.strategy.external:
-                return True
-            snapshot = record.snapshot_named(binding.resource_snapshot)
-            if snapshot is not None and any(one.key.identity == identity for one in snapshot.documents):
-                return True
-        return False
+        return any(
+            self._wants(key, cluster) and identity not in self.overridden(key, cluster)
+            for key in self._wanting(identity, removal.placement)
+        )
 
-    def _binding(self, key: PlacementKey, cluster: str) -> Binding | None:
-        """The binding by which a placement wants a cluster."""
-        if cluster in self.kept.bindings.get(key, ()) or cluster in self.kept.clusters:
-            return None
-        return next((b for b in self.after.placements[key].bindings if b.cluster == cluster and is_active(b)), None)
+    def _wanting(self, identity: Identity, but: PlacementKey | None = None) -> Iterator[PlacementKey]:
+        for key in self._successors.selecting(identity, but):
+            if key not in self.kept.placements and identity not in self.kept.objects.get(key, ()):
+                yield key
+
+    def _wants(self, key: PlacementKey, cluster: str) -> bool:
+        held = cluster in self.kept.bindings.get(key, ()) or cluster in self.kept.clusters
+        return not held and self._successors.binding(key, cluster) is not None

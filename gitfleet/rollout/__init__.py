@@ -13,6 +13,7 @@
     evicted_since       what was evicted between two states
     eviction_waits      what an eviction says while its cluster is frozen
     disruptions         what a disruption budget allows
+    kept_there          what a cluster keeps until another placement has it, in a sentence
     run_awaited         what an External placement has and waits for, in a sentence
     waiting_for         what a placement is still waiting for, in a sentence
     freezes_at          the freezes in force at a moment, and what they hold
@@ -60,7 +61,7 @@ from gitfleet.rollout.plan import plan_rollout
 from gitfleet.rollout.readiness import Readiness, has_failed, is_diff_reported, is_ready
 from gitfleet.rollout.requests import recorded_refusal, refusal_of, request_for
 from gitfleet.rollout.silence import LEFT_OUT_AFTER, silent_since
-from gitfleet.rollout.waiting import run_awaited, waiting_for
+from gitfleet.rollout.waiting import kept_there, run_awaited, waiting_for
 from gitfleet.rollout.waits import STUCK_AFTER
 
 __all__ = [
@@ -88,6 +89,7 @@ __all__ = [
     "has_failed",
     "is_diff_reported",
     "is_ready",
+    "kept_there",
     "next_expiry",
     "next_forced_leave",
     "owners_of",

@@ -6,22 +6,20 @@ objects, and it is dropped once nothing of ours is left on it. A deleted placeme
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from gitfleet.api.bindings import Binding, BindingState, is_active
+from gitfleet.api.bindings import Binding, BindingState
 from gitfleet.api.clusters import MemberCluster, is_leaving
-from gitfleet.api.conditions import ConditionType, Status, find_condition
-from gitfleet.api.objects import Identity
 from gitfleet.api.placements import PlacementKey
-from gitfleet.api.snapshots import ResourceSnapshot
 from gitfleet.api.strategies import DeletePropagation
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.state import Inventory, PlacementRecord
+from gitfleet.model.successors import Successors
 from gitfleet.rollout.silence import silent_since
 
 FORCED_LEAVE: Final = timedelta(minutes=15)
@@ -47,7 +45,8 @@ def give_up(
     giving_up = {b.cluster for b in record.bindings if b.deleting is not None}
     gone = {b.cluster for b in record.bindings if is_leaving(clusters.get(b.cluster))}
     out = gone | silent_since(record, clusters).keys()
-    left = _most_at_once(record) - len(giving_up - out)
+    waiting = {name for name, one in frozen.items() if one.awaits is not None}  # their objects are kept
+    left = _most_at_once(record) - len(giving_up - out - waiting)
     kept: list[Binding] = []
     for binding in record.bindings:
         if binding.deleting is not None or binding.cluster not in giving_up:
@@ -63,61 +62,44 @@ def give_up(
     return replace(record, bindings=ordered, schedule_key="" if dropped else record.schedule_key)
 
 
-def awaiting_successors(
-    record: PlacementRecord,
-    others: Records,
-    now: datetime,
-    wanted: Iterable[PlacementKey] = (),
-    *,
-    as_planned: bool = False,
-) -> dict[str, Frozen]:
-    """The clusters on which a deleted placement stays for now, since another one that selects objects of it is there
-    and has not begun to roll them out: it may wait for a run, a freeze, a pin or a budget, and until it has them nobody
-    else would. So does one whose overrides cannot be applied; `as_planned` those can that nothing is known of yet. One
-    of those `wanted` by the same commit that nothing was decided for yet may be such a one.
-    """
-    if record.placement.deleting is None:
-        return {}
-    if record.placement.deleting == now and (new := sorted(set(wanted) - others.keys())):
-        reason = f"it is not known yet whether {new[0].kind} {new[0]} takes the objects over"
-        return {binding.cluster: Frozen(reason, now) for binding in record.bindings if is_active(binding)}
+def awaiting_successors(record: PlacementRecord, successors: Successors) -> dict[str, Frozen]:
+    """The clusters on which a deleted placement stays for now, since another one takes over an object of it that it has
+    not got yet: it may wait for a run, a freeze, a pin or a budget, and until it has it nobody else would."""
     found: dict[str, Frozen] = {}
-    mine = {b.cluster: _identities(record.snapshot_named(b.resource_snapshot)) for b in record.bindings if is_active(b)}
-    every = frozenset[Identity]().union(*mine.values())
-    for key, other in others.items():
-        selected = _identities(other.latest_resources) & every if other.placement.deleting is None else frozenset()
-        for binding in filter(is_active, other.bindings) if selected and key != record.placement.key else ():
-            missing = mine.get(binding.cluster, frozenset()) & selected
-            there = missing <= _identities(other.snapshot_named(binding.resource_snapshot))
-            if missing and not (there and _is_overridden(binding, as_planned)):
-                reason = f"{key.kind} {key} selects its objects and has not rolled them out to {binding.cluster} yet"
-                found.setdefault(binding.cluster, Frozen(reason, None, key))
+    key = record.placement.key
+    for binding in record.bindings if record.placement.deleting is not None else ():
+        for identity in successors.content(key, record.snapshot_named(binding.resource_snapshot)):
+            if (other := successors.awaited(key, binding.cluster, identity)) is not None:
+                reason = (
+                    f"{other.kind} {other} selects its objects and has not rolled them out to {binding.cluster} yet"
+                )
+                found[binding.cluster] = Frozen(reason, None, other)
+                break
     return found
 
 
-def _is_overridden(binding: Binding, otherwise: bool) -> bool:
-    """Whether what its snapshot says can be put on the cluster, with its overrides."""
-    found = find_condition(binding.conditions, ConditionType.OVERRIDDEN, generation=binding.generation)
-    return otherwise if found is None else found.status is Status.TRUE
-
-
-def _identities(snapshot: ResourceSnapshot | None) -> frozenset[Identity]:
-    return frozenset(one.key.identity for one in snapshot.documents) if snapshot is not None else frozenset()
-
-
-def frozen_removals(record: PlacementRecord, frozen: Mapping[str, Frozen], now: datetime) -> RolloutPlan | None:
-    """That a deleted placement stays on its `frozen` clusters for now; None where it stays on none."""
-    stay = [b.cluster for b in record.bindings if b.deleting is None and b.cluster in frozen]
+def frozen_removals(
+    record: PlacementRecord, frozen: Mapping[str, Frozen], now: datetime, plan: RolloutPlan | None = None
+) -> RolloutPlan | None:
+    """That a deleted placement stays on its `frozen` clusters for now, with what its runs wait for by its `plan`; that
+    plan where it stays on none."""
+    stay = [
+        b.cluster
+        for b in record.bindings
+        if b.cluster in frozen and (b.deleting is None or frozen[b.cluster].awaits is not None)
+    ]
     if record.placement.deleting is None or not stay:
-        return None
+        return plan
     held = tuple(
         Held(cluster=name, kind=MoveKind.REMOVE, reason=frozen[name].reason, awaits=frozen[name].awaits)
         for name in stay
     )
     clock = min((wait for name in stay if (wait := frozen[name].wait(now)) is not None), default=None)
+    waiting, asks = (plan.waiting, plan.asks) if plan is not None else ((), ())
     return RolloutPlan(
-        moves=(), held=held, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings, clock=clock
-    )
+        moves=(), held=held, up_to_date=(), need_roll=True, wait=None, bindings=record.bindings, clock=clock,
+        waiting=waiting, asks=asks,
+    )  # fmt: skip
 
 
 def _most_at_once(record: PlacementRecord) -> int:

@@ -55,6 +55,8 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         yield f"{binding.cluster} waits: {held}"
         return
     if binding.deleting is not None:
+        if binding.kept and not there:
+            return  # it waits for another placement, which says so itself
         yield f"{binding.cluster} is giving up its resources" + (f" and {there}" if there else "")
         return
     current = {c.type: c for c in binding.conditions if c.observed_generation == binding.generation}
@@ -84,9 +86,16 @@ def _waiting(binding: Binding, record: PlacementRecord, held: str | None) -> Ite
         yield f"{binding.cluster} {there}"
 
 
+def kept_there(binding: Binding) -> str:
+    """What a cluster keeps until another placement has it; "" when there is nothing."""
+    if not binding.kept:
+        return ""
+    return f"keeps {binding.kept[0].key}: {binding.kept[0].message}{more_than_first(binding.kept)}"
+
+
 def _not_deleted(binding: Binding) -> str:
     """What its cluster has not deleted yet, as the end of a sentence; "" when there is nothing."""
-    there = [failed for failed in binding.failed if failed.condition == DELETED]
+    there = [failed for failed in binding.failed if failed.condition == DELETED and failed not in binding.kept]
     if not there:
         return ""
     return f"has not deleted {there[0].key}: {there[0].message}{more_than_first(there)}"

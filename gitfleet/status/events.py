@@ -231,7 +231,7 @@ def _binding_events(
 def _refused_removals(old: Binding | None, new: Binding) -> Iterator[tuple[EventType, Mapping[str, object]]]:
     known = {(failed.key, failed.message) for failed in old.failed} if old else set()
     for failed in new.failed:
-        if failed.condition == DELETED and (failed.key, failed.message) not in known:
+        if failed.condition == DELETED and failed not in new.kept and (failed.key, failed.message) not in known:
             message = f"{failed.key} is not deleted: {failed.message}"
             yield EventType.FAILED, {"condition": DELETED, "reason": failed.reason, "message": message}
 

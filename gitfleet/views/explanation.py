@@ -24,6 +24,7 @@ from gitfleet.errors import BadInput
 from gitfleet.model.rolling import Frozen, Held, MoveKind, RolloutPlan
 from gitfleet.model.scheduling import ClusterVerdict
 from gitfleet.model.state import PlacementRecord
+from gitfleet.model.successors import Successors
 from gitfleet.rollout import staged
 from gitfleet.status import ClusterState, cluster_state, health_condition
 from gitfleet.views.holds import held_condition
@@ -57,7 +58,10 @@ def recorded_plan(record: PlacementRecord, beside: Recorded) -> RolloutPlan | No
     External placement, what each cluster waits for of its runs."""
     if record.placement.deleting is not None:
         others = {other.placement.key: other for other in beside.others}
-        stays = {**rollout.awaiting_successors(record, others, beside.now), **beside.frozen(record)}
+        stays = {
+            **rollout.awaiting_successors(record, Successors(others, beside.clusters)),
+            **beside.frozen(record),
+        }
         if (removals_wait := rollout.frozen_removals(record, stays, beside.now)) is not None:
             return removals_wait
     if record.placement.strategy.external:
@@ -178,6 +182,7 @@ def _rolled_out(record: PlacementRecord, binding: Binding | None, held: str | No
     awaited = rollout.run_awaited(mine)
     run = [f"{_BY_RUNS}{awaited}"] if awaited else []
     waiting = [held] if held else [] if move else list(rollout.waiting_for(mine)) or run
+    waiting += [kept] if (kept := rollout.kept_there(binding)) else []
     picked = is_active(binding)
     return {
         "state": str(binding.state),

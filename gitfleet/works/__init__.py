@@ -7,6 +7,7 @@
     overrides_for           the overrides that apply on one cluster, cluster-wide and namespaced
     overrides_by_cluster    the same for many clusters at once
     target_overrides        the same with their labels, as they were where that is held
+    deleted_on              what overrides delete of a placement on a cluster
     newly_deleted           the placed objects that overrides newly delete
     names_placement         whether an override is for a placement
     unreadable_overrides    the overrides that cannot be read
@@ -20,7 +21,7 @@ Source: kubefleet.md §5; KubeFleet pkg/controllers/workgenerator, pkg/utils/ove
 """
 
 from gitfleet.works.compiled import CompiledOverrides
-from gitfleet.works.deletions import HeldObjects, newly_deleted, target_overrides
+from gitfleet.works.deletions import HeldObjects, deleted_on, newly_deleted, target_overrides
 from gitfleet.works.fleet import WorksMemo, render_fleet, state_when_done, works_when_done
 from gitfleet.works.matching import (
     References,
@@ -41,6 +42,7 @@ __all__ = [
     "Unwritten",
     "WorksMemo",
     "check_readable",
+    "deleted_on",
     "names_placement",
     "newly_deleted",
     "overrides_by_cluster",

@@ -1,12 +1,13 @@
 """What overrides of type Delete take from clusters, and what stays of the overrides while such a removal is held.
 
+deleted_on         what overrides take of a placement's newest content
 newly_deleted      what a commit's overrides or clusters' labels take that those before did not
 target_overrides   the overrides and labels that each cluster's binding is to have
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -76,6 +77,27 @@ def _delete_rules(snapshot: OverrideSnapshot) -> tuple[OverrideRule, ...]:
 
 def _taken(objects: Mapping[ObjectKey, frozenset[Target]], targets: frozenset[Target]) -> tuple[ObjectKey, ...]:
     return tuple(key for key, own in objects.items() if not own.isdisjoint(targets))
+
+
+def deleted_on(
+    state: FleetState, current: Iterable[OverrideSnapshot]
+) -> Callable[[PlacementKey, str], frozenset[Identity]]:
+    """What the overrides `current`, which can be read, delete of a placement's newest content on a cluster; each
+    answer is worked out once."""
+    overrides = tuple(current)
+    rules: dict[PlacementKey, _Deletions] = {}
+    answers: dict[tuple[PlacementKey, str], frozenset[Identity]] = {}
+
+    def deleted(key: PlacementKey, cluster: str) -> frozenset[Identity]:
+        if (key, cluster) not in answers:
+            latest, member = state.placements[key].latest_resources, state.clusters.get(cluster)
+            if key not in rules:
+                rules[key] = _Deletions.of(key, latest, overrides) if latest is not None else _Deletions(())
+            gone = rules[key].on(member) if member is not None else ()
+            answers[key, cluster] = frozenset(one.identity for one in gone)
+        return answers[key, cluster]
+
+    return deleted
 
 
 def newly_deleted(

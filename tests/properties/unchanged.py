@@ -10,6 +10,7 @@ from gitfleet.api.bindings import BindingState, is_available
 from gitfleet.api.snapshots import OverrideSnapshot
 from gitfleet.model.failures import Failures
 from gitfleet.model.state import FleetState, PlacementRecord
+from gitfleet.model.successors import Successors
 from gitfleet.rollout import awaiting_successors
 from gitfleet.works import WorksMemo, render_fleet
 from tests.properties.histories import History
@@ -89,7 +90,7 @@ class Unchanged:
 
     def _awaits_a_run(self, record: PlacementRecord) -> bool:
         """Whether a removed placement stays on each of its clusters for an External one that takes over."""
-        stays = awaiting_successors(record, self.state.placements, self.world.clock.now())
+        stays = awaiting_successors(record, Successors.of(self.state))
         waits = [stays.get(binding.cluster) for binding in record.bindings]
         return bool(waits) and all(
             one is not None and one.awaits is not None and self.state.placements[one.awaits].placement.strategy.external

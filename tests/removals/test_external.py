@@ -9,7 +9,7 @@ import pytest
 
 from gitfleet.api.bindings import Binding
 from gitfleet.api.holds import Cause, FieldPlace, Removal, RemovalKind
-from gitfleet.api.objects import Origin
+from gitfleet.api.objects import Identity, Origin
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.strategies import RolloutStrategy, RolloutStrategyType
 from gitfleet.model.desired import Desired
@@ -110,14 +110,14 @@ def bound(snapshot: str | None) -> Binding:
     [
         (replace(SAME, bindings=(bound(None),)), of_binding("c1"), False),
         (with_strategy(SAME, EXTERNAL), of_binding("c1"), False),
-        (with_strategy(replace(SAME, bindings=(bound(None),)), EXTERNAL), of_binding("c1"), True),
-        (with_strategy(replace(SAME, bindings=(bound("other-7-snapshot"),)), EXTERNAL), of_binding("c1"), True),
+        (with_strategy(replace(SAME, bindings=(bound(None),)), EXTERNAL), of_binding("c1"), False),
+        (with_strategy(replace(SAME, bindings=(bound("other-7-snapshot"),)), EXTERNAL), of_binding("c1"), False),
         (with_strategy(replace(SAME, bindings=(bound(None),)), EXTERNAL), OF_WEB, False),
         (replace(SAME, bindings=SAME.bindings[1:]), of_binding("c1"), True),
     ],
     ids=["rolling", "through its run", "no run yet", "lost snapshot", "the placement waits", "not on this cluster"],
 )
-def test_an_object_is_lost_until_another_placement_brings_it(
+def test_an_object_is_not_lost_that_stays_until_another_placement_has_it(
     taker: PlacementRecord, removal: Removal, lost: bool
 ) -> None:
     left = after(*unpicked(BEFORE, "c1").placements.values(), taker)
@@ -125,15 +125,14 @@ def test_an_object_is_lost_until_another_placement_brings_it(
     assert cells == ({("c1", A.key.identity)} if lost else set())
 
 
-def test_a_run_that_brought_other_content_does_not_bring_the_object() -> None:
-    """The second placement that wants it brings it, whatever the first one does."""
-    first = placed(PlacementKey("", "first"), CLUSTERS, A)
-    old = replace(first.resource_snapshots[0], index=1, documents=placed(WEB, (), B).resource_snapshots[0].documents)
-    behind = with_strategy(replace(first, resource_snapshots=(old, first.resource_snapshots[0])), EXTERNAL)
-    behind = replace(behind, bindings=tuple(replace(b, resource_snapshot=old.name) for b in behind.bindings))
-    for takers, lost in (([behind], True), ([behind, SAME], False)):
-        left = after(*unpicked(BEFORE, "c1").placements.values(), *takers)
-        assert bool(Losses.between(BEFORE, left, Kept()).of(of_binding("c1"))) is lost
+@pytest.mark.parametrize(("cluster", "lost"), [("c1", True), ("c2", False)])
+def test_an_object_that_overrides_delete_for_the_other_placement_is_lost(cluster: str, lost: bool) -> None:
+    def overridden(_: PlacementKey, name: str) -> set[Identity]:
+        return {A.key.identity} if name == cluster else set()
+
+    left = after(*unpicked(BEFORE, "c1").placements.values(), SAME)
+    losses = Losses.between(BEFORE, left, Kept(), overridden)
+    assert losses.of(of_binding("c1")) == ({("c1", A.key.identity)} if lost else set())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,263 @@
+"""What a placement gives up and another one takes over: at no pass is it missing from a cluster that has it before and
+after, whatever the other one waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.placements import PlacementKey
+from gitfleet.rollout import kept_there
+from tests import builders
+from tests.scenarios.staged_world import EXTERNAL, QUICK, members, one_stage
+from tests.scenarios.test_holds import only_hold
+from tests.scenarios.world import World
+
+Files = list[dict[str, Any]]
+ONE = builders.rolling_update(maxUnavailable=1)
+ALL = builders.rolling_update(maxUnavailable="100%")
+FEW, MANY = ("c1", "c2", "c3"), ("c1", "c2", "c3", "c4", "c5", "c6")
+NAMES = ("web", "api", "x")
+MORE = ("spare", "other")
+"""What the other placement selects beside, so that it is none that only has another name."""
+
+
+def placing(name: str, strategy: dict[str, Any], *namespaces: str) -> dict[str, Any]:
+    return builders.placement(name, *namespaces, strategy=strategy)
+
+
+def owners(world: World) -> set[str]:
+    """The placements that own anything of what was there before."""
+    owned = (entry for entries in world.state().inventory.values() for entry in entries.values())
+    return {str(entry.placement) for entry in owned if entry.key.name not in MORE}
+
+
+def has_all(world: World) -> bool:
+    """Whether every cluster has every object."""
+    return all(world.live(c, "Namespace", n) and world.image_in(c, n) for c in world.fleet.clusters for n in NAMES)
+
+
+def begun(clusters: tuple[str, ...], *placements: dict[str, Any]) -> World:
+    """Clusters that have everything, of External placements too."""
+    world = World(rules=(QUICK,))
+    objects = [one for name in NAMES for one in (builders.namespace(name), builders.deployment(name, "web"))]
+    world.commit(*members(*clusters), *map(builders.namespace, MORE), *objects, *placements, one_stage())
+    world.settle()
+    external = [p["metadata"]["name"] for p in placements if p["spec"]["strategy"]["type"] == "External"]
+    world.commit(*(builders.staged_run(f"on-{name}", placement=name, strategy="all") for name in external))
+    world.settle()
+    assert has_all(world)
+    return world
+
+
+def freeze(world: World, name: str) -> Files:
+    until = (world.clock.now() + timedelta(days=300)).isoformat()
+    return [builders.freeze("sale", until, scope={"placements": [name]})]
+
+
+def override(name: str, **rule: Any) -> dict[str, Any]:
+    return builders.an_object(
+        "placement.kubernetes-fleet.io/v1beta1",
+        "ClusterResourceOverride",
+        f"of-{name}",
+        spec={
+            "placement": {"name": name},
+            "clusterResourceSelectors": [builders.select_namespace("web")],
+            "policy": {"overrideRules": [{"clusterSelector": {"clusterSelectorTerms": []}, **rule}]},
+        },
+    )
+
+
+def failing(_: World, name: str) -> Files:
+    return [override(name, jsonPatchOverrides=[{"op": "remove", "path": "/metadata/labels/nope"}])]
+
+
+def no_file(world: World, *paths: str) -> None:
+    world.commit(remove=paths)
+
+
+def pin_of_shop(world: World, name: str) -> Files:
+    return [builders.pin(name, 0, world.state().placements[PlacementKey("", name)].resource_snapshots[0].hash)]
+
+
+def run_of(world: World, name: str) -> None:
+    world.commit(builders.staged_run("again", placement=name, strategy="all"))
+
+
+def nothing(_: World, __: str) -> Files:
+    return []
+
+
+GATES: dict[str, tuple[dict[str, Any], Callable[[World, str], Files], Callable[[World, str], None]]] = {
+    "external": (EXTERNAL, nothing, run_of),
+    "frozen": (ONE, freeze, lambda world, _: no_file(world, "freezes/sale.yaml")),
+    "slower": (ONE, nothing, lambda _, __: None),
+    "override fails": (ONE, failing, lambda world, name: no_file(world, f"overrides/of-{name}.yaml")),
+}
+"""What keeps the other placement from beginning at once, in which strategy; and what lets it begin."""
+
+
+@pytest.mark.parametrize("clusters", [FEW, MANY])
+@pytest.mark.parametrize("also", ["", "restart"])
+@pytest.mark.parametrize("gate", [*GATES, "pinned"])
+@pytest.mark.parametrize("how", ["renamed", "folded", "moved"])
+def test_an_object_stays_until_the_other_placement_has_it(
+    how: str, gate: str, also: str, clusters: tuple[str, ...]
+) -> None:
+    pinned = (ONE, pin_of_shop, lambda world, name: no_file(world, f"pins/{name}.yaml"))
+    strategy, close, open_ = {**GATES, "pinned": pinned}[gate]
+    if (also and clusters is MANY) or (gate == "pinned" and how == "renamed"):
+        pytest.skip("nothing new is seen there")
+    old = placing("web", ALL, "web") if how != "moved" else placing("web", ALL, "web", "x")
+    others = [placing("rest", ALL, "x")] if how != "moved" else []
+    shop = placing("shop", strategy, "api") if how != "renamed" else placing("rest2", ALL, "api")
+    world = begun(clusters, old, *others, shop)
+    left = ["placements/web.yaml"] if how != "moved" else []
+    stays = [placing("web", ALL, "x")] if how == "moved" else []
+    now = placing("shop", strategy, "web", MORE[0]) if how == "renamed" else placing("shop", strategy, "api", "web")
+    with world.nothing_deleted():
+        world.commit(now, *stays, *close(world, "shop"), remove=left)
+        world.settle()
+        assert has_all(world) and not world.state().holds
+        if also:
+            world.restart()
+            world.settle()
+        open_(world, "shop")
+        world.settle()
+        assert has_all(world)
+    owned = [(k, str(e.placement)) for o in world.state().inventory.values() for k, e in o.items()]
+    assert {
+        owner for key, owner in owned if key.namespace == "web" or (key.kind, key.name) == ("Namespace", "web")
+    } == {"shop"}
+
+
+def placed_by_run(*clusters: str) -> World:
+    """An External placement `web` on clusters, by a run `on-web`; massDelete holds nothing."""
+    world = begun(clusters, placing("web", EXTERNAL, "web"), placing("rest", ALL, "api", "x"))
+    world.commit(builders.fleet_config(massDelete={"maxPercent": 100}))
+    world.settle()
+    return world
+
+
+def initialized(world: World) -> None:
+    run = builders.staged_run("go", placement="web", strategy="all")
+    world.commit({**run, "spec": {**run["spec"], "state": "Initialize"}})
+
+
+def stopped_at_an_approval(world: World) -> None:
+    world.commit(
+        builders.staged_strategy("ask", builders.stage("first", approval=True, maxConcurrency=1)),
+        builders.staged_run("go", placement="web", strategy="ask"),
+        builders.deployment("web", "web", image="web:2"),
+    )
+
+
+@pytest.mark.parametrize("unfinished", [initialized, stopped_at_an_approval])
+@pytest.mark.parametrize("strategy", [EXTERNAL, ONE])
+def test_a_placement_renamed_while_its_run_is_unfinished_stays_until_the_new_one_has_its_objects(
+    unfinished: Callable[[World], None], strategy: dict[str, Any]
+) -> None:
+    world = placed_by_run(*MANY)
+    unfinished(world)
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(placing("shop", strategy, "web", MORE[0]), remove=["placements/web.yaml"])
+        world.settle()
+        assert has_all(world)
+        if strategy is EXTERNAL:
+            result = world.reconcile()
+            stays = "web stays on c1, c2, c3 and 3 more until ClusterResourcePlacement shop has its objects there"
+            assert result is not None
+            assert result.asks == (f"{stays}, and it waits for a run: add one (`gitfleet explain shop`)",)
+
+
+@pytest.mark.parametrize("to", ["web", "third"])
+def test_a_rename_that_is_taken_back_or_goes_on_while_a_run_hands_over(to: str) -> None:
+    world = placed_by_run(*FEW)
+    stages = (builders.stage("a", match_labels={"e": "a"}, approval=True), builders.stage("b", match_labels={"e": "b"}))
+    world.commit(*members("c1", e="a"), *members("c2", "c3", e="b"), builders.staged_strategy("ask", *stages))
+    world.settle()
+    with world.nothing_deleted():
+        world.commit(placing("shop", EXTERNAL, "web", MORE[0]), remove=["placements/web.yaml"])
+        world.settle()
+        world.commit(builders.staged_run("half", placement="shop", strategy="ask"))
+        world.settle()
+        assert owners(world) == {"web", "shop", "rest"}
+        world.commit(placing(to, EXTERNAL, "web", *MORE), remove=["placements/shop.yaml"])
+        world.settle()
+        assert has_all(world)
+        run_of(world, to)
+        world.settle()
+        assert has_all(world)
+    assert owners(world) == {to, "rest"}
+
+
+@pytest.mark.parametrize("budgets", [(ONE, ONE), (ALL, ONE), (ONE, ALL)])
+def test_two_placements_that_swap_what_they_select_delete_nothing(budgets: tuple[dict[str, Any], ...]) -> None:
+    first, second = budgets
+    world = begun(FEW, placing("a", first, "web"), placing("b", second, "api"), placing("c", ALL, "x"))
+    with world.nothing_deleted():
+        world.commit(placing("a", second, "api"), placing("b", first, "web"))
+        world.settle()
+    assert has_all(world)
+    owned = {(e.placement.name, k.namespace) for o in world.state().inventory.values() for k, e in o.items()}
+    assert owned >= {("a", "api"), ("b", "web")}
+    assert not owned & {("a", "web"), ("b", "api")}
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_an_override_that_deletes_for_the_other_placement_is_held_as_any_that_newly_deletes(moved: bool) -> None:
+    """By its number here: what is below the shares goes, as with every override."""
+    shop = placing("shop", ONE, "api")
+    world = begun(MANY, placing("web", ALL, "web", "x"), shop)
+    now = [placing("web", ALL, "x")] if moved else [placing("left", ALL, "x")]
+    with world.nothing_deleted():
+        gone = [] if moved else ["placements/web.yaml"]
+        world.commit(placing("shop", ONE, "api", "web"), *now, override("shop", overrideType="Delete"), remove=gone)
+        world.settle()
+        assert has_all(world)
+    assert "12 of the 36 objects" in only_hold(world).reasons[0].message
+
+
+def test_what_is_kept_for_another_placement_is_said_until_it_has_it() -> None:
+    world = begun(FEW, placing("web", ALL, "web", "x"), placing("shop", EXTERNAL, "api"))
+    world.commit(placing("web", ALL, "x"), placing("shop", EXTERNAL, "api", "web"))
+    world.settle()
+    result = world.reconcile()
+    assert result is not None and (result.settled, result.waiting) == (True, ())
+    keeps = (
+        "web keeps what it no longer selects on c1, c2 and c3 until ClusterResourcePlacement shop has its objects there"
+    )
+    assert result.asks == (f"{keeps}, and it waits for a run: add one (`gitfleet explain shop`)",)
+    kept = world.bindings("web")["c2"]
+    assert [(str(one.key), one.message) for one in kept.kept] == [
+        (name, "it stays until ClusterResourcePlacement shop, which selects it, has it here")
+        for name in ("Namespace/web", "Deployment/web/web")
+    ]
+    assert kept_there(kept).startswith("keeps Namespace/web: it stays until ClusterResourcePlacement shop")
+    run_of(world, "shop")
+    world.settle()
+    assert not any(binding.kept for binding in world.bindings("web").values()) and has_all(world)
+
+
+def test_what_the_other_placement_is_not_to_have_goes_once_that_one_has_arrived_elsewhere() -> None:
+    """Placed on c1 and c2 before, on c2 and c3 after: c1 loses it when c2 and c3 have it."""
+    on = [builders.pick_fixed(*names) for names in (("c1", "c2"), ("c2", "c3"))]
+    world = World(rules=(QUICK,))
+    world.commit(*members(*FEW), builders.namespace("web"), builders.placement("web", strategy=ONE, policy=on[0]))
+    world.settle()
+    world.commit(
+        builders.placement("shop", "web", strategy=EXTERNAL, policy=on[1]),
+        one_stage(),
+        remove=["placements/web.yaml"],
+    )
+    world.settle()
+    assert [bool(world.live(name, "Namespace", "web")) for name in FEW] == [True, True, False]
+    missing: list[str] = []
+    world.watch = lambda _: missing.extend(n for n in ("c2",) if not world.live(n, "Namespace", "web"))
+    run_of(world, "shop")
+    world.settle()
+    assert [bool(world.live(name, "Namespace", "web")) for name in FEW] == [False, True, True] and not missing
