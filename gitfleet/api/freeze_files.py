@@ -70,7 +70,7 @@ class FreezeOverride:
 
     def breaks(self) -> Iterator[Break]:
         """It says what it lifts."""
-        if not self.windows and not self.freezes and self.scope == FreezeScope():
+        if not self.windows and not self.freezes and self.scope.is_everything:
             yield ("spec",), "needs at least one of windows, freezes and scope; write what it lifts"
 
 

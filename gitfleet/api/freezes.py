@@ -30,6 +30,11 @@ class FreezeScope:
     stages: tuple[NamePattern, ...] = ()
     clusters: LabelSelector | None = None
 
+    @property
+    def is_everything(self) -> bool:
+        """Whether it says nothing: an empty selector of clusters matches all of them."""
+        return not self.placements and not self.stages and self.clusters in (None, LabelSelector())
+
 
 def _duration_fault(seconds: float) -> str | None:
     return _TOO_LONG if timedelta(seconds=seconds) > _LONGEST else None

@@ -199,11 +199,6 @@ class StagedRun:
     body: Annotated[JsonObject, Only.MEMORY] = field(default_factory=dict)
     origin: Annotated[Origin | None, Only.MEMORY] = None
 
-    def warnings(self) -> Iterator[Break]:
-        """One that began already, as in an export of a hub."""
-        if self.began_elsewhere:
-            yield ("status",), f"says that {self.began_elsewhere}"
-
     def breaks(self) -> Iterator[Break]:
         """Its approvals are named after it, and must not look like those of anything else."""
         for prefix, other in ((HOLD_PREFIX, "held removals"), (REWRITE_PREFIX, "rewritten branches")):
@@ -251,9 +246,7 @@ class Approval:
 
 
 EVICTION: Final = "ClusterResourcePlacementEviction"
-DECIDED_ELSEWHERE: Final = (
-    "was decided before it came here, so nothing is done; to evict, write a new one without status"
-)
+DECIDED_ELSEWHERE: Final = "decided before it came here, so nothing is done; to evict, write a new one without status"
 
 
 @document("spec", identify=lambda _: (_API_VERSION, EVICTION))
@@ -286,13 +279,15 @@ class Eviction:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is decided (KubeFleet isEvictionInTerminalState)."""
-        return self.executed is not None or (self.valid is not None and self.valid.status is Status.FALSE)
+        """Whether conditions say anything of it: where they were written it may have been carried out, or will be."""
+        return bool(self.conditions)
 
-    def warnings(self) -> Iterator[Break]:
-        """One that has its end already, as in an export of a hub."""
-        if self.is_over:
-            yield ("status", "conditions"), f"say that it {DECIDED_ELSEWHERE}"
+    @property
+    def elsewhere(self) -> str:
+        """Why nothing is done for one that came with conditions, as the end of a sentence."""
+        ends = [(self.executed, Status.UNKNOWN), (self.valid, Status.TRUE)]
+        is_clear = any(said is not None and said.status is not open_ for said, open_ in ends)
+        return f"{'was' if is_clear else 'may have been'} {DECIDED_ELSEWHERE}"
 
     @property
     def was_executed(self) -> bool:

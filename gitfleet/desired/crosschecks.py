@@ -17,8 +17,8 @@ from gitfleet.api.overrides import Override, OverrideKey
 from gitfleet.api.pins import Pin
 from gitfleet.api.placements import Placement, PlacementKey, SelectionScope
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun
-from gitfleet.desired.accept import as_written
+from gitfleet.api.staged import BEGAN_ELSEWHERE, DECIDED_ELSEWHERE, Approval, DisruptionBudget, Eviction, StagedRun
+from gitfleet.desired.accept import as_written, same_content
 from gitfleet.desired.contents import enveloped_breaks
 from gitfleet.desired.identity import known_scope, scope_break
 from gitfleet.desired.paths import FLEET_FILE
@@ -35,6 +35,29 @@ from gitfleet.model.state import FleetState
 Refusals: TypeAlias = list[tuple[ReadObject, Break]]
 MAX_OVERRIDES: Final = 100
 """Most overrides of each of the two kinds (seed 003, Override, Limits)."""
+
+
+def by_precedence(items: list[ReadObject], recovery: Recovery, changed: Collection[str] | None) -> list[ReadObject]:
+    """An approval that says something before one that does not; then what is in force, by its path, by what was not
+    refused before, by what it says or by its file that did not change; then the first path. A copy whose name was not
+    changed takes nothing over, and every later reading, of whatever process, refuses the same one."""
+    known = recovery.known(items[0].identity)
+    path = known.origin.path if known is not None else ""
+    accepted = known.value if known is not None else None
+
+    def rank(item: ReadObject) -> tuple[bool, bool, bool, bool, bool, Origin]:
+        undecided = isinstance(item.value, Approval) and not item.value.conditions
+        changed_here = changed is not None and item.origin.path in changed
+        return (
+            undecided,
+            not path or item.origin.path != path,
+            recovery.was_refused(item.origin.path, item.label),
+            not same_content(item.value, accepted),
+            changed_here,
+            item.origin,
+        )
+
+    return sorted(items, key=rank)
 
 
 def scopes_of(objects: Iterable[ReadObject]) -> dict[GroupKind, bool]:
@@ -169,6 +192,22 @@ def budget_warnings(objects: Iterable[ReadObject]) -> Refusals:
         if isinstance(item.value, DisruptionBudget) and (kind := types.get(PlacementKey("", item.value.name)))
         for note in item.value.breaks_beside(kind)
     ]
+
+
+def exported_warnings(objects: Iterable[ReadObject], accepted: FleetState) -> Refusals:
+    """Runs and evictions that came with what became of them elsewhere. Of those that the state branch knows as this
+    fleet's own it knows better."""
+    warned: Refusals = []
+    for item in objects:
+        if isinstance(item.value, StagedRun) and item.value.began_elsewhere:
+            run = accepted.runs.get(item.value.key)
+            if run is None or any(BEGAN_ELSEWHERE in known.message for known in run.status.conditions):
+                warned.append((item, (("status",), f"says that {item.value.began_elsewhere}")))
+        elif isinstance(item.value, Eviction) and item.value.is_over:
+            eviction = accepted.evictions.get(item.value.name)
+            if eviction is None or any(DECIDED_ELSEWHERE in known.message for known in eviction.conditions):
+                warned.append((item, (("status", "conditions"), f"say that it {item.value.elsewhere}")))
+    return warned
 
 
 def pin_refusals(objects: Iterable[ReadObject], recovery: Recovery, changed: Collection[str] | None) -> Refusals:

@@ -15,17 +15,33 @@ def with_beginning(run: StagedRun, value: JsonObject) -> StagedRun:
     """The run, with what the status of its document says of where it began. It is read leniently: hubs write more, and
     people cut away."""
     status = value.get("status")
-    if not isinstance(status, Mapping):
+    if _is_new(status):
         return run
-    given = status.get("conditions")
+    parts = status if isinstance(status, Mapping) else {}
+    given = parts.get("conditions")
     conditions = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
     said = {str(one.get("type")): str(one.get("status")) for one in conditions}
-    stages, index = status.get("stagesStatus"), status.get("resourceSnapshotIndexUsed")
-    decided = said.get(RunConditionType.INITIALIZED, "Unknown") != "Unknown" or RunConditionType.SUCCEEDED in said
-    if not decided and not stages and not index:
-        return run
+    index = parts.get("resourceSnapshotIndexUsed")
+    is_clear = bool(parts.get("stagesStatus") or index or said.keys() & set(RunConditionType))
     ends = {"True": "succeeded", "False": "failed"}
-    how = ends.get(said.get(RunConditionType.SUCCEEDED, ""), "began")
+    how = ends.get(said.get(RunConditionType.SUCCEEDED, ""), "began" if is_clear else "may have begun")
     snapshot = f" with snapshot {shown(str(index))} of that hub" if index else ""
     sentence = f"it {how} {BEGAN_ELSEWHERE}{snapshot}, so it never begins here; add a new run, without status"
     return replace(run, began_elsewhere=sentence)
+
+
+def _is_new(status: object) -> bool:
+    """Whether a status says that nothing was done yet: it is empty, or has Initialized Unknown alone. Whatever else it
+    has was written as the run began, or may have been."""
+    if not isinstance(status, Mapping):
+        return status is None
+    conditions = status.get("conditions", [])
+    is_empty = all(part in ({}, [], "", None) for name, part in status.items() if name != "conditions")
+    return is_empty and isinstance(conditions, list) and all(map(_is_waiting, conditions))
+
+
+def _is_waiting(condition: object) -> bool:
+    return isinstance(condition, Mapping) and (condition.get("type"), condition.get("status")) == (
+        RunConditionType.INITIALIZED,
+        "Unknown",
+    )

@@ -11,21 +11,22 @@ from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.faults import Fault, LastGood, Severity, listed
 from gitfleet.api.fleet import FleetConfig
 from gitfleet.api.kinds import KINDS, ROLLOUTS
-from gitfleet.api.objects import GroupKind, Identity, Manifest, Origin
+from gitfleet.api.objects import GroupKind, Identity, Manifest
 from gitfleet.api.placements import PLACEMENT_GROUP
-from gitfleet.api.staged import Approval
 from gitfleet.desired.absent import absent_warnings
-from gitfleet.desired.accept import same_content
 from gitfleet.desired.crosschecks import (
     Refusals,
     budget_warnings,
+    by_precedence,
     config_refusals,
+    exported_warnings,
     override_refusals,
     pin_refusals,
     scope_refusals,
     scopes_of,
     update_refusals,
 )
+from gitfleet.desired.gates import gate_refusals, hidden_gates
 from gitfleet.desired.gathering import Gathered, gather
 from gitfleet.desired.hidden import Hidden
 from gitfleet.desired.kind_rules import (
@@ -81,6 +82,7 @@ def read_desired(request: DesiredRequest) -> Desired:
     _hide(pool, gathered)
     _choose(pool, gathered)
     _recover(pool, gathered)
+    _keep_gates(pool, gathered)
     _refuse(pool, update_refusals(pool.chosen.values(), request.accepted, pool.recovery))
     _refuse_payload(pool, gathered)
     _refuse_unconnected(pool)
@@ -94,6 +96,7 @@ def read_desired(request: DesiredRequest) -> Desired:
         if not refused:
             break
         _refuse(pool, refused)
+    _refuse(pool, gate_refusals(pool.chosen.values(), pool.recovery, request.accepted))
     _refuse(pool, pin_refusals(pool.chosen.values(), pool.recovery, request.changed))
     _refuse(pool, config_refusals(pool.chosen.values()))
     _deny(pool, scopes)
@@ -116,7 +119,12 @@ def _warnings(pool: _Pool) -> Refusals:
     sound = [item for item in pool.chosen.values() if item.identity not in pool.kept]
     known = replace(_known_kinds(pool), hidden=pool.hidden)
     # Without its budget a placement could be evicted at will: one that means nothing stays and blocks evictions.
-    found = [*budget_warnings(sound), *selector_warnings(sound, known), *undeclared_warnings(sound, known)]
+    found = [
+        *budget_warnings(sound),
+        *exported_warnings(sound, pool.request.accepted),
+        *selector_warnings(sound, known),
+        *undeclared_warnings(sound, known),
+    ]
     found += policy_warnings(sound, known)
     absent = absent_warnings(pool.chosen.values(), pool.hidden, pool.request.accepted)
     absent += unselected_warnings(pool.chosen.values(), pool.hidden, pool.recovery.everything())
@@ -171,35 +179,12 @@ def _choose(pool: _Pool, gathered: Gathered) -> None:
                 several.setdefault(item.identity, [first]).append(item)
     doubled: Refusals = []
     for identity, items in several.items():
-        first, *others = _by_precedence(items, pool.recovery, pool.request.changed)
+        first, *others = by_precedence(items, pool.recovery, pool.request.changed)
         pool.chosen[identity] = first
         sentence = f"is defined a second time; {first.origin} already has it, remove one of the two"
         doubled += [(item, ((), sentence)) for item in others]
         pool.doubled += others
     pool.faults += faults_at(doubled, pool.request.contents)
-
-
-def _by_precedence(items: list[ReadObject], recovery: Recovery, changed: Collection[str] | None) -> list[ReadObject]:
-    """An approval that says something before one that does not; then what is in force, by its path, by what was not
-    refused before, by what it says or by its file that did not change; then the first path. A copy whose name was not
-    changed takes nothing over, and every later reading, of whatever process, refuses the same one."""
-    known = recovery.known(items[0].identity)
-    path = known.origin.path if known is not None else ""
-    accepted = known.value if known is not None else None
-
-    def rank(item: ReadObject) -> tuple[bool, bool, bool, bool, bool, Origin]:
-        undecided = isinstance(item.value, Approval) and not item.value.conditions
-        changed_here = changed is not None and item.origin.path in changed
-        return (
-            undecided,
-            not path or item.origin.path != path,
-            recovery.was_refused(item.origin.path, item.label),
-            not same_content(item.value, accepted),
-            changed_here,
-            item.origin,
-        )
-
-    return sorted(items, key=rank)
 
 
 def _recover(pool: _Pool, gathered: Gathered) -> None:
@@ -221,6 +206,13 @@ def _recover(pool: _Pool, gathered: Gathered) -> None:
     _restore_doubled(pool, gathered)
     if pool.holds_removals:
         _restore_overrides(pool)
+
+
+def _keep_gates(pool: _Pool, gathered: Gathered) -> None:
+    """Gates of which the file is hidden, moved out of sight or emptied."""
+    for item, path, fault in list(hidden_gates(pool.request, pool.recovery, pool.chosen, gathered.readings)):
+        _keep(pool, item, path)
+        pool.faults.append(fault)
 
 
 def _restore_doubled(pool: _Pool, gathered: Gathered) -> None:
@@ -334,11 +326,15 @@ def _refuse(pool: _Pool, refusals: Refusals) -> None:
         pool.hidden.add(item.identity)
         refused = pool.chosen.pop(item.identity, None)
         kept = pool.recovery.object(item.identity, item.origin.path) if refused is not None else None
-        if kept is not None and not isinstance(kept.value, FleetConfig):
+        if kept is not None and not (isinstance(kept.value, FleetConfig) and _has_config(pool)):
             _keep(pool, kept, item.origin.path)
         elif kept is None:
             unmatched.setdefault(item.origin.path, {})[item.identity] = item.label
     _restore_unmatched(pool, unmatched)
+
+
+def _has_config(pool: _Pool) -> bool:
+    return any(isinstance(item.value, FleetConfig) for item in pool.chosen.values())
 
 
 def _restore_unmatched(pool: _Pool, unmatched: Mapping[str, Mapping[Identity, str]]) -> None:

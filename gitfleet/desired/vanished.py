@@ -63,7 +63,7 @@ class _Commit:
         """What became of the objects that are gone from one file; `fresh` are the new ones there."""
         file, renames = self.rebuilt.own_file(path), Renames(fresh)
         place = Vanished(
-            path=file, removed=file not in self.request.files, ignored=_ignored(file, self.request, self.rules)
+            path=file, removed=file not in self.request.files, ignored=ignored_at(file, self.request, self.rules)
         )
         emptied = len(gone) > 1 and is_kustomization(path) and not place.removed and path not in self.staying
         otherwise = f"{file} has nothing any more of what it had" if emptied else ""
@@ -104,7 +104,7 @@ def ignored_placed(request: DesiredRequest) -> dict[str, int]:
     newest = (record.latest_resources for record in request.accepted.placements.values())
     paths = {document.path for snapshot in newest if snapshot is not None for document in snapshot.documents}
     paths |= {removal.cause.hidden for hold in request.accepted.holds.values() for removal in hold.removals}
-    return {path: line for path in sorted(paths) if (line := _ignored(path, request, rules))}
+    return {path: line for path in sorted(paths) if (line := ignored_at(path, request, rules))}
 
 
 def ignore_rules(request: DesiredRequest) -> bytes:
@@ -113,7 +113,8 @@ def ignore_rules(request: DesiredRequest) -> bytes:
     return request.contents(source.blob) if source is not None and source.mode < SYMLINK else b""
 
 
-def _ignored(path: str, request: DesiredRequest, rules: bytes) -> int:
+def ignored_at(path: str, request: DesiredRequest, rules: bytes) -> int:
+    """The line of the ignore rule that hides a file of the commit, 0 for none."""
     return ignoring_line(rules, path) if path in request.files else 0
 
 

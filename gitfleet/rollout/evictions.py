@@ -14,7 +14,7 @@ from typing import Final
 from gitfleet.api.bindings import Binding, BindingState, is_available, unscheduled
 from gitfleet.api.conditions import Condition, EvictionConditionType, Reason, Status, condition_of
 from gitfleet.api.placements import PlacementKey, PlacementPolicy, PlacementType
-from gitfleet.api.staged import DECIDED_ELSEWHERE, DisruptionBudget, Eviction
+from gitfleet.api.staged import DisruptionBudget, Eviction
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.rolling import Frozen
 from gitfleet.model.state import PlacementRecord
@@ -111,7 +111,7 @@ def evict_no_more(eviction: Eviction, now: datetime) -> Eviction:
 def evicted_elsewhere(eviction: Eviction, now: datetime) -> Eviction:
     """An eviction that came with an end, which is no end of anything here."""
     said = f" ({eviction.outcome.message})" if eviction.outcome is not None else ""
-    return _refused(eviction, f"The eviction{said} {DECIDED_ELSEWHERE}", now)
+    return _refused(eviction, f"The eviction{said} {eviction.elsewhere}", now)
 
 
 def _invalid(record: PlacementRecord, found: Sequence[Binding]) -> str:

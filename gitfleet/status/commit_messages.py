@@ -116,7 +116,7 @@ def sentence(event: Event) -> str:
             field = f"{fields['field']}: " if fields.get("field") else ""
             return f"{fields['severity']} at {fields['path']}:{fields['line']}: {field}{fields['message']}"
         case EventType.FAULTS_CLEARED:
-            return "no errors are left"
+            return "no errors and no warnings are left"
         case EventType.COMMIT_READ:
             return f"commit {str(fields['commit'])[:12]} read"
         case EventType.PLACEMENT:

@@ -26,15 +26,35 @@ def with_conditions(body: dict[str, Any], **conditions: str) -> dict[str, Any]:
     return {**body, "status": {"conditions": given}}
 
 
-@pytest.mark.parametrize("ends", [{"Valid": "True", "Executed": "True"}, {"Executed": "False"}, {"Valid": "False"}])
+OPEN = {("Valid", "True"), ("Executed", "Unknown")}
+"""What leaves open whether an eviction was carried out."""
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        {"Valid": "True", "Executed": "True"},
+        {"Executed": "False"},
+        {"Valid": "False"},
+        {"Valid": "True"},
+        {"Executed": "Unknown"},
+        {"executed": "True"},
+    ],
+)
 def test_an_eviction_that_was_decided_elsewhere_is_not_carried_out(ends: dict[str, str]) -> None:
     world = settled()
     eviction = builders.eviction("drain", "web", "c2")
     world.commit(with_conditions(eviction, **ends))
     world.settle()
-    said = "was decided before it came here, so nothing is done; to evict, write a new one without status"
+    how = (
+        "was"
+        if {"Executed", "Valid"} & {name for name, status in ends.items() if (name, status) not in OPEN}
+        else "may have been"
+    )
+    said = f"{how} decided before it came here, so nothing is done; to evict, write a new one without status"
     assert outcomes(world) == {"drain": INVALID}
-    assert end_of(world, "drain") == f"The eviction (It is {list(ends)[-1]}) {said}"
+    known = [f" (It is {name})" for name in ("Executed", "Valid") if name in ends]
+    assert end_of(world, "drain") == f"The eviction{(*known, '')[0]} {said}"
     assert not [event for event in world.events if event.type is EventType.EVICTED]
     assert [fault.message for fault in world.state().faults] == [f"say that it {said}"]
 
@@ -50,14 +70,22 @@ def test_an_eviction_that_was_decided_elsewhere_is_not_carried_out(ends: dict[st
     assert (outcomes(world), removed(world)) == ({"drain": VALID}, ["c2"]), "a file without status is a new one"
 
 
-def test_an_eviction_that_was_not_decided_yet_is_decided_here() -> None:
+def test_what_ran_here_may_come_back_with_its_own_status() -> None:
     world = settled()
-    world.commit(with_conditions(builders.eviction("drain", "web", "c2"), Valid="True"))
+    world.commit(builders.eviction("drain", "web", "c2"))
     world.settle()
-    assert (outcomes(world), removed(world)) == ({"drain": VALID}, ["c2"])
+    world.write({"evictions/drain.yaml": world.state_text("evictions/drain.yaml")})
+    world.settle()
+    assert (outcomes(world), world.state().faults) == ({"drain": VALID}, ())
+
+    world, _ = with_runs({})
+    world.write({"runs/go.yaml": world.state_text("runs/go.yaml")})
+    world.settle()
+    assert "Succeeded=True UpdateRunSucceeded" in said(world, "go")
+    assert world.state().faults == ()
 
 
-def with_runs(status: dict[str, Any]) -> tuple[World, dict[str, Any]]:
+def with_runs(status: Any) -> tuple[World, dict[str, Any]]:
     """An External placement, and a run of it that has this status in its file."""
     world = staged(World(), *members("c1", "c2", tier="all"))
     run = builders.staged_run("go", placement="web", strategy="slow", index="0")
@@ -76,9 +104,21 @@ def with_runs(status: dict[str, Any]) -> tuple[World, dict[str, Any]]:
             {"resourceSnapshotIndexUsed": "7", "stagesStatus": [{"stageName": "all"}]},
             f"it began before it came here with snapshot 7 of that hub, {NEVER}",
         ),
+        ({"conditions": [{"type": "Progressing", "status": "True"}]}, f"it began before it came here, {NEVER}"),
+        *(
+            (unclear, f"it may have begun before it came here, {NEVER}")
+            for unclear in (
+                {"conditions": "none"},
+                {"conditions": [3]},
+                {"conditions": {"type": "Succeeded", "status": "True"}},
+                {"conditions": [{"type": "succeeded", "status": "True"}]},
+                {"stageStatus": [{"stageName": "all"}]},
+                {"policyObservedClusterCount": 0},
+            )
+        ),
     ],
 )
-def test_a_run_that_began_elsewhere_never_begins_here(status: dict[str, Any], why: str) -> None:
+def test_a_run_that_began_elsewhere_never_begins_here(status: Any, why: str) -> None:
     world, run = with_runs(status)
     assert said(world, "go") == ["Initialized=False UpdateRunInitializedFailed"]
     assert message(world, "go", "Initialized") == why
@@ -97,13 +137,12 @@ def test_a_run_that_began_elsewhere_never_begins_here(status: dict[str, Any], wh
     "status",
     [
         {},
-        {"conditions": []},
-        {"conditions": "none"},
-        {"conditions": [3]},
+        {"conditions": [], "stagesStatus": []},
+        None,
         {"conditions": [{"type": "Initialized", "status": "Unknown"}]},
     ],
 )
-def test_a_run_that_did_not_begin_elsewhere_begins(status: dict[str, Any]) -> None:
+def test_a_run_that_did_not_begin_elsewhere_begins(status: dict[str, Any] | None) -> None:
     world, _ = with_runs(status)
     assert None not in rolled_out(world).values()
 

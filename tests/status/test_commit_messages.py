@@ -106,7 +106,7 @@ OF_THE_FLEET: list[tuple[str, dict[str, Any], str]] = [
         {"path": "gitfleet.yaml", "line": 8, "field": "spec.interval", "message": "is odd", "severity": "warning"},
         "warning at gitfleet.yaml:8: spec.interval: is odd",
     ),
-    ("faultsCleared", {}, "no errors are left"),
+    ("faultsCleared", {}, "no errors and no warnings are left"),
     ("commitRead", {"commit": "0123456789abcdef"}, "commit 0123456789ab read"),
 ]
 OF_A_PLACEMENT: list[tuple[str, dict[str, Any], str]] = [

@@ -1,0 +1,216 @@
+"""Gates: files that keep something from moving. One in force is ended by deleting its file, and by nothing less: not by
+a rule or a name that hides the file, not by emptying it, and not by a slip in what it is for.
+
+Sources: invariant 2 (last good wins), decision D31 (what is hidden is no deletion), decision records 0015, 0018, 0020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from gitfleet.api import Break
+from gitfleet.api.annotations import below
+from gitfleet.api.clusters import MemberCluster
+from gitfleet.api.faults import Fault
+from gitfleet.api.fleet import FleetConfig
+from gitfleet.api.freeze_files import Freeze
+from gitfleet.api.freezes import FreezeScope
+from gitfleet.api.labels import LabelSelector
+from gitfleet.api.objects import Identity
+from gitfleet.api.pins import Pin
+from gitfleet.api.placements import Placement, PlacementKey
+from gitfleet.api.quarantines import Quarantine
+from gitfleet.api.runs import DELETE_STAGE
+from gitfleet.api.staged import DisruptionBudget, StagedStrategy
+from gitfleet.desired.crosschecks import Refusals
+from gitfleet.desired.labelled import Labelled
+from gitfleet.desired.paths import IGNORE_FILE, read_paths
+from gitfleet.desired.readings import FileReading, ReadObject, payload_identity, read_file
+from gitfleet.desired.recovery import Recovery
+from gitfleet.desired.request import SYMLINK, DesiredRequest
+from gitfleet.desired.vanished import ignore_rules, ignored_at
+from gitfleet.formats.limits import MAX_FILE_BYTES
+from gitfleet.formats.near_names import did_you_mean, nearest
+from gitfleet.formats.yaml_reader import parse_documents
+from gitfleet.model.state import FleetState
+
+_STAYS: Final = "so the version before stays in force"
+_RIGHT: Final = "write the right name, or delete the file to end it"
+
+
+def hidden_gates(
+    request: DesiredRequest,
+    recovery: Recovery,
+    chosen: Mapping[Identity, ReadObject],
+    readings: Mapping[str, FileReading],
+) -> Iterator[tuple[ReadObject, str, Fault]]:
+    """The gates that were in force and are not `chosen`, though their file was not deleted; each with the path for
+    which it is kept, and the error that says so."""
+    known = recovery.everything()
+    gone = [item for identity, item in known.items() if identity not in chosen and _is_gate(item.value)]
+    if not gone:
+        return
+    rules = ignore_rules(request)
+    files = _Files(request, recovery, chosen, readings, rules, read_paths(request.files, rules))
+    for item in gone:
+        if (found := files.hiding(item)) is not None:
+            kept_for, path, line, what, do = found
+            kind = item.identity[1]
+            message = f"{what}, so that the {kind} there goes on as it was; {do} file to end it"
+            yield item, kept_for, Fault(path, line, f"{kind}/{item.identity[3]}", "", message)
+
+
+def _is_gate(value: object) -> bool:
+    """A quarantine that is lifted and an override of freezes hold nothing back: hidden, they are as if deleted."""
+    return isinstance(value, Freeze | Pin | FleetConfig | DisruptionBudget) or (
+        isinstance(value, Quarantine) and not value.lifted
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files of a commit, and those of them that are `read` one by one."""
+
+    request: DesiredRequest
+    recovery: Recovery
+    chosen: Mapping[Identity, ReadObject]
+    readings: Mapping[str, FileReading]
+    rules: bytes
+    read: frozenset[str]
+
+    def hiding(self, gate: ReadObject) -> tuple[str, str, int, str, str] | None:
+        """Where a gate is kept for, the path and line of the error, what is so, and what to do; None where its file was
+        deleted, or has other objects now."""
+        held = self.recovery.held().get(gate.identity)
+        own = held[0] if held is not None else gate.origin.path
+        if line := ignored_at(own, self.request, self.rules):
+            return own, IGNORE_FILE, line, f"hides {own}", "take the rule back, or delete that"
+        if (reading := self.readings.get(own)) is not None and own in self.read:
+            if not (reading.objects or reading.faulty or reading.unreadable):
+                return own, own, 1, "holds nothing any more", "write it back, or delete this"
+            if self._payload_at(gate) != own:
+                return None
+        moved = self._moved(gate, own)
+        if not moved:
+            return None
+        how = "only placed" if moved in self.read else "not read"
+        return moved, moved, 1, f"was {gate.origin.path} and is {how} here", "move it back, or delete this"
+
+    def _moved(self, gate: ReadObject, own: str) -> str:
+        """Where a gate stands since this commit, or since it is kept for the path `own`, without being one ("":
+        nowhere)."""
+        as_payload, is_there = self._payload_at(gate), own in self.request.files
+        new = {path for path in self.request.changed or () if path in self.request.files and path not in self.read}
+        if as_payload and (as_payload == own or as_payload in (self.request.changed or ())):
+            return as_payload
+        if is_there and own not in self.read:
+            return own
+        before = self.request.before.get(own)
+        blobs = {gate.origin.blob, before.blob if before is not None else ""} - {""}
+        same = (path for path in sorted(new) if self.request.files[path].blob in blobs or self._has(path, gate))
+        return next(same, "")
+
+    def _has(self, path: str, gate: ReadObject) -> bool:
+        """Whether a file that is not read has a gate, edited or not."""
+        source, (_, kind, _, name) = self.request.files[path], gate.identity
+        content = self.request.contents(source.blob) if source.mode < SYMLINK else b""
+        if kind.encode() not in content or name.encode() not in content:
+            return False
+        parsed = source.parsed or parse_documents(content, max_bytes=MAX_FILE_BYTES)
+        reading = read_file(gate.origin.path, source.blob, parsed, self.request.contents)
+        return gate.identity in {*(item.identity for item in reading.objects), *(found for found, _ in reading.faulty)}
+
+    def _payload_at(self, gate: ReadObject) -> str:
+        identity = payload_identity(gate.identity)
+        item = self.chosen.get(identity) if identity is not None else None
+        return item.origin.path if item is not None else ""
+
+
+def gate_refusals(objects: Iterable[ReadObject], recovery: Recovery, accepted: FleetState) -> Refusals:
+    """Edits by which a gate is for nothing that exists, while what it was for still does."""
+    items = list(objects)
+    edited = [(item, old.value) for item in items if (old := _edited(item, recovery)) is not None]
+    there = _There(items, accepted) if edited else None
+    return [(item, note) for item, old in edited if there is not None for note in there.slips(item.value, old)]
+
+
+def _edited(item: ReadObject, recovery: Recovery) -> ReadObject | None:
+    """What a gate was before, where it may be another now."""
+    old = recovery.previous(item.identity) if isinstance(item.value, Freeze | Pin | Quarantine | FleetConfig) else None
+    return old if old is not None and type(old.value) is type(item.value) and _is_gate(old.value) else None
+
+
+class _There:
+    """What a gate may be for."""
+
+    def __init__(self, items: Iterable[ReadObject], accepted: FleetState) -> None:
+        values = [item.value for item in items]
+        self._placements = {value.key for value in values if isinstance(value, Placement)}
+        strategies = (value for value in values if isinstance(value, StagedStrategy))
+        self._stages = {DELETE_STAGE, *(stage.name for strategy in strategies for stage in strategy.stages)}
+        self._clusters = Labelled(value.scheduling_labels for value in values if isinstance(value, MemberCluster))
+        self._accepted = accepted
+        self._were = {str(key) for key, record in accepted.placements.items() if record.placement.deleting is None}
+
+    def slips(self, new: object, old: object) -> Iterator[Break]:
+        """What an edited gate names that is not there, in the place of what is."""
+        match new, old:
+            case Freeze(), Freeze():
+                yield from below(("spec", "scope"), list(self._of_scope(new.scope, old.scope)))
+            case FleetConfig(), FleetConfig():
+                scopes = {window.name: window.scope for window in old.freeze_windows}
+                for index, window in enumerate(new.freeze_windows):
+                    notes = list(self._of_scope(window.scope, scopes.get(window.name, window.scope)))
+                    yield from below(("spec", "freezeWindows", index, "scope"), notes)
+            case Pin(), Pin():
+                yield from self._of_placement(new.placement, old.placement)
+            case Quarantine(), Quarantine():
+                notes = list(self._of_placement(new.placement, old.placement))
+                yield from notes
+                if not notes and old.placement in self._placements and self._has(old) and not self._has(new):
+                    hint = "copy it from the snapshot, or delete the file to end it"
+                    yield ("spec", "digest"), f"is the digest of no snapshot of {new.placement}, {_STAYS}; {hint}"
+            case _:
+                return
+
+    def _of_placement(self, new: PlacementKey, old: PlacementKey) -> Iterator[Break]:
+        known = set(map(str, self._placements))
+        if new not in self._placements and self._is_slip(
+            str(new), old in self._placements, str(old) in self._were, known
+        ):
+            yield ("spec", "placement"), f"names no placement, {_STAYS}; {did_you_mean(str(new), known, _RIGHT)}"
+
+    @staticmethod
+    def _is_slip(name: str, is_left: bool, was_there: bool, known: Collection[str]) -> bool:
+        """Whether a name of nothing came by a slip: what was named is left, or has perhaps another name since this
+        commit, which the name resembles."""
+        return is_left or (was_there and nearest(name, known) is not None)
+
+    def _has(self, quarantine: Quarantine) -> bool:
+        record = self._accepted.placements.get(quarantine.placement)
+        return record is not None and any(one.hash == quarantine.digest for one in record.resource_snapshots)
+
+    def _of_scope(self, new: FreezeScope, old: FreezeScope) -> Iterator[Break]:
+        for word, patterns, before, known, were in (
+            ("placement", new.placements, old.placements, set(map(str, self._placements)), self._were),
+            ("stage", new.stages, old.stages, self._stages, ()),
+        ):
+            dropped = [one for one in before if one not in patterns]
+            is_left = not before or any(_matches(one, known) for one in dropped)
+            was_there = any(_matches(one, were) for one in dropped)
+            for index, pattern in enumerate(patterns):
+                is_new = pattern not in before and not _matches(pattern, known)
+                if is_new and self._is_slip(pattern, is_left, was_there, known):
+                    yield (f"{word}s", index), f"matches no {word}, {_STAYS}; {did_you_mean(pattern, known, _RIGHT)}"
+        if new.clusters != old.clusters and self._has_any(old.clusters) and not self._has_any(new.clusters):
+            yield ("clusters",), f"matches no cluster, {_STAYS}; {_RIGHT}"
+
+    def _has_any(self, selector: LabelSelector | None) -> bool:
+        return selector is None or self._clusters.any_matches(selector)
+
+
+def _matches(pattern: str, names: Collection[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names)

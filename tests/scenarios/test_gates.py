@@ -1,0 +1,245 @@
+"""Gate files (Freeze, Pin, Quarantine, windows) that are hidden, emptied or misspelt: what they held back stays where
+it is until the file is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitfleet.api.faults import Severity
+from tests import builders
+from tests.builders import to_yaml
+from tests.scenarios.staged_world import rolled_out
+from tests.scenarios.test_pins import EVERY, pinned
+from tests.scenarios.test_quarantine import digest_of, quarantine, rolling_world
+from tests.scenarios.world import World
+
+OLD, NEW = (dict.fromkeys(EVERY, image) for image in ("web:1", "web:2"))
+FREEZE, PIN, QUARANTINE, FLEET = "freezes/f.yaml", "pins/web.yaml", "quarantines/web-bad.yaml", "gitfleet.yaml"
+
+
+def window(**scope: Any) -> dict[str, Any]:
+    """A FleetConfig that freezes every evening, and so all days."""
+    always = {"name": "always", "schedule": "0 0 * * *", "duration": "1439m", "scope": scope}
+    return builders.fleet_config(massDelete={"maxPercent": 100}, freezeWindows=[always])
+
+
+def gated(path: str) -> tuple[World, dict[str, Any]]:
+    """Three clusters that keep web:1 because of a gate file, while the repo has web:2; and that gate."""
+    world = rolling_world()
+    release = builders.deployment("web", "web", image="web:2")
+    if path in (FREEZE, FLEET):
+        until = (world.clock.now() + timedelta(days=30)).isoformat()
+        gate = builders.freeze("f", until, scope={"placements": ["web"]}) if path == FREEZE else window()
+        world.commit(gate, release)
+    else:
+        world.commit(release)
+        world.settle()
+        digest, gate = digest_of(world, 1), pinned(world, 0)
+        if path == QUARANTINE:
+            gate = quarantine(digest)
+            world.commit(builders.deployment("web", "web", image="web:1"))
+            world.settle()
+            world.commit(gate, release)
+        else:
+            world.commit(gate)
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (OLD, [])
+    return world, gate
+
+
+def at_rest(world: World) -> None:
+    """As many passes as a rollout of three clusters needs; a frozen one waits for days."""
+    for _ in range(12):
+        world.reconcile()
+        world.advance(seconds=15)
+
+
+def errors(world: World) -> list[str]:
+    return [str(fault) for fault in world.state().faults if fault.severity is Severity.ERROR]
+
+
+GOES_ON = "so that the {} there goes on as it was"
+Files = dict[str, str | None]
+HIDDEN: dict[str, Callable[[str, str], tuple[Files, str, str, str]]] = {
+    "ignored": lambda path, _: (
+        {".gitfleetignore": f"# old\n/{path}\n"},
+        ".gitfleetignore:2",
+        f"hides {path}, {GOES_ON}; take the rule back, or delete that file to end it",
+        path,
+    ),
+    "renamed": lambda path, text: (
+        {path: None, f"{path}.bak": f"# until later\n{text}"},
+        f"{path}.bak:1",
+        f"was {path} and is not read here, {GOES_ON}; move it back, or delete this file to end it",
+        f"{path}.bak",
+    ),
+    "moved": lambda path, text: (
+        {path: None, f"resources/{path}": text},
+        f"resources/{path}:1",
+        f"was {path} and is only placed here, {GOES_ON}; move it back, or delete this file to end it",
+        f"resources/{path}",
+    ),
+    "emptied": lambda path, _: (
+        {path: "# for later\n"},
+        f"{path}:1",
+        f"holds nothing any more, {GOES_ON}; write it back, or delete this file to end it",
+        path,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "how"),
+    [
+        (FREEZE, "ignored"),
+        (FREEZE, "renamed"),
+        (FREEZE, "emptied"),
+        (PIN, "renamed"),
+        (PIN, "moved"),
+        (QUARANTINE, "ignored"),
+        (QUARANTINE, "moved"),
+        (FLEET, "ignored"),
+    ],
+)
+def test_a_gate_that_is_hidden_goes_on_until_its_file_is_deleted(path: str, how: str) -> None:
+    world, gate = gated(path)
+    files, place, says, delete = HIDDEN[how](path, to_yaml(gate))
+    world.write(files)
+    at_rest(world)
+    label = f"{gate['kind']}/{gate['metadata']['name']}"
+    expected = [f"{place}: {label}: {says.format(gate['kind'])}"]
+    assert (rolled_out(world), errors(world)) == (OLD, expected)
+
+    world.commit(builders.namespace("other"))
+    world.restart()
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (OLD, expected), "the commits after it know it too"
+
+    world.write({delete: None})
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW, [])
+
+
+def edit(gate: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    """The gate with other fields in its spec."""
+    return {**gate, "spec": {**gate["spec"], **spec}}
+
+
+def another_digest(gate: dict[str, Any]) -> dict[str, Any]:
+    """The gate with one wrong digit."""
+    digest = gate["spec"]["digest"]
+    return edit(gate, digest=("1" if digest[0] != "1" else "2") + digest[1:])
+
+
+STAYS = "so the version before stays in force"
+RIGHT = "write the right name, or delete the file to end it"
+SLIPS: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]], str, str]] = {
+    "pin": (
+        PIN,
+        lambda g: edit(g, placement="wbe"),
+        "spec.placement",
+        f"names no placement, {STAYS}; did you mean web?",
+    ),
+    "freeze": (
+        FREEZE,
+        lambda g: edit(g, scope={"placements": ["wbe"]}),
+        "spec.scope.placements[0]",
+        f"matches no placement, {STAYS}; did you mean web?",
+    ),
+    "freeze with a slash": (
+        FREEZE,
+        lambda g: edit(g, scope={"placements": ["/web"]}),
+        "spec.scope.placements[0]",
+        f"matches no placement, {STAYS}; did you mean web?",
+    ),
+    "freeze, stage": (
+        FREEZE,
+        lambda g: edit(g, scope={"placements": ["web"], "stages": ["prod"]}),
+        "spec.scope.stages[0]",
+        f"matches no stage, {STAYS}; {RIGHT}",
+    ),
+    "freeze, clusters": (
+        FREEZE,
+        lambda g: edit(g, scope={"clusters": {"matchLabels": {"env": "p"}}}),
+        "spec.scope.clusters",
+        f"matches no cluster, {STAYS}; {RIGHT}",
+    ),
+    "quarantine": (
+        QUARANTINE,
+        lambda g: edit(g, placement="wbe"),
+        "spec.placement",
+        f"names no placement, {STAYS}; did you mean web?",
+    ),
+    "digest": (
+        QUARANTINE,
+        another_digest,
+        "spec.digest",
+        f"is the digest of no snapshot of web, {STAYS}; copy it from the snapshot, or delete the file to end it",
+    ),
+    "window": (
+        FLEET,
+        lambda _: window(placements=["wbe"]),
+        "spec.freezeWindows[0].scope.placements[0]",
+        f"matches no placement, {STAYS}; did you mean web?",
+    ),
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_in_what_a_gate_is_for_leaves_it_as_it_was(slip: str) -> None:
+    path, slipped, field, says = SLIPS[slip]
+    world, gate = gated(path)
+    world.commit(slipped(gate))
+    at_rest(world)
+    world.restart()
+    world.commit(builders.namespace("other"))
+    at_rest(world)
+    (error,) = errors(world)
+    assert error.startswith(f"{path}:") and error.endswith(f"{field}: {says}")
+    assert rolled_out(world) == OLD
+
+    world.commit(remove=[path])
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW, [])
+
+
+def test_a_gate_may_name_what_takes_the_place_of_what_it_named() -> None:
+    world, gate = gated(FREEZE)
+    world.commit(
+        builders.placement("shop", selectors=[builders.select_namespace("web")]),
+        edit(gate, scope={"placements": ["shop"]}),
+        remove=["placements/web.yaml"],
+    )
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (OLD, [])
+    world.commit(edit(gate, scope={"placements": ["wbe"]}), remove=["placements/shop.yaml"])
+    at_rest(world)
+    assert errors(world) == [], "what it named is gone, so it may name what is still to come"
+
+
+@pytest.mark.parametrize(
+    ("path", "slip"),
+    [(PIN, {"placement": "shpo"}), (QUARANTINE, {"placement": "shpo"}), (FREEZE, {"scope": {"placements": ["shpo"]}})],
+)
+def test_a_slip_in_a_gate_beside_the_rename_of_its_placement(path: str, slip: dict[str, Any]) -> None:
+    world, gate = gated(path)
+    rolling = builders.rolling_update(maxUnavailable=1)
+    shop = builders.placement("shop", selectors=[builders.select_namespace("web")], strategy=rolling)
+    world.commit(shop, edit(gate, **slip), remove=["placements/web.yaml"])
+    at_rest(world)
+    assert rolled_out(world) == OLD
+    assert len([error for error in errors(world) if error.endswith(f"{STAYS}; did you mean shop?")]) == 1
+
+
+@pytest.mark.parametrize("clusters", [{}, {"matchLabels": {}}, {"matchExpressions": []}])
+def test_an_override_that_says_nothing_lifts_nothing(clusters: dict[str, Any]) -> None:
+    world, _ = gated(FREEZE)
+    expires = (world.clock.now() + timedelta(days=1)).isoformat()
+    world.commit(builders.freeze_override("o", expires, scope={"clusters": clusters}))
+    at_rest(world)
+    needs = "freezes/o.yaml:5: FreezeOverride/o: spec: needs at least one of windows, freezes and scope; write what it "
+    assert (rolled_out(world), errors(world)) == (OLD, [f"{needs}lifts"])
