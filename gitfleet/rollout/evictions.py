@@ -110,7 +110,7 @@ def evict_no_more(eviction: Eviction, now: datetime) -> Eviction:
 
 def evicted_elsewhere(eviction: Eviction, now: datetime) -> Eviction:
     """An eviction that came with an end, which is no end of anything here."""
-    said = f" ({eviction.outcome.message})" if eviction.outcome is not None else ""
+    said = f" ({eviction.outcome.message})" if eviction.outcome is not None and eviction.outcome.message else ""
     return _refused(eviction, f"The eviction{said} {eviction.elsewhere}", now)
 
 
