@@ -147,17 +147,21 @@ def cache_dir_for(repo: str, chosen: Path | None) -> Path:
     warning; MissingPart where there is no temporary directory either."""
     if chosen is not None:
         return chosen
-    where = repo if "://" in repo or ":" in repo.split("/")[0] else str(Path(repo).resolve())
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:
         return _temporary_cache("there is no home folder to keep the cache in")
-    folder = base / "gitfleet" / "repos" / hashlib.sha256(where.encode()).hexdigest()[:16]
+    folder = base / "gitfleet" / "repos" / _folder_name(repo)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         return _temporary_cache(f"the cache folder {folder} cannot be made: {error.strerror}")
     return folder if os.access(folder, os.W_OK) else _temporary_cache(f"the cache folder {folder} cannot be written")
+
+
+def _folder_name(repo: str) -> str:
+    where = repo if "://" in repo or ":" in repo.split("/")[0] else str(Path(repo).resolve())
+    return hashlib.sha256(where.encode()).hexdigest()[:16]
 
 
 def _temporary_cache(why: str) -> Path:
@@ -266,6 +270,8 @@ class ProcessOptions(ForgeOptions, total=False):
 def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
     """The settings of one process from its options and environment."""
     cache_dir = cache_dir_for(repo, given.get("cache_dir"))
+    # One cache may be chosen for several fleets, whose clusters of the same name are not the same.
+    simulated = cache_dir / "simulated" / (_folder_name(repo) if given.get("cache_dir") else "")
     return Settings(
         repo=repo,
         cache_dir=cache_dir,
@@ -278,7 +284,7 @@ def settings_for(repo: str, **given: Unpack[ProcessOptions]) -> Settings:
             allow_in_cluster=given.get("in_cluster", "allow") == "allow",
             secret_namespaces=tuple(given.get("secret_namespace", ())),
         ),
-        simulated_dir=given.get("simulated_dir") or cache_dir / "simulated",
+        simulated_dir=given.get("simulated_dir") or simulated,
         simulate_unconnected=given.get("simulate_unconnected", False),
         watch_branch=given.get("branch"),
         approval_policy=given.get("approval_policy"),

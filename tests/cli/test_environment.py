@@ -124,3 +124,15 @@ def test_a_report_that_cannot_be_saved_is_no_second_error(
     ended = gitfleet("schema", "pod")
     assert ended.code == 3
     assert "no report could be saved (No such file or directory): set TMPDIR" in ended.err
+
+
+def test_two_fleets_with_one_cache_have_clusters_of_their_own(
+    gitfleet: Shell, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first has objects on its simulated clusters; what is there of the second is what it put there itself."""
+    other, cache = tmp_path / "other", tmp_path / "one-cache"
+    shutil.copytree(fleet, other)
+    monkeypatch.setenv("GITFLEET_CACHE_DIR", str(cache))
+    for repo, known in ((fleet, 0), (other, 1), (fleet, 2)):
+        assert len(list(cache.glob("simulated/*"))) == known
+        assert gitfleet("run", "--once", repo).code == 0
