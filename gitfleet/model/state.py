@@ -97,9 +97,10 @@ class Damage:
     `files` says why, in a sentence, by path; of those in `restored`, the version of an earlier commit (its value) is in
     the state instead. `orphans` are the snapshots and bindings of placements whose own file is lost: only the key of
     their `placement` means anything. `commit` is the head that was read, where all of it is kept. `notices` are what
-    is said of it. `rebuilt` are the placements and clusters of which the state says more than the branch. On clusters
-    in `unsure` the inventory was rebuilt: nothing is deleted there in this pass. `unfinished`: something waits until
-    every file of the config repo can be read. `head` is the branch's head when it is not the commit that was read.
+    is said of it. `rebuilt` are the placements, runs and clusters of which the state says more than the branch. On
+    clusters in `unsure` the inventory was rebuilt: nothing is deleted there in this pass. `unfinished`: something waits
+    until every file of the config repo can be read. `head` is the branch's head when it is not the commit that was
+    read.
     """
 
     commit: str = ""
@@ -109,7 +110,7 @@ class Damage:
     orphans: Mapping[PlacementKey, PlacementRecord] = field(default_factory=dict)
     notices: tuple[Fault, ...] = ()
     unsure: frozenset[str] = frozenset()
-    rebuilt: frozenset[PlacementKey | str] = frozenset()
+    rebuilt: frozenset[PlacementKey | NamespacedName | str] = frozenset()
     unfinished: bool = False
 
     @property

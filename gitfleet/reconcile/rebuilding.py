@@ -77,11 +77,12 @@ def rebuild(read: FleetState, wanted: Desired, now: datetime) -> FleetState:
     return replace(known, damage=damage)
 
 
-def _rebuilt(read: FleetState, known: FleetState) -> frozenset[PlacementKey | str]:
-    """The placements and clusters of which the state does not say what was read."""
-    found: set[PlacementKey | str] = {
+def _rebuilt(read: FleetState, known: FleetState) -> frozenset[PlacementKey | NamespacedName | str]:
+    """The placements, runs and clusters of which the state does not say what was read."""
+    found: set[PlacementKey | NamespacedName | str] = {
         key for key, record in known.placements.items() if read.placements.get(key) is not record
     }
+    found |= known.runs.keys() - read.runs.keys()
     names = {*known.clusters, *known.inventory, *read.inventory}
     found |= {n for n in names if known.clusters.get(n) is not read.clusters.get(n)}
     found |= {n for n in names if known.inventory.get(n) is not read.inventory.get(n)}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from gitfleet import __version__
 from gitfleet.api import write
+from gitfleet.api.placements import PlacementKey
 from gitfleet.errors import GiveUp
 from gitfleet.formats.git_names import is_path
 from gitfleet.formats.yaml_writer import write_documents
@@ -161,9 +162,9 @@ class _Change:
 def _damaged_folders(before: FleetState) -> frozenset[str]:
     """The folders of bindings and inventory of which all files have to be written again."""
     folders = {path.rpartition("/")[0] for path in before.damage.files}
-    for owner in before.damage.rebuilt:
-        folder = paths.inventory_folder(owner) if isinstance(owner, str) else paths.bindings_folder(owner)
-        folders.add(folder)
+    rebuilt = before.damage.rebuilt
+    folders |= {paths.inventory_folder(owner) for owner in rebuilt if isinstance(owner, str)}
+    folders |= {paths.bindings_folder(owner) for owner in rebuilt if isinstance(owner, PlacementKey)}
     return frozenset(folders)
 
 

@@ -114,10 +114,11 @@ def test_a_lost_file_repeats_no_stage_without_its_gate(start: Callable[[], World
     finish(world, "web:2" if start is over else "web:1")
 
 
+@pytest.mark.parametrize("content", [b"\x00", None], ids=["garbled", "removed"])
 @pytest.mark.parametrize("start", [begun, in_the_second_stage, over])
-def test_a_run_whose_file_is_lost_is_not_started_again(start: Callable[[], World]) -> None:
+def test_a_run_whose_file_is_lost_is_not_started_again(start: Callable[[], World], content: bytes | None) -> None:
     world = start()
-    garble(world, {"runs/go.yaml": b"\x00"}, history=False)
+    garble(world, {"runs/go.yaml": content}, history=False)
     world.restart()
     world.settle()
     assert said(world, "go") == ["Initialized=False UpdateRunInitializedFailed"]

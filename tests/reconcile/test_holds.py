@@ -1,0 +1,199 @@
+"""Deciding with holds: what is decided again, with what kept, and which holds stand behind it. The decision itself is
+given: what a commit would leave of the placement web."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitfleet.api.faults import Severity
+from gitfleet.api.fleet import ApprovalPolicy, FleetConfig, MassDelete
+from gitfleet.api.holds import Hold
+from gitfleet.api.objects import Manifest, Origin
+from gitfleet.api.staged import Approval
+from gitfleet.api.values import NamespacedName
+from gitfleet.errors import GiveUp
+from gitfleet.model.decisions import Decision, Inputs
+from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failure, Subject, attempt
+from gitfleet.model.state import FleetState
+from gitfleet.reconcile.holds import decide_with_holds
+from gitfleet.removals import Kept
+from tests.reconcile.test_evictions import of
+from tests.removals.fleets import (
+    CLUSTERS,
+    SHOP,
+    WEB,
+    config_map,
+    fleet,
+    hold,
+    of_object,
+    placed,
+    unpicked,
+    with_objects,
+)
+from tests.rollout.builders import NOW
+from tests.state.builders import condition
+
+A, B, C = config_map("a"), config_map("b"), config_map("c")
+SHOPS = placed(SHOP, CLUSTERS, config_map("s", "shop"))
+BEFORE = replace(fleet(placed(WEB, CLUSTERS, A, B, C), SHOPS), observed_commit="c")
+FEW = FleetConfig(mass_delete=MassDelete(max_percent=1))
+Decide = Callable[[Kept], tuple[Decision, int, Kept]]
+
+
+def inputs(*holds: Hold, before: FleetState = BEFORE, **more: Any) -> Inputs:
+    """A commit of a fleet in which few objects may go at once, and the holds that there were."""
+    config, answer = more.pop("config", FEW), more.pop("answers", None)
+    approvals = answers("h", answer) if answer else {}
+    wanted = Desired(commit="d", objects={"fleetconfigs": {"fleet": config}, **approvals}, payload=(A, B, C))
+    there = replace(before, holds={one.name: one for one in holds})
+    return Inputs(desired=wanted, before=there, observations={}, now=NOW, **more)
+
+
+def leaving(
+    given: Inputs, calls: list[Kept], *left: Manifest, obeys: bool = True, failed: Iterable[Failure] = ()
+) -> Decide:
+    """What decides that web has these objects left, and those that are kept."""
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        calls.append(kept)
+        identities = kept.objects.get(WEB, frozenset()) if obeys else frozenset()
+        back = [m for m in (A, B, C) if m in left or m.key.identity in identities]
+        gone = frozenset(i for i in identities if i not in {m.key.identity for m in left})
+        after = replace(with_objects(given.before, *back), observed_commit="d")
+        decision = Decision(inputs=given, after=after, failures=tuple(failed))
+        return decision, len(calls), replace(kept, objects={WEB: gone} if gone else {})
+
+    return decide
+
+
+def held(*manifests: Manifest, name: str = "h", answer: str | None = None) -> Hold:
+    """A hold of some objects of web, and how it was answered."""
+    conditions = (condition("Approved", answer),) if answer else ()
+    return hold(name, [of_object(one) for one in manifests], "why", conditions=conditions)
+
+
+def ids(holds: Iterable[Hold]) -> list[list[str]]:
+    """The names of the objects in each hold."""
+    return [[r.object.name if r.object else r.cluster for r in one.removals] for one in holds]
+
+
+def asked(calls: list[Kept]) -> list[list[str]]:
+    """The names of the objects that were to be kept in each call."""
+    return [sorted(name for *_, name in kept.objects.get(WEB, ())) for kept in calls]
+
+
+def test_a_commit_that_removes_nothing_is_decided_once() -> None:
+    given, calls = inputs(), list[Kept]()
+    decision, memo = decide_with_holds(given, leaving(given, calls, A, B, C))
+    assert (memo, calls) == (1, [Kept()])
+    assert decision.after.holds is given.before.holds
+    assert decision.after.faults == ()
+
+
+def test_what_a_commit_may_not_remove_is_decided_again_with_that_kept() -> None:
+    given, calls = inputs(), list[Kept]()
+    decision, memo = decide_with_holds(given, leaving(given, calls, A))
+    assert (memo, asked(calls)) == (2, [[], ["b", "c"]])
+    ((name, one),) = decision.after.holds.items()
+    assert (one.name, one.commit, one.after, one.since) == (name, "d", "c", NOW)
+    assert ids([one]) == [["b", "c"]]
+    assert one.objects == 4 and [(count.cluster, count.objects) for count in one.clusters] == [("c1", 2), ("c2", 2)]
+    first = inputs(before=replace(BEFORE, observed_commit=None))
+    (one,) = decide_with_holds(first, leaving(first, [], A))[0].after.holds.values()
+    assert one.after == ""
+
+
+def test_a_hold_waits_beside_a_new_one_and_is_the_same_while_nothing_changes() -> None:
+    given, calls = inputs(), list[Kept]()
+    (first,) = decide_with_holds(given, leaving(given, calls, B, C))[0].after.holds.values()
+    given, calls = inputs(first), []
+    decision, memo = decide_with_holds(given, leaving(given, calls, B, C))
+    assert (memo, asked(calls)) == (1, [["a"]])
+    assert decision.after.holds is given.before.holds, "it says the same"
+    decision, memo = decide_with_holds(given, leaving(given, calls := [], C))
+    assert (memo, asked(calls)) == (2, [["a"], ["a", "b"]])
+    assert sorted(ids(decision.after.holds.values())) == [["a"], ["b"]]
+    assert list(decision.after.holds) == sorted(decision.after.holds)
+    assert decision.after.holds is not given.before.holds
+    decision, _ = decide_with_holds(given, leaving(given, [], A, B, C))
+    assert decision.after.holds == {}, "the commit took it back"
+
+
+def test_what_goes_in_spite_of_a_hold_ends_the_pass() -> None:
+    given = inputs(held(B))
+    with pytest.raises(GiveUp, match=r"^the removal of .* is held and would happen all the same$"):
+        decide_with_holds(given, leaving(given, [], A, C, obeys=False))
+
+
+@pytest.mark.parametrize(("evicted", "waits"), [("c2", []), ("c1", ["c2"]), (None, ["c2"])])
+def test_what_a_person_evicted_is_not_asked_about(evicted: str | None, waits: list[str]) -> None:
+    """The last cluster of a placement goes."""
+    given = inputs(before=unpicked(BEFORE, "c1"))
+    executed = condition("Executed", "True", "ClusterResourcePlacementEvictionExecuted")
+    done = {"e": replace(of("e", cluster=evicted), conditions=(executed,))} if evicted else {}
+    calls: list[Kept] = []
+
+    def decide(kept: Kept) -> tuple[Decision, int, Kept]:
+        calls.append(kept)
+        after = given.before if kept.bindings else unpicked(given.before, "c2")
+        return Decision(inputs=given, after=replace(after, evictions=done)), len(calls), kept
+
+    decision, _ = decide_with_holds(given, decide)
+    assert ids(decision.after.holds.values()) == ([waits] if waits else [])
+    assert [sorted(kept.bindings) for kept in calls] == ([[], [WEB]] if waits else [[]])
+
+
+def answers(name: str, status: str) -> dict[str, Any]:
+    """An approval of a hold, as a file says it."""
+    key = NamespacedName("", name)
+    place = Origin(f"approvals/{name}.yaml", 1)
+    return {"approvals": {key: Approval(key=key, conditions=(condition("Approved", status),), origin=place)}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "recorded", "failed", "calls", "left"),
+    [
+        ("True", None, False, [[]], [["b", "c"]]),
+        ("True", "True", False, [[]], []),
+        ("True", "True", True, [[]], [["b", "c"]]),
+        ("False", None, False, [["b", "c"]], [["b", "c"]]),
+        (None, "True", False, [["b", "c"]], [["b", "c"]]),
+    ],
+)
+def test_an_approved_hold_lets_its_removals_happen_once(
+    answer: str | None, recorded: str | None, failed: bool, calls: list[list[str]], left: list[list[str]]
+) -> None:
+    """It stays for the pass in which they do, and while they cannot be decided; a recorded answer does not count."""
+    given, made = inputs(held(B, C, answer=recorded), answers=answer), list[Kept]()
+    failures = [failure(Subject.of_placement(WEB))] if failed else []
+    decision, _ = decide_with_holds(given, leaving(given, made, A, failed=failures))
+    assert asked(made) == calls
+    assert ids(decision.after.holds.values()) == left
+
+
+def failure(subject: Subject) -> Failure:
+    """Something that could not be decided."""
+
+    def breaks() -> None:
+        raise ValueError("no")
+
+    found = attempt(subject, breaks)
+    assert isinstance(found, Failure)
+    return found
+
+
+def test_an_answer_to_no_hold_and_one_that_does_not_count_are_said() -> None:
+    """Which the policy is made of: an approval counts for nothing where nobody could look who gave it."""
+    strict = replace(FEW, approvals=ApprovalPolicy(separate_duties=True))
+    given = inputs(held(B, C), answers="True", config=strict)
+    decision, _ = decide_with_holds(given, leaving(given, [], A))
+    assert ids(decision.after.holds.values()) == [["b", "c"]]
+    assert [(f.path, f.severity) for f in decision.after.faults] == [("approvals/h.yaml", Severity.WARNING)]
+    stray = inputs(answers="True")
+    decision, _ = decide_with_holds(stray, leaving(stray, [], A, B, C))
+    assert decision.after.holds is stray.before.holds
