@@ -27,6 +27,8 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "rollout/staged": (
         "tests/rollout/test_staged_phases.py",
         "tests/rollout/test_run_trials.py",
+        "tests/rollout/test_waiting.py",
+        "tests/rollout/test_pace.py",
     ),
     "apply": ("tests/apply", "tests/scenarios/test_unchanged_and_disturbed.py"),
     "works": ("tests/works",),
