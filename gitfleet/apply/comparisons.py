@@ -1,5 +1,6 @@
-"""Live objects against their manifests, each pair compared once: whoever asks again gets the same result. A work that
-was wholly in place is not planned again object by object either, as long as nothing of it changed.
+"""Live objects against their manifests, each pair compared once while the object's content stays: whoever asks again
+gets the same result. A work that was wholly in place is not planned again object by object either, as long as nothing
+of it changed.
 
 The operations carry what was found (`code` and `details`), and `observe` reads it there and compares nothing itself.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gitfleet.api.inventory import InventoryEntry
-from gitfleet.api.objects import Manifest
+from gitfleet.api.objects import JsonObject, Manifest
 from gitfleet.api.placements import PlacementKey
 from gitfleet.apply.differences import find_differences
 from gitfleet.apply.shapes import shape_digest
@@ -17,8 +18,8 @@ from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import DifferenceDetails, Keep
 from gitfleet.model.works import Work
 
-_Pair = tuple[str, str, str]
-"""An object's uid and resourceVersion, and the digest of its manifest."""
+_Pair = tuple[str, str]
+"""An object's uid, and the digest of its manifest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,11 @@ class WorkInPlace:
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """What was found on one cluster. It can be lost at any time and costs time only; an object without a
-    resourceVersion is compared again each time."""
+    """What was found on one cluster, each with the content that it was found in: a resourceVersion alone does not say
+    that it is the same. It can be lost at any time and costs time only."""
 
-    _shapes: dict[_Pair, str] = field(default_factory=dict)
-    _differences: dict[tuple[_Pair, bool], DifferenceDetails] = field(default_factory=dict)
+    _shapes: dict[_Pair, tuple[JsonObject, str]] = field(default_factory=dict)
+    _differences: dict[tuple[_Pair, bool], tuple[JsonObject, DifferenceDetails]] = field(default_factory=dict)
     in_place: dict[PlacementKey, WorkInPlace] = field(default_factory=dict)
     """The works that the plan made last found wholly in place."""
 
@@ -50,16 +51,21 @@ class Comparisons:
 
     def shape(self, manifest: Manifest, live: LiveObject) -> str:
         """`shape_digest` of the two."""
-        pair = (live.uid, live.resource_version, manifest.digest)
-        known = self._shapes.get(pair) if live.resource_version else None
-        if known is None:
-            known = self._shapes[pair] = shape_digest(manifest.body, live.body)
-        return known
+        pair = (live.uid, manifest.digest)
+        known = self._shapes.get(pair)
+        if known is None or not _same(known[0], live.body):
+            known = self._shapes[pair] = live.body, shape_digest(manifest.body, live.body)
+        return known[1]
 
     def differences(self, manifest: Manifest, live: LiveObject, *, full: bool) -> DifferenceDetails:
         """`find_differences` between the two."""
-        question = ((live.uid, live.resource_version, manifest.digest), full)
-        known = self._differences.get(question) if live.resource_version else None
-        if known is None:
-            known = self._differences[question] = find_differences(manifest.body, live.body, full=full)
-        return known
+        question = ((live.uid, manifest.digest), full)
+        known = self._differences.get(question)
+        if known is None or not _same(known[0], live.body):
+            known = self._differences[question] = live.body, find_differences(manifest.body, live.body, full=full)
+        return known[1]
+
+
+def _same(known: JsonObject, body: JsonObject) -> bool:
+    """Mostly they are one value, which `==` would go through as a whole."""
+    return known is body or known == body

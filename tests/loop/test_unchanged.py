@@ -73,6 +73,7 @@ CHANGES: dict[str, Callable[[], Inputs]] = {
     "an object was not observed": lambda: inputs(c1=replace(SEEN, live={CM.key: live()})),
     "a version": lambda: inputs(c1=replace(SEEN, live={CM.key: live(version="8"), OTHER.key: None})),
     "a uid": lambda: inputs(c1=replace(SEEN, live={CM.key: live(uid="u2"), OTHER.key: None})),
+    "content": lambda: inputs(c1=replace(SEEN, live={CM.key: live(value="2"), OTHER.key: None})),
 }
 
 
@@ -138,10 +139,11 @@ ODD: Any = object()
         ({CM.key: live(), OTHER.key: None, THIRD.key: None}, {CM.key, OTHER.key}),
         ({CM.key: live(version="8"), OTHER.key: None}, {OTHER.key}),
         ({CM.key: live(uid="u2"), OTHER.key: None}, {OTHER.key}),
+        ({CM.key: live(value="2"), OTHER.key: None}, {OTHER.key}),
         ({CM.key: None, OTHER.key: None}, {OTHER.key}),
         ({CM.key: ODD, OTHER.key: None}, {OTHER.key}),
     ],
-    ids=["all", "made", "not observed", "observed as well", "a version", "a uid", "gone", "what cannot be compared"],
+    ids=["all", "made", "not observed", "observed as well", "a version", "a uid", "content", "gone", "incomparable"],
 )
 def test_objects_that_are_as_they_were_are_the_very_objects_of_before(
     then: LiveObjects, very_same: set[ObjectKey]

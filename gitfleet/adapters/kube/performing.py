@@ -136,11 +136,21 @@ class Performer:
             )
         body = response.json()
         if body.get("kind") == "Status":
-            return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETED)
+            return self._confirmed(operation, resource)
         if other := other_object(body, operation.key, namespaced=resource.namespaced):
             return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=other)
         # The object itself comes back while finalizers hold it: it is gone only when an observation does not find it.
         return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETING, live=LiveObject(operation.key, body))
+
+    def _confirmed(self, operation: Delete, resource: Resource) -> Outcome:
+        """What came of a deletion that was answered with success: only NotFound, or another object, confirms it."""
+        live, why = self._observer.get(resource, operation.key)
+        if not why and (live is None or live.uid != operation.uid):
+            return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETED)
+        if live is not None and live.body["metadata"].get("deletionTimestamp"):
+            return Outcome(operation=operation, ok=True, code=OutcomeCode.DELETING, live=live)
+        why = why or f"{operation.key}: the server answered that it was deleted, and it is still there"
+        return Outcome(operation=operation, ok=False, code=OutcomeCode.SERVER_ERROR, message=why)
 
     def _missing(self, need: ObjectKey) -> str | None:
         """Why a needed object is not there; None when it is. Each is asked for once."""

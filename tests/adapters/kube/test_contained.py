@@ -13,7 +13,7 @@ from gitfleet.api.objects import ObjectKey
 from gitfleet.api.placements import PlacementKey
 from gitfleet.model.operations import Delete, PropagationPolicy
 from tests.adapters.kube.stub import Stub, serving
-from tests.adapters.kube.test_deleting import GONE, KINDS
+from tests.adapters.kube.test_deleting import GONE, KINDS, lost
 from tests.adapters.kube.test_wire import wire
 
 
@@ -32,7 +32,9 @@ def test_an_object_that_cannot_be_handled_holds_nobody_up(stub: Stub, monkeypatc
         return delete(performer, operation)
 
     monkeypatch.setattr(performing.Performer, "_delete", failing)
-    stub.replies = [(200, KINDS, {}), (200, GONE, {}), (200, GONE, {})]
+    stub.replies = [(200, KINDS, {})]
+    for name in ("first", "last"):
+        stub.replies += [(200, GONE, {}), (404, lost(name=name), {})]
     operations = [
         Delete(
             cluster="c1",

@@ -46,7 +46,6 @@ def stub() -> Iterator[Stub]:
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [
-        (200, GONE, (True, "Deleted", False)),
         (200, LEAVING, (True, "Deleting", True)),
         (404, lost(), (True, "NotFound", False)),
         (404, json.dumps({"message": "not found"}), (False, "ServerError", False)),
@@ -61,6 +60,7 @@ def test_only_the_object_that_was_seen_is_deleted(
     client = KubeClient("c1", wire(stub))
     (outcome,) = client.perform([DELETE])
     assert (outcome.ok, outcome.code, outcome.live is not None) == expected
+    assert len(stub.seen) == 2
     assert stub.seen[-1][:2] == ("DELETE", "/api/v1/namespaces/ns/configmaps/cm")
     assert json.loads(stub.bodies[-1]) == {
         "apiVersion": "v1",
@@ -68,3 +68,30 @@ def test_only_the_object_that_was_seen_is_deleted(
         "propagationPolicy": "Background",
         "preconditions": {"uid": "u1"},
     }
+
+
+def there(**metadata: str) -> str:
+    """The object as a server shows it after the deletion."""
+    return json.dumps({"kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "ns", "uid": "u1", **metadata}})
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected", "message"),
+    [
+        (404, lost(), (True, "Deleted", False), ""),
+        (200, there(uid="u2"), (True, "Deleted", False), ""),
+        (200, there(deletionTimestamp="2026-01-01T00:00:00Z"), (True, "Deleting", True), ""),
+        (200, there(), (False, "ServerError", False), "the server answered that it was deleted, and it is still there"),
+        (404, json.dumps({"message": "not found"}), (False, "ServerError", False), "404"),
+        (403, json.dumps({"message": "no"}), (False, "ServerError", False), "no"),
+    ],
+    ids=["gone", "made again by somebody", "being deleted", "still there", "a doubtful 404", "may not be read"],
+)
+def test_a_deletion_that_is_answered_with_success_is_confirmed(
+    stub: Stub, status: int, body: str, expected: tuple[bool, str, bool], message: str
+) -> None:
+    stub.replies = [(200, KINDS, {}), (200, GONE, {}), (status, body, {})]
+    (outcome,) = KubeClient("c1", wire(stub)).perform([DELETE])
+    assert (outcome.ok, outcome.code, outcome.live is not None) == expected
+    assert message in outcome.message
+    assert stub.seen[-1][:2] == ("GET", "/api/v1/namespaces/ns/configmaps/cm")
