@@ -18,8 +18,9 @@ from gitfleet.api.faults import is_error
 from gitfleet.api.fleet import Branches, FleetConfig
 from gitfleet.errors import BadInput, LostRace
 from gitfleet.loop.approval_history import ApprovalHistory
-from gitfleet.loop.fanout import Fanout, Write
+from gitfleet.loop.fanout import Fanout
 from gitfleet.loop.hold_lines import Lines, with_field_lines
+from gitfleet.loop.repeats import Repeats
 from gitfleet.loop.request_branches import Asked, RequestBranches
 from gitfleet.loop.results import ReconcileResult, all_frozen, asking_sentences, lost_race, waiting_sentences
 from gitfleet.loop.rewrites import Rewrite
@@ -93,6 +94,7 @@ class Driver:
     _lines: Lines = field(default_factory=dict)
     _rewrite: tuple[ApprovalRequest, ...] = ()
     _held: tuple[Desired, Rewrite, Desired] | None = None
+    _repeats: Repeats = field(default_factory=Repeats)
 
     @property
     def config(self) -> FleetConfig:
@@ -208,7 +210,7 @@ class Driver:
             changed=changed,
             settled=not changed and not waiting and decision.wake_at is None and all(o.ok for o in outcomes),
             waiting=waiting,
-            wake_at=decision.wake_at,
+            wake_at=min(filter(None, (decision.wake_at, self._repeats.next_at)), default=None),
             outcomes=outcomes,
             asks=asking_sentences(decision),
             frozen=not changed and all(o.ok for o in outcomes) and all_frozen(waiting, decision),
@@ -336,11 +338,7 @@ class Driver:
 
     def perform(self, decision: Decision, operations: tuple[Operation, ...]) -> tuple[Outcome, ...]:
         """Carry out what has to be written, clusters side by side."""
-        writes: dict[str, list[Write]] = {}
-        for operation in operations:
-            if isinstance(operation, Create | Update | Delete):
-                writes.setdefault(operation.cluster, []).append(operation)
-        return self.fanout.perform(decision.after.clusters, writes) if writes else ()
+        return self._repeats.perform(operations, self.clock, partial(self.fanout.perform, decision.after.clusters))
 
     def _asked(self, heads: Mapping[str, str], result: ReconcileResult) -> ReconcileResult:
         """The result, once the branches are there by which people approve; what fails there delays nothing."""

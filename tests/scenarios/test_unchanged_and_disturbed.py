@@ -81,6 +81,7 @@ def test_a_cluster_that_is_put_back_to_what_it_was_before_a_repair_is_repaired_a
         assert result is not None and not result.changed
         assert [(o.operation.key, o.ok) for o in result.outcomes] == [(SETTINGS, True)]
         cluster.restore(reachable=True, version=version, objects=[replace(one) for one in objects])
+        world.advance(seconds=10)
     world.settle()
     assert (world.live("c1", "ConfigMap", "settings") or {})["data"] == {"image": "web:1"}
 

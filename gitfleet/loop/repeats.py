@@ -1,0 +1,94 @@
+"""Back-off of objects that have to be applied again and again although their manifest stays: somebody deletes or
+changes them after each apply, or their server does not do what it answers. The others on the cluster go on.
+
+KubeFleet (work applier) and Argo CD back off likewise; here every apply costs commits on the state branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from gitfleet.api.objects import Identity
+from gitfleet.formats.times import time_text
+from gitfleet.model.operations import Create, Delete, Operation, Outcome, OutcomeCode, Update
+from gitfleet.ports.clock import Clock
+
+_Write = Create | Update | Delete
+_Writes = Mapping[str, Sequence[_Write]]
+_MOST: Final = 300.0
+_MOST_DOUBLINGS: Final = 10
+_LASTED: Final = 2 * _MOST
+"""After so many seconds in place an object has lasted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Applied:
+    """Applies of one manifest: how many, since when, and the last one by a clock that never jumps; `again` is the
+    moment until when the next one waits."""
+
+    digest: str
+    times: int
+    since: datetime
+    last: float
+    again: datetime
+
+    @property
+    def pause(self) -> float:
+        """Seconds until the next apply: none for the first repeat, then 1 s, 2 s, 4 s and so on."""
+        return 0.0 if self.times < 2 else min(_MOST, 2.0 ** min(self.times - 2, _MOST_DOUBLINGS))
+
+
+@dataclass(slots=True)
+class Repeats:
+    """What this process has applied of late. It is lost with the process: then the pauses begin again."""
+
+    next_at: datetime | None = None
+    """When the first of the objects that wait is applied again; None while none waits."""
+    _applied: dict[tuple[str, Identity], _Applied] = field(default_factory=dict)
+
+    def perform(
+        self, operations: Iterable[Operation], clock: Clock, perform: Callable[[_Writes], tuple[Outcome, ...]]
+    ) -> tuple[Outcome, ...]:
+        """Perform what is to be written, by cluster; what has to wait has the outcome NotAsked, with the reason."""
+        now = clock.monotonic()
+        writes: dict[str, list[_Write]] = {}
+        waiting: list[tuple[Create | Update, _Applied]] = []
+        for operation in operations:
+            if isinstance(operation, Create | Update) and (known := self._waiting(operation, now)):
+                waiting.append((operation, known))
+            elif isinstance(operation, _Write):
+                writes.setdefault(operation.cluster, []).append(operation)
+        self.next_at = min((known.again for _, known in waiting), default=None)
+        outcomes = perform(writes) if writes else ()
+        self._note(outcomes, clock.monotonic(), clock.now())
+        return (*outcomes, *(_not_asked(*one) for one in waiting))
+
+    def _waiting(self, operation: Create | Update, now: float) -> _Applied | None:
+        known = self._applied.get((operation.cluster, operation.key.identity))
+        same = known is not None and known.digest == operation.manifest.digest
+        return known if known is not None and same and now < known.last + known.pause else None
+
+    def _note(self, outcomes: Iterable[Outcome], now: float, moment: datetime) -> None:
+        """Count what was applied, and forget what has lasted."""
+        self._applied = {key: one for key, one in self._applied.items() if now - one.last <= _LASTED}
+        for outcome in outcomes:
+            operation = outcome.operation
+            if not outcome.ok or not isinstance(operation, Create | Update):
+                continue
+            key, digest = (operation.cluster, operation.key.identity), operation.manifest.digest
+            known = self._applied.get(key)
+            times, since = (known.times + 1, known.since) if known and known.digest == digest else (1, moment)
+            one = _Applied(digest, times, since, now, moment)
+            self._applied[key] = replace(one, again=moment + timedelta(seconds=one.pause))
+
+
+def _not_asked(operation: Create | Update, known: _Applied) -> Outcome:
+    what, does = ("is gone", "deletes") if isinstance(operation, Create) else ("differs", "changes")
+    message = (
+        f"it {what} again after each apply, {known.times} times since {time_text(known.since)}; something on "
+        f"{operation.cluster} {does} it; the next apply is at {time_text(known.again)}"
+    )
+    return Outcome(operation=operation, ok=False, code=OutcomeCode.NOT_ASKED, message=message)

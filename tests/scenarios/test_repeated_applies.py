@@ -1,0 +1,122 @@
+"""An object that has to be applied again and again: with growing pauses, said with its cause, and delaying nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from gitfleet.api.objects import ObjectKey
+from gitfleet.loop.runner import Runner, Wake
+from gitfleet.simulation.cluster import ClusterEvent
+from tests import builders
+from tests.scenarios.test_crashes import NAMES, begin
+from tests.scenarios.world import World
+
+KEY = ObjectKey("", "v1", "ConfigMap", "web", "flag")
+FLAG = builders.config_map("web", "flag", {"a": "1"})
+Undo = Callable[[World], object]
+UNDONE: dict[str, Undo] = {
+    "is gone": lambda world: world.fleet.cluster("c2").delete_by_hand(KEY),
+    "differs": lambda world: world.fleet.cluster("c2").mutate(
+        KEY, [{"op": "replace", "path": "/data/a", "value": "9"}]
+    ),
+}
+DOES = {"is gone": "deletes", "differs": "changes"}
+
+
+class MovingWake(Wake):
+    """Waiting moves the clock of a world; after `seconds` the loop is told to end."""
+
+    def __init__(self, world: World, seconds: float) -> None:
+        super().__init__()
+        self.clock, self.end, self.passes = world.clock, world.clock.now() + timedelta(seconds=seconds), 0
+
+    def wait(self, seconds: float) -> None:
+        self.passes += 1
+        self.clock.advance(max(seconds, 0.0))
+        if self.clock.now() >= self.end or self.passes >= 500:
+            self.stop()
+
+
+def undoing(how: str) -> World:
+    """Three clusters that have all of `web`; something on c2 undoes every apply of the flag at once."""
+    world = World()
+    begin(world)
+
+    def undo(happening: ClusterEvent) -> None:
+        if (happening.cluster, happening.what, happening.key) == ("c2", "apply", KEY):
+            UNDONE[how](world)
+
+    world.watch = undo
+    world.commit(FLAG)
+    return world
+
+
+def applies(world: World) -> int:
+    return sum((h.cluster, h.what, h.key) == ("c2", "apply", KEY) for h in world.happenings)
+
+
+def run(world: World, seconds: float) -> MovingWake:
+    """Reconcile continuously for so long."""
+    wake = MovingWake(world, seconds)
+    runner = Runner(
+        driver=world.driver, clock=world.clock, wake=wake, interval=lambda: 30.0, watch=lambda _: lambda: None
+    )
+    assert runner.until_stopped() == 0
+    return wake
+
+
+@pytest.mark.parametrize("how", UNDONE)
+def test_ten_minutes_cost_few_applies_and_few_commits(how: str) -> None:
+    world = undoing(how)
+    commits = world.state_commits()
+    wake = run(world, 600)
+    assert applies(world) == 11, "at once, at once again, and after 1, 2, 4 ... 256 seconds"
+    assert world.state_commits() - commits <= 4 * applies(world) + 10
+    assert wake.passes <= 150
+    result = world.reconcile()
+    assert result is not None and not result.settled and result.wake_at is not None
+    cause = f"something on c2 {DOES[how]} it; the next apply is at "
+    (said,) = (sentence for sentence in result.waiting if "ConfigMap/web/flag" in sentence)
+    assert said.startswith("web: c2 is not Applied: ConfigMap/web/flag is not applied: it ") and cause in said
+    assert f"it {how} again after each apply, 11 times since 2026-01-01T00:" in said
+
+
+def test_the_others_are_not_delayed_and_a_new_manifest_is_applied_at_once() -> None:
+    world = undoing("is gone")
+    run(world, 200)
+    before, start = applies(world), world.clock.now()
+    world.commit(builders.config_map("web", "flag", {"a": "2"}), builders.config_map("web", "more", {"a": "1"}))
+    world.settle(timedelta(seconds=1))
+    assert applies(world) > before and world.clock.now() - start <= timedelta(seconds=1)
+    assert world.live("c2", "ConfigMap", "more") is not None
+    world.watch = lambda happening: None
+    world.settle()
+    result = world.reconcile()
+    assert result is not None and result.settled
+    flags = [world.live(name, "ConfigMap", "flag") for name in NAMES]
+    assert [flag and flag["data"] for flag in flags] == [{"a": "2"}] * 3
+
+
+@pytest.mark.parametrize("seconds", [0.0, 900.0], ids=["once at once", "again and again, long after"])
+def test_what_is_repaired_now_and_then_is_repaired_at_once(seconds: float) -> None:
+    world = World()
+    world.commit(FLAG)
+    begin(world)
+    for _ in range(4 if seconds else 1):
+        world.fleet.cluster("c2").delete_by_hand(KEY)
+        world.reconcile()
+        assert world.live("c2", "ConfigMap", "flag") is not None
+        world.advance(seconds=seconds)
+
+
+def test_reconciling_until_settled_ends_with_its_time() -> None:
+    world = undoing("is gone")
+    wake = MovingWake(world, 3600)
+    runner = Runner(
+        driver=world.driver, clock=world.clock, wake=wake, interval=lambda: 30.0, watch=lambda _: lambda: None
+    )
+    assert not runner.until_settled(60).settled
+    assert not wake.stopped and applies(world) <= 9
