@@ -57,6 +57,11 @@ def unconfirmed(*which: str) -> dict[Any, InventoryEntry]:
     return {m.key: InventoryEntry(key=m.key, placement=WEB) for m in (A, B) if m.key.name in which}
 
 
+def whole(state: FleetState) -> tuple[FleetState, Damage]:
+    """A state with its damage, which states are not compared by."""
+    return state, state.damage
+
+
 def test_what_lost_nothing_is_the_same() -> None:
     assert rebuild(READ, wanted(), NOW) is READ
     assert rebuild(READ, wanted(holds_removals=True), NOW) is READ
@@ -68,7 +73,7 @@ def test_a_lost_cluster_counts_as_seen_just_now(name: str) -> None:
     found = rebuild(read, wanted(), NOW)
     again = found.clusters[name]
     assert list(found.clusters) == ["c1", "c2"]
-    assert found == replace(READ, clusters=found.clusters, damage=Damage(rebuilt=frozenset({name})))
+    assert whole(found) == whole(replace(READ, clusters=found.clusters, damage=Damage(rebuilt=frozenset({name}))))
     assert (again.name, again.labels, again.generation, again.deleting) == (name, {}, 1, None)
     assert again.status.agent is not None and again.status.agent.last_received_heartbeat == NOW
     conditions = (*again.status.conditions, *again.status.agent.conditions)
@@ -107,7 +112,7 @@ def test_what_belongs_to_nobody_is_released() -> None:
     )
     inventory = {"c1": READ.inventory["c1"], "c2": {A.key: owned[A.key]}}
     damage = Damage(notices=notices, rebuilt=frozenset({"c2", "c9"}))
-    assert found == replace(READ, inventory=inventory, damage=damage)
+    assert whole(found) == whole(replace(READ, inventory=inventory, damage=damage))
     assert rebuild(read, wanted(holds_removals=True), NOW) is read
 
 
@@ -121,7 +126,7 @@ def test_a_lost_placement_is_as_the_commit_has_it() -> None:
     again = replace(parts, placement=replace(web().placement, generation=4))
     assert list(found.placements) == [SHOP, WEB]
     damage = Damage(orphans={WEB: parts}, rebuilt=frozenset({WEB}))
-    assert found == replace(READ, placements={**left, WEB: again}, damage=damage)
+    assert whole(found) == whole(replace(READ, placements={**left, WEB: again}, damage=damage))
 
 
 def test_of_a_placement_that_only_the_inventory_knows_bindings_are_rebuilt() -> None:
@@ -130,7 +135,9 @@ def test_of_a_placement_that_only_the_inventory_knows_bindings_are_rebuilt() -> 
     bindings = tuple(Binding(placement=WEB, cluster=n, state=BindingState.SCHEDULED, policy_snapshot="web-0",
                              apply_strategy=web().placement.strategy.apply_strategy) for n in ("c1", "c2"))  # fmt: skip
     record = PlacementRecord(placement=replace(web().placement, generation=1), bindings=bindings)
-    assert found == replace(READ, placements={**read.placements, WEB: record}, damage=Damage(rebuilt=frozenset({WEB})))
+    assert whole(found) == whole(
+        replace(READ, placements={**read.placements, WEB: record}, damage=Damage(rebuilt=frozenset({WEB})))
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,7 +163,7 @@ def test_damage_that_is_nothing_to_rebuild_is_still_said() -> None:
     found = rebuild(read, wanted(), NOW)
     (said,) = found.damage.notices
     assert (said.object, said.severity) == ("StateFile/fleet.yaml", Severity.WARNING)
-    assert found == replace(READ, damage=replace(read.damage, notices=(said,)))
+    assert whole(found) == whole(replace(READ, damage=replace(read.damage, notices=(said,))))
 
 
 @pytest.mark.parametrize(
@@ -263,7 +270,7 @@ def test_lost_bindings_are_made_anew_where_something_is_owned() -> None:
         apply_strategy=left.placement.strategy.apply_strategy,
     )
     record = replace(left, bindings=(again, kept), schedule_key="")
-    assert found == replace(with_web(READ, record), damage=Damage(rebuilt=frozenset({WEB})))
+    assert whole(found) == whole(replace(with_web(READ, record), damage=Damage(rebuilt=frozenset({WEB}))))
 
 
 def test_evictions_whose_end_is_lost_are_not_decided_again() -> None:
