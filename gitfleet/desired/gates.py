@@ -194,18 +194,21 @@ class _There:
         return record is not None and any(one.hash == quarantine.digest for one in record.resource_snapshots)
 
     def _of_scope(self, new: FreezeScope, old: FreezeScope) -> Iterator[Break]:
+        # What froze everything named nothing: only what is nearly a name is a slip then, so that a scope that was lost
+        # comes back by a revert.
+        had_any = old != FreezeScope()
         for word, patterns, before, known, were in (
             ("placement", new.placements, old.placements, set(map(str, self._placements)), self._were),
             ("stage", new.stages, old.stages, self._stages, ()),
         ):
             dropped = [one for one in before if one not in patterns]
-            is_left = not before or any(_matches(one, known) for one in dropped)
-            was_there = any(_matches(one, were) for one in dropped)
+            is_left = (had_any and not before) or any(_matches(one, known) for one in dropped)
+            was_there = not had_any or any(_matches(one, were) for one in dropped)
             for index, pattern in enumerate(patterns):
                 is_new = pattern not in before and not _matches(pattern, known)
                 if is_new and self._is_slip(pattern, is_left, was_there, known):
                     yield (f"{word}s", index), f"matches no {word}, {_STAYS}; {did_you_mean(pattern, known, _RIGHT)}"
-        if new.clusters != old.clusters and self._has_any(old.clusters) and not self._has_any(new.clusters):
+        if had_any and new.clusters != old.clusters and self._has_any(old.clusters) and not self._has_any(new.clusters):
             yield ("clusters",), f"matches no cluster, {_STAYS}; {_RIGHT}"
 
     def _has_any(self, selector: LabelSelector | None) -> bool:

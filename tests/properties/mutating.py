@@ -13,6 +13,7 @@ from typing import Any, Final
 import yaml
 
 from gitfleet.api.faults import Fault, is_error
+from gitfleet.api.freezes import FreezeScope
 from gitfleet.errors import GitfleetError
 from gitfleet.loop.driver import Driver
 from gitfleet.model.failures import Failure
@@ -144,10 +145,12 @@ class Mutated:
             raise Damage(f"a defect {when}: " + "\n".join(defects))
 
     def _judge_neighbour(self, found: Sequence[Mutation], value: str) -> None:
-        """The sound edit of the same commit is on every cluster of the fleet, unless there is nothing to reconcile."""
+        """The sound edit of the same commit is on every cluster of the fleet, unless there is nothing to reconcile or
+        a sound Freeze, which has lost its scope, freezes everything."""
         there = self.world.state().clusters
         late = [one for one in there if (self.world.live(one, "ConfigMap", "beat") or {}).get("data") != {"v": value}]
-        if late and found[0].path != CONFIG:
+        frozen = any(one.scope == FreezeScope() for one in self.world.state().freezes.freezes)
+        if late and not frozen and found[0].path != CONFIG:
             raise Damage(f"what is beside it did not go out to {late}")
 
     def _judge(self, found: Sequence[Mutation], start: int) -> None:

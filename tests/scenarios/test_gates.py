@@ -243,3 +243,15 @@ def test_an_override_that_says_nothing_lifts_nothing(clusters: dict[str, Any]) -
     at_rest(world)
     needs = "freezes/o.yaml:5: FreezeOverride/o: spec: needs at least one of windows, freezes and scope; write what it "
     assert (rolled_out(world), errors(world)) == (OLD, [f"{needs}lifts"])
+
+
+def test_a_freeze_that_lost_its_scope_gets_it_back_by_a_revert() -> None:
+    world, gate = gated(FREEZE)
+    away = edit(gate, scope={"placements": ["batch"]})
+    world.commit(away, remove=["freezes/f.yaml"])
+    world.commit(edit(away, scope=None))
+    at_rest(world)
+    assert rolled_out(world) == OLD
+    world.commit(away)
+    at_rest(world)
+    assert (rolled_out(world), errors(world)) == (NEW, [])
