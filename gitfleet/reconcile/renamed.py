@@ -47,9 +47,21 @@ def _renamed(wanted: Desired, before: FleetState) -> dict[PlacementKey, Placemen
         for same in going.keys() & coming.keys():
             found[going[same]] = coming[same]
             del gone[going[same]], fresh[coming[same]]
+        if gone:
+            fresh = _emptied(fresh, wanted)
     if len(gone) == len(fresh) == 1 and _is_misspelt(*gone.values(), *fresh.values()):
         found |= zip(gone, fresh, strict=True)
     return found
+
+
+def _emptied(fresh: Mapping[PlacementKey, Placement], wanted: Desired) -> dict[PlacementKey, Placement]:
+    """Those that name objects of which none is there: others with other names are other placements."""
+    there = {(one.key.group, one.key.kind, one.key.name) for one in wanted.payload} if fresh else set()
+    return {
+        key: placement
+        for key, placement in fresh.items()
+        if not any((s.group, s.kind, s.name) in there for s in placement.selectors)
+    }
 
 
 def _only_ones(

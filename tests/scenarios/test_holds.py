@@ -406,12 +406,11 @@ def test_a_hold_that_cannot_be_read_is_asked_for_again() -> None:
         assert HoldRule.UNREADABLE_HOLD in {reason.rule for reason in only_hold(world).reasons}
 
 
-def test_a_renamed_placement_hands_its_objects_over_cluster_by_cluster_and_fails_nowhere() -> None:
+def test_a_placement_hands_its_objects_over_to_another_cluster_by_cluster_and_fails_nowhere() -> None:
     world = settled()
     before = objects(world)
-    renamed = builders.placement(
-        "renamed", selectors=[builders.select_namespace("web")], strategy=builders.rolling_update(maxUnavailable=1)
-    )
+    # More than another name: it would select something else, too, if that were there.
+    renamed = builders.placement("renamed", "web", "more", strategy=builders.rolling_update(maxUnavailable=1))
     world.commit(renamed, remove=["placements/web.yaml"])
     document = plan_of(world)
     assert not document["holds"]

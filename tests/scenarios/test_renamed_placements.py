@@ -257,6 +257,15 @@ def test_a_rename_that_also_changes_the_selector_is_held_like_any_emptied_select
     assert HoldRule.EMPTY_SELECTION in {reason.rule for reason in only_hold(world).reasons}
 
 
+def test_a_placement_that_another_one_of_the_same_shape_replaces_is_removed() -> None:
+    world = released("web:2")
+    api = builders.namespace("api"), builders.deployment("api", "api"), builders.placement("api", strategy=ROLLING)
+    world.commit(builders.fleet_config(massDelete={"maxPercent": 100}), *api, remove=["placements/web.yaml"])
+    world.settle()
+    assert (names(world), picked(world)) == ({"api"}, set())
+    assert not any(event.fields.get("state") == "renamed" for event in world.events)
+
+
 def test_an_override_that_cannot_be_applied_under_the_new_name_leaves_what_runs() -> None:
     world = released("web:2")
     bad = override("shop", op="remove", path="/metadata/labels/no")
