@@ -246,14 +246,15 @@ def test_a_pin_to_quarantined_content_waits_until_it_is_lifted() -> None:
     world = released("web:2")
     world.commit(quarantine(digest_of(world, 0)))
     world.settle()
+    wanted = Desired(commit="", objects={"quarantines": world.state().quarantines})
     with pytest.raises(BadInput, match="snapshot 0 of web is quarantined by web-bad"):
-        rollback_of(world.state(), Desired(commit=""), "web", 0, None, lambda path: False)
+        rollback_of(world.state(), wanted, "web", 0, None, lambda path: False)
     world.commit(pinned(world, 0))
     world.settle()
     assert set(rolled_out(world).values()) == {"web:2"}
     result = world.reconcile()
     assert result is not None and [ask.partition(";")[0] for ask in result.asks] == [
-        "snapshot 2 is quarantined by web-bad"
+        "web: snapshot 2 is quarantined by web-bad"
     ]
     world.commit(remove=["quarantines/web-bad.yaml"])
     world.settle()

@@ -179,7 +179,7 @@ def test_a_rolling_update_moves_no_further_cluster_to_quarantined_content() -> N
         "snapshot 1 is quarantined by web-bad; other content goes out as always, and taking the file away lets this "
         "one out"
     )
-    assert result is not None and result.settled and result.asks == (why,)
+    assert result is not None and result.settled and result.asks == (f"web: {why}",)
     assert {b.conditions[0].message for c, b in world.bindings("web").items() if had.get(c) != "web:2"} == {why}
     world.commit(builders.deployment("web", "web", image="web:3"))
     world.settle()
