@@ -57,7 +57,7 @@ def decide(inputs: Inputs, memo: Memo, plugins: Plugins = schedule.BUILT_IN) -> 
     longer than it would have to from now on."""
     failures = Failures()
     before, times = status.with_past_times(inputs.before, inputs.now, memo.times, failures)
-    past, known = with_renamed(replace(inputs, before=before)), replace(memo, times=times)
+    past, known = with_renamed(replace(inputs, before=before), failures), replace(memo, times=times)
     decision, memo = decide_with_holds(past, lambda kept: _decide(past, known, plugins, kept, Failures(failures.found)))
     return replace(decision, waiting=memo.placements.waiting()), memo
 

@@ -20,12 +20,18 @@ from gitfleet.api.staged import DisruptionBudget
 from gitfleet.formats.near_names import is_near
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Failures, Subject
 from gitfleet.model.renames import under_name
 from gitfleet.model.state import FleetState, Inventory
 
 
-def with_renamed(inputs: Inputs) -> Inputs:
-    """The same inputs where no placement was renamed."""
+def with_renamed(inputs: Inputs, failures: Failures) -> Inputs:
+    """The same inputs where no placement was renamed, or where it could not be found out: then that is noted, and what
+    the old name has is handed over."""
+    return failures.contain(Subject("FleetState", ""), inputs, _with_renamed, inputs)
+
+
+def _with_renamed(inputs: Inputs) -> Inputs:
     pairs = _renamed(inputs.desired, inputs.before)
     if not pairs:
         return inputs

@@ -333,3 +333,15 @@ def test_a_resource_placement_is_renamed_within_its_namespace() -> None:
     assert owners(world) == {"spaces", "web/app"}
     untouched(world, lambda: world.commit(resource_placement("app2"), remove=[resource_placement("app")]))
     assert names(world) == {"spaces", "web/app2"} and owners(world) == {"spaces", "web/app2"}
+
+
+def test_a_rename_that_cannot_be_found_out_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    world = released("web:2")
+    monkeypatch.setattr("gitfleet.reconcile.renamed.under_name", fails)
+    with world.nothing_deleted():
+        rename(world)
+        world.settle()
+    assert (names(world), owners(world), picked(world)) == ({"shop"}, {"shop"}, set(EVERY))
