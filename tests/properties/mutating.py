@@ -177,10 +177,11 @@ class Mutated:
             raise Damage(f"deleted, and nobody asked: {sorted(gone)}; {said}")
 
     def _refused(self, found: Sequence[Mutation], errors: Sequence[Fault]) -> tuple[list[Mutation], list[str]]:
-        """The mutations in whose files are errors, and all that is said. Where several are damaged, each error names
-        one of them or its object; where one is, one error does."""
-        said, paths = [str(fault) for fault in errors], {fault.path for fault in errors}
-        own = {f"{kind}/{name}" for one in found for kind, name in _labels(one)}
+        """The mutations in whose files are errors (less those about an object of another one), and all that is said.
+        Where several are damaged, each error names one of them or its object; where one is, one error does."""
+        said = [str(fault) for fault in errors]
+        own = {f"{kind}/{name}": one.path for one in found for kind, name in _labels(one)}
+        paths = {fault.path for fault in errors if own.get(fault.object, fault.path) == fault.path}
         damaged = {one.path for one in found}
         nameless = [fault for fault in errors if fault.path not in damaged and fault.object not in own]
         if nameless and (len(found) > 1 or len(nameless) == len(errors)):
