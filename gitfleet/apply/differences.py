@@ -26,7 +26,7 @@ from gitfleet.formats.managed_fields import (
     owned_items,
 )
 from gitfleet.formats.quantities import InvalidQuantity, Quantity, parse_quantity
-from gitfleet.formats.secret_objects import is_secret, masked_value
+from gitfleet.formats.secret_objects import as_stored, is_secret, masked_value
 from gitfleet.model.operations import DifferenceDetails
 
 MOST_DETAILS: Final = 100
@@ -131,9 +131,8 @@ def _without_ignored(entries: JsonObject) -> JsonObject:
 
 def _decoded(body: JsonObject) -> JsonObject:
     """A Secret with its bytes as latin-1 text, whichever way they were written."""
-    plain = {key: _unbase64(value) for key, value in _mapping(body.get("data")).items()}
-    written = {key: str(value).encode().decode("latin-1") for key, value in _mapping(body.get("stringData")).items()}
-    return {**{k: v for k, v in body.items() if k != "stringData"}, "data": {**plain, **written}}
+    stored = as_stored(body)
+    return {**stored, "data": {key: _unbase64(value) for key, value in _mapping(stored.get("data")).items()}}
 
 
 def _mapping(value: JsonValue) -> JsonObject:

@@ -11,7 +11,7 @@ How a list is compared follows the server's own bookkeeping of the fields gitfle
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from gitfleet.api.objects import JsonObject, JsonValue
@@ -27,6 +27,7 @@ from gitfleet.formats.managed_fields import (
     owned_fields,
     owned_items,
 )
+from gitfleet.formats.secret_objects import as_stored
 
 _METADATA_PARTS: Final = ("labels", "annotations")
 _UNSHAPED: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
@@ -39,7 +40,7 @@ def shape_digest(manifest_body: JsonObject, live_body: JsonObject) -> str:
     labels and annotations never count. Two observations of an object nobody touched give the same digest.
     """
     owned = owned_fields(live_body)
-    wanted, live = unfold(manifest_body), live_body
+    wanted, live = as_stored(manifest_body), live_body
     shape: dict[str, JsonValue] = {}
     for part, want in wanted.items():
         if part not in _UNSHAPED and part in live:
@@ -51,15 +52,6 @@ def shape_digest(manifest_body: JsonObject, live_body: JsonObject) -> str:
             key = f"metadata.{part}"
             shape[key] = _shape(part, want_meta[part], live_meta.get(part) or {}, child_fields(meta_owned, part))
     return digest_of(shape)
-
-
-def unfold(body: JsonObject) -> JsonObject:
-    """A manifest as the server stores it: a Secret's `stringData` stands under `data` (values then differ in encoding,
-    which `shape_digest` does not see and whoever compares values has to undo)."""
-    if body.get("kind") != "Secret" or not isinstance(body.get("stringData"), Mapping) or "/" in _version(body):
-        return body
-    data = {**(body.get("data") or {}), **body["stringData"]}
-    return {**{k: v for k, v in body.items() if k != "stringData"}, "data": data}
 
 
 def _shape(field: str, want: JsonValue, have: JsonValue, owned: OwnedFields) -> JsonValue:
@@ -84,7 +76,3 @@ def _shape(field: str, want: JsonValue, have: JsonValue, owned: OwnedFields) -> 
 def _shape_item(item: JsonObject, have: Sequence[JsonValue], keys: tuple[str, ...], items: OwnedItems) -> JsonValue:
     found = match_item(item, have, keys)
     return None if found is None else _shape("", item, found, item_fields(items, found, keys))
-
-
-def _version(body: JsonObject) -> str:
-    return str(body.get("apiVersion") or "")

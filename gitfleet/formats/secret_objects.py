@@ -34,6 +34,21 @@ def is_secret(body: JsonObject) -> bool:
     return body.get("kind") == "Secret"
 
 
+def as_stored(body: JsonObject) -> JsonObject:
+    """A Secret of Kubernetes as an API server stores it, `stringData` encoded under `data`; the very same object where
+    it is none, has no `stringData`, or has values there of types that a server refuses."""
+    texts, data = body.get("stringData"), body.get("data")
+    if not (is_secret(body) and body.get("apiVersion") == "v1"):
+        return body
+    if not (isinstance(texts, Mapping) and all(isinstance(text, str) for text in texts.values())):
+        return body
+    if not isinstance(data, Mapping | None):
+        return body
+    encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+    rest = {part: value for part, value in body.items() if part != "stringData"}
+    return {**rest, "data": {**(data or {}), **encoded}}
+
+
 def masked_object(body: JsonObject, other: JsonObject | None = None) -> JsonObject:
     """The object with every value of a Secret masked; the very same object where there is none.
 

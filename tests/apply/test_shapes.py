@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitfleet.apply import find_differences
-from gitfleet.apply.shapes import shape_digest, unfold
+from gitfleet.apply.shapes import shape_digest
 
 DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -131,20 +131,6 @@ def test_a_secret_is_compared_by_its_bytes_and_never_shown() -> None:
     )
     for one, two in ((wanted, {**other, "kind": None}), ({**wanted, "kind": None}, other)):
         assert {text for _, *texts in find_differences(one, two, full=True) for text in texts} == {"(redacted)", None}
-
-
-@pytest.mark.parametrize(
-    ("written", "stored"),
-    [
-        ({"stringData": {"a": "1"}}, {"data": {"a": "1"}}),
-        ({"data": {"a": "MQ==", "b": "Mg=="}, "stringData": {"a": "3"}}, {"data": {"a": "3", "b": "Mg=="}}),
-        ({"data": None, "stringData": {}}, {"data": {}}),
-        ({"data": {"a": "MQ=="}, "stringData": None}, {"data": {"a": "MQ=="}, "stringData": None}),
-    ],
-)
-def test_a_secret_is_unfolded_as_the_server_stores_it(written: dict[str, Any], stored: dict[str, Any]) -> None:
-    secret = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
-    assert unfold({**secret, **written}) == {**secret, **stored}
 
 
 def test_a_secret_of_another_group_has_fields_of_its_own() -> None:

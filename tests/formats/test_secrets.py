@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfleet.formats.masking import MASK
-from gitfleet.formats.secret_objects import masked_object, secrets_in
+from gitfleet.formats.secret_objects import as_stored, masked_object, secrets_in
 from gitfleet.formats.secret_texts import WITHHELD, without_values
 
 
@@ -39,6 +39,29 @@ def test_a_secret_s_values_are_masked_whatever_their_shape(part: str, values: ob
         assert "hunter" not in str(masked_object(body, other))
     assert "changed" in str(masked_object(body, {part: "another"}))
     assert "hunter2" in secrets_in(body)
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ({"stringData": {"a": "1"}}, {"data": {"a": "MQ=="}}),
+        ({"data": {"a": "MQ==", "b": "Mg=="}, "stringData": {"a": "ß"}}, {"data": {"a": "w58=", "b": "Mg=="}}),
+        ({"data": None, "stringData": {}}, {"data": {}}),
+        ({"stringData": {"hunter": ""}}, {"data": {"hunter": ""}}),
+        *((same, same) for same in (
+            {}, {"data": {"a": "MQ=="}, "stringData": None}, {"stringData": {"a": 1}}, {"stringData": {"a": None}},
+            {"stringData": {"a": ["1"]}}, {"stringData": "x"}, {"stringData": ["x"]},
+            {"data": "x", "stringData": {"a": "1"}}, {"data": ["x"], "stringData": {"a": "1"}},
+            {"kind": "ConfigMap", "stringData": {"a": "1"}},
+            {"apiVersion": "acme.example/v1", "stringData": {"a": "1"}},
+        )),
+    ],
+)  # fmt: skip
+def test_a_secret_is_as_the_server_stores_it(written: dict[str, object], stored: dict[str, object]) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
+    body = {**secret, **written}
+    assert as_stored(body) == {**secret, **stored}
+    assert (as_stored(body) is body) == (written is stored)
 
 
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"password": "hunter2"}}

@@ -266,6 +266,8 @@ class ClusterContract:
         live = bench.have(make.namespace(home), make.secret(home, "s", {"word": "open"}))[1]
         assert live.body["data"] == {"word": "b3Blbg=="}
         assert "stringData" not in bench.must_see(live.key).body
+        bench.have(make.secret(home, "s", {"other": "shut"}))
+        assert bench.must_see(live.key).body["data"] == {"other": "c2h1dA=="}
 
     def test_services_get_an_address(self, bench: ClusterBench) -> None:
         home = bench.fresh()

@@ -17,7 +17,7 @@ from gitfleet.api.definitions import definition_of, is_established
 from gitfleet.api.objects import JsonObject, ObjectKey
 from gitfleet.errors import BadInput, GitfleetError
 from gitfleet.formats.managed_fields import FIELD_MANAGER
-from gitfleet.formats.secret_objects import secrets_in
+from gitfleet.formats.secret_objects import as_stored, secrets_in
 from gitfleet.model.failures import Failure, Subject, attempt
 from gitfleet.model.observations import LiveObject
 from gitfleet.model.operations import Create, Delete, Outcome, OutcomeCode, Update
@@ -215,12 +215,15 @@ def _in_waves(numbered: Iterable[tuple[int, Write]]) -> list[list[tuple[int, Wri
 def _secrets_of(operation: Create | Update) -> tuple[str, ...]:
     """What no sentence about the operation may repeat: the values that are wanted, and those that are there."""
     there = secrets_in(operation.live.body) if isinstance(operation, Update) else ()
-    return (*secrets_in(operation.manifest.body), *there)
+    return (*secrets_in(as_stored(operation.manifest.body)), *there)
 
 
 def _body_of(operation: Create | Update) -> JsonObject:
-    """The manifest with its preconditions: an update names the uid it was decided on, and never makes a new object."""
-    body = operation.manifest.body
+    """The manifest with its preconditions: an update names the uid it was decided on, and never makes a new object.
+
+    Of a Secret `data` alone is applied: a server keeps no owner of what `stringData` wrote, and would never prune it.
+    """
+    body = as_stored(operation.manifest.body)
     metadata = {k: v for k, v in (body.get("metadata") or {}).items() if k not in _OF_THE_SERVER}
     if isinstance(operation, Update):
         if operation.live.uid:

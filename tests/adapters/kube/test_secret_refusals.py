@@ -22,16 +22,12 @@ KEY = ObjectKey("", "v1", "Secret", "ns", "s")
 NEW, OLD = 'hunter2"new\nvalue', "hunter2-old-value"
 
 
-def body(value: str) -> dict[str, object]:
-    data = {"a": base64.b64encode(value.encode()).decode()}
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "s", "namespace": "ns", "uid": "u"},
-        "data": data,
-    }
+def body(value: str, *, as_text: bool = False) -> dict[str, object]:
+    parts = {"stringData": {"a": value}} if as_text else {"data": {"a": base64.b64encode(value.encode()).decode()}}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "ns", "uid": "u"}, **parts}
 
 
+@pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize(
     "quoted",
     [
@@ -47,13 +43,13 @@ def body(value: str) -> dict[str, object]:
     ],
 )
 @pytest.mark.parametrize("status", [400, 403, 409, 422, 500])
-def test_no_value_of_a_secret_comes_back_in_an_outcome(quoted: str, status: int) -> None:
+def test_no_value_of_a_secret_comes_back_in_an_outcome(quoted: str, status: int, as_text: bool) -> None:
     told = f'admission webhook "w" denied the request: got "{quoted}", which is weak'
     answer = json.dumps({"kind": "Status", "message": told, "reason": "Invalid", "code": status})
     operation = Update(
         cluster="c1",
         placement=PlacementKey("", "web"),
-        manifest=Manifest(KEY, body(NEW), "digest", Origin("s.yaml", 1)),
+        manifest=Manifest(KEY, body(NEW, as_text=as_text), "digest", Origin("s.yaml", 1)),
         wave=1,
         reason="",
         live=LiveObject(KEY, body(OLD)),
