@@ -25,11 +25,13 @@ from gitfleet.formats.times import EPOCH
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout import freezes_at, staged
 from gitfleet.rollout.freezes import Freezes
-from gitfleet.rollout.staged import RunRequest, RunStep, advance_run
+from gitfleet.rollout.staged import RunRequest, RunStep, advance_run, steps
+from gitfleet.rollout.staged.phases import RunPhase
 from tests.rollout.builders import NOW, available, bound, condition, scheduled
 
 WEB = PlacementKey("", "web")
 APPROVAL = StageTask(type="Approval")
+ONE_PASS = ("frozen by", "do not answer", "by an earlier policy", "starts no further cluster")
 
 
 def stage(name: str = "all", *, tier: str = "", **fields: Any) -> Stage:
@@ -145,11 +147,18 @@ class Trial:
             self.request = replace(self.request, record=replace(self.request.record, bindings=self.step.bindings))
 
     def _recorded_waits_are_said(self) -> None:
-        """What is worked out from the record (`waits_of`) is what the pass itself says; only that it is stuck is said
-        in KubeFleet's words there, and why an answer does not count only where that is recorded."""
+        """What is worked out from the record (`waits_of`) is what the pass itself says, and nothing of that is left
+        out but what the pass alone knows, or what a run that stops or rolls back says beside that it does; only that
+        it is stuck is said in KubeFleet's words there, and why an answer does not count only where that is recorded."""
         said = (*self.step.waiting, *self.step.asks)
-        for wait in staged.waits_of(self.step.run, self.step.requests, self.request.now):
+        waits = staged.waits_of(self.step.run, self.step.requests, self.request.now)
+        for wait in waits:
             assert " is stuck " in wait or any(one.startswith(wait.partition(";")[0]) for one in said), (wait, said)
+        if waits and steps.run_phase(self.step.run.status) in (RunPhase.STOPPING, RunPhase.ROLLING_BACK):
+            return
+        for one in (one for one in said if not any(text in one for text in ONE_PASS)):
+            stuck = " is stuck in stage " in one and any(" is stuck waiting for " in wait for wait in waits)
+            assert stuck or any(one.startswith(wait.partition(";")[0]) for wait in waits), (one, waits)
 
     def binding(self, name: str) -> Binding:
         """The binding of a cluster that is not given up."""

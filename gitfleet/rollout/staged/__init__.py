@@ -10,7 +10,6 @@ D8 to D14, D24).
     phases              the state machines, as tables
 """
 
-from gitfleet.rollout.staged.clusters import ClusterResult, cluster_result
 from gitfleet.rollout.staged.pace import soaking_since
 from gitfleet.rollout.staged.phases import ClusterPhase, RunPhase, StagePhase
 from gitfleet.rollout.staged.progress import advance_run
@@ -23,7 +22,6 @@ from gitfleet.rollout.staged.waits import soak_wait, stuck_text, waits_of
 
 __all__ = [
     "ClusterPhase",
-    "ClusterResult",
     "RunPhase",
     "RunRequest",
     "RunStep",
@@ -34,7 +32,6 @@ __all__ = [
     "approval_for",
     "asked",
     "cluster_phase",
-    "cluster_result",
     "concurrency",
     "lost_run",
     "new_run",

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from enum import StrEnum
+from datetime import timedelta
 
 from gitfleet.api.bindings import Binding, BindingState, is_active
 from gitfleet.api.conditions import ConditionType, Reason, Status, find_condition
@@ -15,7 +14,7 @@ from gitfleet.api.staged import Stage
 from gitfleet.formats.int_or_percent import scaled
 from gitfleet.model.rolling import Frozen, MoveKind
 from gitfleet.rollout.moves import roll_out, start_rollout
-from gitfleet.rollout.readiness import has_failed, is_ready
+from gitfleet.rollout.readiness import is_ready
 from gitfleet.rollout.silence import LEFT_OUT_AFTER
 from gitfleet.rollout.staged.pace import next_start, observed_healthy, observed_unhealthy, soaks_until, started_at
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase, RunEvent
@@ -28,28 +27,16 @@ from gitfleet.rollout.waits import STUCK_AFTER, unavailable_period
 _OVER = (ClusterPhase.UPDATED, ClusterPhase.SKIPPED, ClusterPhase.FAILED)
 
 
-class ClusterResult(StrEnum):
-    """What a binding says of an update: it is through, under way, or met an error that may pass."""
-
-    SUCCEEDED = "succeeded"
-    IN_PROGRESS = "in-progress"
-    RETRIABLE_ERROR = "retriable-error"
-
-
-def cluster_result(
-    binding: Binding, period: timedelta, now: datetime, *, disturbed: bool = False
-) -> tuple[ClusterResult, timedelta | None]:
-    """Whether a cluster is updated, and how long until time alone makes it so.
+def is_updated(work: Pass, binding: Binding) -> bool:
+    """Whether a cluster is updated; the pass comes to something else when time alone makes it so.
 
     It is when its resources are available, or its differences reported, at the generation that is being rolled out
     (decision D24); what cannot be tracked counts only after unavailablePeriodSeconds (D14). Nothing counts while drift
-    is being corrected there (`disturbed`).
+    is being corrected there.
     """
-    readiness = is_ready(binding, period, now)
-    if readiness.ready and not disturbed:
-        return ClusterResult.SUCCEEDED, None
-    failed = has_failed(binding, now, trying=disturbed)
-    return ClusterResult.RETRIABLE_ERROR if failed else ClusterResult.IN_PROGRESS, readiness.wait
+    readiness = is_ready(binding, unavailable_period(work.moving.rolling_update), work.now)
+    work.clock(readiness.wait)
+    return readiness.ready and binding.cluster not in work.request.disturbed
 
 
 def update_clusters(work: Pass, spec: Stage, stage: StageStatus, *, may_start: bool) -> StageStatus:
@@ -195,10 +182,7 @@ def _follow(work: Pass, spec: Stage, stage: StageStatus, cluster: ClusterUpdate)
         )
         work.fail(sentence)
         return work.cluster(cluster, ClusterEvent.FAIL, sentence)
-    period, disturbed = unavailable_period(work.moving.rolling_update), name in work.request.disturbed
-    result, wait = cluster_result(binding, period, work.now, disturbed=disturbed)
-    work.clock(wait)
-    if result is ClusterResult.SUCCEEDED:
+    if is_updated(work, binding):
         return _soaked(work, spec, cluster, binding)
     cluster = observed_unhealthy(cluster, work.now, work.request.run.generation)
     if spec.unreachable == "Skip" and is_silent(work, name):

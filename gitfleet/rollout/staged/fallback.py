@@ -19,19 +19,17 @@ from gitfleet.model.rolling import MoveKind
 from gitfleet.model.state import PlacementRecord
 from gitfleet.rollout.moves import roll_out, start_rollout
 from gitfleet.rollout.staged.clusters import (
-    ClusterResult,
     binding_of,
-    cluster_result,
     held_back,
     is_current,
     is_silent,
+    is_updated,
     rolled_out_by,
     until_stuck,
 )
 from gitfleet.rollout.staged.phases import ClusterEvent, ClusterPhase
 from gitfleet.rollout.staged.steps import Pass, cluster_phase
 from gitfleet.rollout.staged.waits import stuck_text
-from gitfleet.rollout.waits import unavailable_period
 
 
 def revert_clusters(work: Pass, spec: Stage, stage: StageStatus, record: PlacementRecord) -> StageStatus:
@@ -105,11 +103,7 @@ def _followed(work: Pass, spec: Stage, cluster: ClusterUpdate) -> ClusterUpdate:
     binding = binding_of(work, name)
     if binding is None or not _has(binding, cluster.former):
         return work.cluster(cluster, ClusterEvent.REVERTED, "something else has updated the cluster since")
-    disturbed = name in work.request.disturbed
-    period = unavailable_period(work.moving.rolling_update)
-    result, wait = cluster_result(binding, period, work.now, disturbed=disturbed)
-    work.clock(wait)
-    if result is ClusterResult.SUCCEEDED:
+    if is_updated(work, binding):
         return work.cluster(cluster, ClusterEvent.REVERTED)
     if is_silent(work, name):
         return work.cluster(cluster, ClusterEvent.REVERTED, "it does not answer, and gets it when it answers again")

@@ -266,7 +266,7 @@ def _step(work: Pass, status: RunStatus) -> RunStep:
     events, message = [work.event], work.message
     if work.failure:
         events, message = [RunEvent.FALL_BACK if work.falls_back else RunEvent.ABORT], work.failure
-        work.waiting += [f"run {run.key} rolls back: {message}"] if work.falls_back else []
+        work.waiting, work.asks = [f"run {run.key} rolls back: {message}"] if work.falls_back else [], []
     elif request.state == "Stop":
         events = [RunEvent.STOP] if work.event is RunEvent.STOP else [RunEvent.STOP, RunEvent.DRAIN]
         if run_phase(status) is RunPhase.STOPPED:

@@ -202,7 +202,7 @@ def _selected_count(request: RunRequest, record: PlacementRecord) -> int:
     if wanted == len(request.selected):
         return wanted
     if going := [b.cluster for b in record.bindings if b.deleting is not None]:
-        raise RetryLater(f"{named_briefly(sorted(going), 3)} still gives up the placement")
+        raise RetryLater(f"the placement is not gone yet from {named_briefly(sorted(going), 3)}")
     raise BadInput(
         f"the number of selected bindings {len(request.selected)} is not equal to the observed cluster count {wanted}"
     )
