@@ -7,6 +7,7 @@
     disturbed_by(operations) -> {placement: clusters}          where something is to be written
     as_recorded(cluster, inventory, works) -> observation, inventory     a cluster that nobody observed
     find_differences(manifest body, live body) -> details      which fields differ, secrets masked
+    writer_of(manifest body, live body, path) -> FieldWriter   who else wrote one of them
 
 Nothing here talks to a cluster, and nothing is ever deleted that the inventory does not name with the very uid it has.
 Source: kubefleet.md §6; decisions D7, D15.
@@ -27,6 +28,7 @@ from gitfleet.apply.ledgers import record_intended, settle_inventory
 from gitfleet.apply.plan import plan_apply
 from gitfleet.apply.recorded import as_recorded
 from gitfleet.apply.requests import ApplyRequest
+from gitfleet.apply.writers import writer_of
 
 __all__ = [
     "ApplyRequest",
@@ -43,4 +45,5 @@ __all__ = [
     "record_intended",
     "settle_all",
     "settle_inventory",
+    "writer_of",
 ]

@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, Listed]] = {
     "get": Listed("get", "List placements, clusters, bindings, snapshots, ..."),
     "describe": Listed("get", "Show one object with its conditions."),
     "explain": Listed("explain", "Say why each cluster was picked, refused or waits."),
+    "diff": Listed("diff", "Show what clusters have against what they are to have."),
     "approve": Listed("approve", "Let a held removal happen, or a stage of a run go on."),
     "reject": Listed("approve", "Keep a held removal held, or end a run at a stage."),
     "evict": Listed("evict", "Take a placement off a cluster, once."),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from gitfleet.formats.canonical_json import parse_json
+from gitfleet.formats.canonical_json import NotJson, parse_json
 from gitfleet.formats.json_values import JsonObject, JsonValue
 
 MAPPING: Final = (dict, Mapping)
@@ -80,8 +80,8 @@ def owned_items(owned: OwnedFields) -> OwnedItems:
 
 def _keyed(owned: Mapping[str, Any]) -> Iterator[tuple[tuple[tuple[str, JsonValue], ...], Mapping[str, Any]]]:
     for name, child in owned.items():
-        if name.startswith("k:") and isinstance(child, Mapping):
-            yield _named(name), child
+        if name.startswith("k:") and isinstance(child, Mapping) and (named := _named(name)):
+            yield named, child
 
 
 def item_fields(items: OwnedItems, found: JsonObject, keys: tuple[str, ...]) -> OwnedFields:
@@ -92,13 +92,22 @@ def item_fields(items: OwnedItems, found: JsonObject, keys: tuple[str, ...]) -> 
     return None
 
 
+def named_item(owned: Mapping[str, Any], item: JsonObject) -> OwnedFields:
+    """The node below the item of a list that an item of the manifest names; a key that the manifest leaves to its
+    default matches any value."""
+    for named, child in _keyed(owned):
+        if all(key not in item or item[key] == value for key, value in named):
+            return child
+    return None
+
+
 def list_keys(field: str, wanted: Sequence[JsonValue], owned: OwnedFields) -> tuple[str, ...] | None:
     """By which keys the items of a list are identified; None when the list is one whole value (or a set)."""
     if not wanted or not all(isinstance(item, Mapping) for item in wanted):
         return None
     if owned is not None:
         first = next((name for name in owned if name.startswith("k:")), None)
-        return tuple(name for name, _ in _named(first)) if first is not None else None
+        return tuple(name for name, _ in _named(first)) or None if first is not None else None
     for keys in LIST_KEYS.get(field, ()):
         if all(keys[0] in item for item in wanted):
             return keys
@@ -114,5 +123,9 @@ def match_item(item: JsonObject, candidates: Sequence[JsonValue], keys: tuple[st
 
 
 def _named(name: str) -> tuple[tuple[str, JsonValue], ...]:
-    """The keys and values of a FieldsV1 path element such as `k:{"name":"web"}`."""
-    return tuple(parse_json(name[2:]).items())
+    """The keys and values of a FieldsV1 path element such as `k:{"name":"web"}`; none where a server wrote another."""
+    try:
+        found = parse_json(name[2:])
+    except NotJson:
+        return ()
+    return tuple(found.items()) if isinstance(found, dict) else ()

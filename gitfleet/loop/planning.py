@@ -61,6 +61,11 @@ class Planning:
         blocked = tuple(work for found in done.works.values() for work in found if work.error is not None)
         return later_steps.remaining_operations(done, operations, seen, self.driver.memo), blocked
 
+    def rolled_out(self, decision: Decision) -> tuple[Decision, Mapping[str, ClusterObservation]]:
+        """The decision at the end of all rollouts, and the observations with everything that it wants in them."""
+        done = self._rolled_out(decision)
+        return done, apply.merge_observations(done.inputs.observations, self._observed(done, done.unseen()))
+
     def as_rolled_out(self, wanted: Desired, before: FleetState) -> FleetState:
         """The state as if `wanted` had been rolled out; where no cluster is asked, everything of it is there."""
         decision, _ = self.decide(wanted, before)

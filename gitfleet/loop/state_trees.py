@@ -166,7 +166,7 @@ class StateTrees:
             # What a placement has already is the content of its newest snapshot.
             if record is not None and (latest := record.latest_resources) is not None and latest.hash != pin.digest:
                 named = next((s for s in record.resource_snapshots if s.index == pin.snapshot), None)
-                records[pin.placement] = self._loaded(Subject.of_placement(pin.placement), record, named)
+                records[pin.placement] = self.loaded(Subject.of_placement(pin.placement), record, named)
         for run in desired.runs.values():
             known = state.runs.get(run.key)
             record = records.get(placement_of(run))
@@ -175,12 +175,14 @@ class StateTrees:
             names = {former.resource_snapshot for _, former in known.formers} if known else set()
             wanted = staged.snapshot_for(known or run, record)
             for snapshot in (wanted, *map(record.snapshot_named, sorted(names))):
-                record = self._loaded(Subject.of_run(run.key), record, snapshot)
+                record = self.loaded(Subject.of_run(run.key), record, snapshot)
             records[record.placement.key] = record
         same = all(records[key] is record for key, record in state.placements.items())
         return state if same else replace(state, placements=records)
 
-    def _loaded(self, subject: Subject, record: PlacementRecord, snapshot: ResourceSnapshot | None) -> PlacementRecord:
+    def loaded(self, subject: Subject, record: PlacementRecord, snapshot: ResourceSnapshot | None) -> PlacementRecord:
+        """The record with the manifests of one of its snapshots; the very same where they are there already, or not all
+        of its documents are there any more."""
         if snapshot is None or snapshot.manifests is not None:
             return record
         documents = self._trees.documents(sorted({(d.path, d.blob) for d in snapshot.documents}))

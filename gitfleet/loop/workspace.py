@@ -13,6 +13,8 @@ from gitfleet import removals, schedule, snapshots, works
 from gitfleet.api.faults import Fault
 from gitfleet.api.objects import JsonObject
 from gitfleet.api.placements import PlacementKey
+from gitfleet.errors import BadInput
+from gitfleet.formats.near_names import did_you_mean
 from gitfleet.formats.yaml_reader import lines_of
 from gitfleet.formats.yaml_writer import write_documents
 from gitfleet.loop.driver import Driver, Listener
@@ -23,19 +25,24 @@ from gitfleet.loop.runner import Runner, Wake
 from gitfleet.loop.whatif import WhatIf
 from gitfleet.model.decisions import Decision
 from gitfleet.model.desired import Desired
+from gitfleet.model.failures import Subject
+from gitfleet.model.state import FleetState
 from gitfleet.model.works import Work
 from gitfleet.ports.clock import Clock
 from gitfleet.ports.repos import Person
 from gitfleet.reconcile.pins import pin_warnings
 from gitfleet.reconcile.run_approvals import wrong_approvals
 from gitfleet.views import (
+    ClusterSides,
     PlannedReconcile,
     Recorded,
+    diff_document,
     explanation,
     held_clusters,
     no_placement,
     plan_document,
     recorded_plan,
+    snapshots_document,
     standing_lines,
     with_evictions,
 )
@@ -143,10 +150,8 @@ class Workspace:
         """What is held of one placement, what pins it and why its last run failed, in a sentence each ("" for nothing);
         and every cluster's part in it, chosen ones first. BadInput for a name that is not there."""
         decision = self.decide(revision)
-        key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
         after, now = decision.after, decision.inputs.now
-        if key not in after.placements:
-            raise no_placement(name, [str(known) for known in after.placements], after.runs.values())
+        key = _placement_named(name, after)
         profile, _ = schedule.profile_for(decision.inputs.desired.config, self.driver.plugins)
         record = after.placements[key]
         held = held_clusters(after.holds.values())
@@ -162,6 +167,46 @@ class Workspace:
         rows = explanation(record, after.clusters, profile, plan, now, held)
         rows = with_evictions(rows, key, after.evictions.values(), after.faults)
         return standing_lines(record, beside), rows
+
+    def diff(self, name: str, cluster: str | None, revision: str | None) -> dict[str, Any]:
+        """What the clusters of a placement have against what they are to have when every rollout is through, as a Diff
+        document. BadInput for a name that is not there."""
+        commit, before, planning = self.commit_of(revision), self.driver.load_state(self.state_head()), self._planning
+        decision, _ = planning.decide(self.desired_at(commit), before)
+        key = _placement_named(name, decision.after)
+        done, seen = planning.rolled_out(decision)
+        silent = {n: one for n, one in decision.inputs.observations.items() if not one.reachable}
+        sides = []
+        for one in sorted({*done.works, *before.inventory}):
+            work = next((work for work in done.works.get(one, ()) if work.placement == key), None)
+            owned = tuple(entry for entry in before.inventory.get(one, {}).values() if entry.placement == key)
+            if work is not None or owned:
+                sides.append(
+                    ClusterSides(cluster=one, work=work, observation=silent.get(one) or seen.get(one), owned=owned)
+                )
+        names = [side.cluster for side in sides]
+        if cluster is not None and cluster not in names:
+            hint = did_you_mean(cluster, names, f"it has: {', '.join(names)}" if names else "it has no clusters")
+            raise BadInput(f"{name} has nothing on a cluster {cluster}", hint=hint)
+        return diff_document(key, commit, tuple(s for s in sides if cluster in (None, s.cluster)))
+
+    def snapshots_diff(self, name: str, old: int, new: int) -> dict[str, Any]:
+        """One resource snapshot of a placement against another, as a SnapshotDiff document. BadInput for one that is
+        not there, or whose objects are not kept any more."""
+        state = self.driver.load_state(self.state_head())
+        record = state.placements[_placement_named(name, state)]
+        sides = []
+        for index in (old, new):
+            snapshot = next((one for one in record.resource_snapshots if one.index == index), None)
+            if snapshot is None:
+                known = ", ".join(str(one.index) for one in record.resource_snapshots)
+                raise BadInput(f"{name} has no snapshot {index}", hint=f"snapshots: {known}")
+            loaded = self.driver.state_trees.loaded(Subject.of_placement(record.placement.key), record, snapshot)
+            found = loaded.snapshot_named(snapshot.name)
+            if found is None or found.manifests is None:
+                raise BadInput(f"the objects of snapshot {index} of {name} are not kept any more")
+            sides.append(found)
+        return snapshots_document(record.placement.key, *sides)
 
     def rendered_files(self, revision: str | None) -> tuple[dict[str, bytes], list[str]]:
         """Each picked cluster's manifests with the newest snapshots, by CLUSTER/PLACEMENT/NN-kind-name.yaml; and a
@@ -206,6 +251,14 @@ class Workspace:
     @property
     def _planning(self) -> Planning:
         return Planning(driver=self.driver, clusters=self.clusters, now=self.clock.now())
+
+
+def _placement_named(name: str, state: FleetState) -> PlacementKey:
+    """NAME or NAMESPACE/NAME as a key; BadInput where the state has no such placement."""
+    key = PlacementKey(*name.split("/", 1)) if "/" in name else PlacementKey("", name)
+    if key not in state.placements:
+        raise no_placement(name, [str(known) for known in state.placements], state.runs.values())
+    return key
 
 
 def _works_when_done(decision: Decision) -> dict[str, tuple[Work, ...]]:

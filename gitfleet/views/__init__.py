@@ -5,6 +5,7 @@ describe_lines(object)                          what `describe` prints
 markdown_table(table), html_page(title, table)  a table for other readers; the terminal's is in `cli`
 code_span, fenced, table_lines, html_document   the parts of which such pages are made
 readme_text(state)                              README.md of the state branch
+diff_document(...), snapshots_document(...)     `diff -o json`; object_lines(row) says one object of it in lines
 plan_document(...), has_changes                 `plan -o json`; moves_sentence(...) sums up what moves
 eviction_text(...), eviction_sentence, ...      the file that asks for an eviction, and what a plan decides about it
 hold_document(hold), hold_sentence, ...         what is held back, why, and the file that approves it
@@ -15,6 +16,7 @@ last_run_failures(runs, records)                why the last runs of placements 
 """
 
 from gitfleet.views.description import describe_lines
+from gitfleet.views.diff_document import ClusterSides, diff_document, differing, object_lines, snapshots_document
 from gitfleet.views.evictions import eviction_path, eviction_sentence, eviction_text, free_name, with_evictions
 from gitfleet.views.explanation import (
     Recorded,
@@ -51,6 +53,7 @@ from gitfleet.views.shown import shown_object
 from gitfleet.views.tables import Table, age
 
 __all__ = [
+    "ClusterSides",
     "PlannedReconcile",
     "Recorded",
     "Table",
@@ -63,6 +66,8 @@ __all__ = [
     "closed_by_a_person",
     "code_span",
     "describe_lines",
+    "diff_document",
+    "differing",
     "eviction_path",
     "eviction_sentence",
     "eviction_text",
@@ -84,6 +89,7 @@ __all__ = [
     "markdown_table",
     "moves_sentence",
     "no_placement",
+    "object_lines",
     "objects_of",
     "pending_request",
     "pinned_placements_lines",
@@ -97,6 +103,7 @@ __all__ = [
     "run_waits",
     "shortened",
     "shown_object",
+    "snapshots_document",
     "standing_lines",
     "status_calls",
     "table_lines",

@@ -156,6 +156,9 @@ def everything(outputs: Outputs, repo: Path, folder: Path) -> None:
         outputs.run("describe", *name.split(), "-C", repo)
     for output in ("wide", "json"):
         outputs.run("explain", "web", "-C", repo, "-o", output)
+    for output in ("text", "json"):
+        outputs.run("diff", "web", "-C", repo, "-o", output)
+        outputs.run("diff", "web", "--snapshots", "0", "1", "-C", repo, "-o", output)
     outputs.run("simulate", repo, "-o", "jsonl", "--save", folder / "page.html")
     outputs.texts[f"{len(outputs.texts)}: page"] = (folder / "page.html").read_text()
 

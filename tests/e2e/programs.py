@@ -27,7 +27,7 @@ class Program:
 
     def run(self, *options: str, expect: int | None = 0, timeout: float = _LONGEST_SECONDS) -> Ended:
         """`gitfleet run` to its end; AssertionError when it ends otherwise than expected (None: any way)."""
-        return self.command("run", self.repo, *options, *self._options(), expect=expect, timeout=timeout)
+        return self.command("run", self.repo, *options, *self.options(), expect=expect, timeout=timeout)
 
     def settle(self, timeout: float = 60.0) -> Ended:
         """`gitfleet run --until-settled`."""
@@ -39,7 +39,7 @@ class Program:
 
     def start(self, *options: str) -> subprocess.Popen[str]:
         """`gitfleet run` in the background; the caller ends it."""
-        return self._start([sys.executable, "-m", "gitfleet", "run", self.repo, *options, *self._options()])
+        return self._start([sys.executable, "-m", "gitfleet", "run", self.repo, *options, *self.options()])
 
     def start_script(self, module: str, *words: str) -> subprocess.Popen[str]:
         """A Python module of the tests in the background, with the surroundings of this installation."""
@@ -52,7 +52,7 @@ class Program:
         talk = self.home / "talk.txt"
         with talk.open("a") as sink:
             process = subprocess.Popen(
-                [sys.executable, "-m", "gitfleet", "run", self.repo, *options, *self._options()],
+                [sys.executable, "-m", "gitfleet", "run", self.repo, *options, *self.options()],
                 env=self._environment(), stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, text=True,
             )  # fmt: skip
         try:
@@ -61,7 +61,8 @@ class Program:
             process.kill()
             process.wait()
 
-    def _options(self) -> list[str]:
+    def options(self) -> list[str]:
+        """The options that say where its cache is and how clusters are reached."""
         options = ["--cache-dir", str(self.home / "cache")]
         if self.kubeconfig is not None:
             options += ["--kubeconfig", str(self.kubeconfig)]

@@ -1,0 +1,117 @@
+"""`gitfleet diff`: what clusters have against what they are to have, per object and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from gitfleet.cli import options
+from gitfleet.cli.messages import say
+from gitfleet.cli.output import print_json, show, show_wrapped
+from gitfleet.cli.plan_groups import names
+from gitfleet.errors import BadInput
+from gitfleet.formats.sentences import counted
+from gitfleet.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """What is compared with what, and how the exit code says so."""
+
+    rev: str | None
+    snapshots: tuple[int, int] | None
+    clusters: str
+    detailed_exitcode: bool
+
+
+@click.command(
+    epilog=options.example(
+        "gitfleet diff web", "gitfleet diff team-a/cart eu-1 -C my-fleet", "gitfleet diff web --snapshots 3 4"
+    )
+)
+@click.argument("placement", metavar="PLACEMENT")
+@click.argument("cluster", metavar="[CLUSTER]", required=False)
+@options.collected(
+    "request",
+    DiffOptions,
+    options.rev,
+    click.option("--snapshots", type=(int, int), metavar="OLD NEW", help="Compare two snapshots, and no cluster."),
+    click.option(
+        "--clusters",
+        type=click.Choice(("live", "simulated")),
+        default="live",
+        metavar="WHICH",
+        help="The clusters to observe: live or simulated (default: live).",
+    ),
+    click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 when anything differs."),
+)
+@options.settings(options.in_repo, options.branch, options.connections, options.cache_dir)
+@options.output("text", "json")
+def diff(placement: str, cluster: str | None, request: DiffOptions, settings: Settings, output: str) -> int:
+    """Show what each cluster of a PLACEMENT (NAME, or NAMESPACE/NAME) has against what it is to have when every rollout
+    is through, per object and field; or what one snapshot has that another has not.
+
+    Only the fields that the manifests name are compared, and with comparisonOption FullComparison all fields. Values of
+    Secrets are never shown. The exit code is 1 when a cluster could not be compared. Nothing is written.
+    """
+    from gitfleet import wiring
+    from gitfleet.views import differing
+
+    if request.snapshots is not None and (cluster is not None or request.rev is not None):
+        raise BadInput("--snapshots compares two snapshots, and takes neither a cluster nor --rev")
+    with wiring.open_workspace(settings, clusters=request.clusters) as workspace:
+        if request.snapshots is not None:
+            document = workspace.snapshots_diff(placement, *request.snapshots)
+        else:
+            document = workspace.diff(placement, cluster, request.rev)
+    failed = [one for one in document.get("clusters", ()) if not one["compared"]]
+    if output == "json":
+        print_json(document)
+    elif request.snapshots is not None:
+        _show_rows(document["objects"], between_snapshots=True)
+        show(_summary(len(document["objects"]), document["same"]))
+    else:
+        _show_clusters([one for one in document["clusters"] if one["compared"]])
+    for one in failed:
+        say(f"error: {one['clusterName']} was not compared: {one['message']}")
+    unread = any(row["state"] == "Unreadable" for one in document.get("clusters", ()) for row in one["objects"])
+    if failed or unread:
+        return 1
+    return 2 if request.detailed_exitcode and differing(document) else 0
+
+
+def _show_clusters(compared: list[Mapping[str, Any]]) -> None:
+    """Clusters that differ in the same way stand together."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for one in compared:
+        groups.setdefault("\n".join(_lines(one["objects"])), []).append(one)
+    for group in groups.values():
+        first = group[0]
+        show_wrapped(
+            f"{names(tuple(one['clusterName'] for one in group))}: {_summary(len(first['objects']), first['same'])}",
+            "  ",
+        )
+        _show_rows(first["objects"])
+
+
+def _summary(different: int, same: int) -> str:
+    return (
+        f"{different} of {counted(different + same, 'object')} differ"
+        if different
+        else f"no difference in {counted(same, 'object')}"
+    )
+
+
+def _lines(rows: list[Mapping[str, Any]], *, between_snapshots: bool = False) -> Iterator[str]:
+    from gitfleet.views import object_lines
+
+    for row in rows:
+        yield from (f"  {line}" for line in object_lines(row, between_snapshots=between_snapshots))
+
+
+def _show_rows(rows: list[Mapping[str, Any]], *, between_snapshots: bool = False) -> None:
+    for line in _lines(rows, between_snapshots=between_snapshots):
+        show_wrapped(line, "        ")

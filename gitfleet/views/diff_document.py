@@ -1,0 +1,172 @@
+"""`gitfleet diff -o json`: what a placement's clusters have against what they are to have, per object and field; and
+one snapshot against another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from gitfleet.api.inventory import InventoryEntry
+from gitfleet.api.objects import JsonObject, Manifest, ObjectKey
+from gitfleet.api.placements import PlacementKey
+from gitfleet.api.snapshots import ResourceSnapshot
+from gitfleet.apply import find_differences, writer_of
+from gitfleet.model.observations import ClusterObservation, LiveObject
+from gitfleet.model.operations import DifferenceDetails
+from gitfleet.model.works import Work
+from gitfleet.status import object_reference
+
+_ABSENT: Final = "(not there)"
+
+
+class ObjectState(StrEnum):
+    """How an object stands. `EXTRA`: gitfleet placed it, and it is no longer to be there. `UNREADABLE`: not compared,
+    and `message` says why."""
+
+    SAME = "Same"
+    DIFFERS = "Differs"
+    MISSING = "Missing"
+    EXTRA = "Extra"
+    UNREADABLE = "Unreadable"
+
+
+_SENTENCES: Final = {
+    ObjectState.SAME: ("is the same", "is the same"),
+    ObjectState.DIFFERS: ("differs", "is changed"),
+    ObjectState.MISSING: ("is not on the cluster", "is added"),
+    ObjectState.EXTRA: ("is on the cluster and no longer wanted", "is removed"),
+    ObjectState.UNREADABLE: ("was not compared", "was not compared"),
+}
+"""What a state says, of a cluster and between two snapshots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSides:
+    """One cluster's two sides for one placement: the work that it is to have at the end of all rollouts (None for a
+    cluster that gives the placement up), what was observed, and what the inventory names for the placement."""
+
+    cluster: str
+    work: Work | None
+    observation: ClusterObservation | None
+    owned: tuple[InventoryEntry, ...] = ()
+
+
+def diff_document(placement: PlacementKey, commit: str, sides: tuple[ClusterSides, ...]) -> dict[str, Any]:
+    """The Diff as JSON values. Objects that are the same are counted and not listed; values of Secrets are masked."""
+    return {
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "Diff",
+        "placement": {"name": placement.name, "namespace": placement.namespace or None},
+        "commit": commit,
+        "clusters": [_cluster(side) for side in sides],
+    }
+
+
+def snapshots_document(placement: PlacementKey, old: ResourceSnapshot, new: ResourceSnapshot) -> dict[str, Any]:
+    """What two snapshots that were loaded hold, `valueInMember` being the former's: no overrides, no cluster."""
+    was = {one.key.identity: one for one in old.manifests or ()}
+    has = {one.key.identity: one for one in new.manifests or ()}
+    rows: list[dict[str, Any]] = []
+    same = 0
+    for identity, manifest in has.items():
+        before = was.get(identity)
+        if before is None:
+            rows.append(_object(manifest.key, ObjectState.MISSING))
+        elif details := find_differences(manifest.body, before.body, full=True):
+            rows.append(_object(manifest.key, ObjectState.DIFFERS, details))
+        else:
+            same += 1
+    rows += [_object(one.key, ObjectState.EXTRA) for identity, one in was.items() if identity not in has]
+    return {
+        "apiVersion": "gitfleet.dev/v1alpha1",
+        "kind": "SnapshotDiff",
+        "placement": {"name": placement.name, "namespace": placement.namespace or None},
+        "snapshots": [str(old.index), str(new.index)],
+        "same": same,
+        "objects": rows,
+    }
+
+
+def _cluster(side: ClusterSides) -> dict[str, Any]:
+    message = ""
+    if side.observation is None or not side.observation.reachable:
+        message = side.observation.error if side.observation is not None else "it was not observed"
+    elif side.work is not None and side.work.error is not None:
+        message = side.work.error.removesuffix(f" (cluster {side.cluster})")
+    rows = [] if message or side.observation is None else list(_objects(side, side.observation))
+    return {
+        "clusterName": side.cluster,
+        "compared": not message,
+        "message": message,
+        "same": sum(row["state"] == ObjectState.SAME for row in rows),
+        "objects": [row for row in rows if row["state"] != ObjectState.SAME],
+    }
+
+
+def _objects(side: ClusterSides, observation: ClusterObservation) -> Iterator[dict[str, Any]]:
+    manifests = side.work.manifests if side.work is not None else ()
+    full = side.work is not None and side.work.apply_strategy.comparison_option.counts_every_field
+    for manifest in manifests:
+        why = observation.unreadable.get(manifest.key)
+        if why is not None or manifest.key not in observation.live:
+            yield _object(manifest.key, ObjectState.UNREADABLE, message=why or "it was not observed")
+            continue
+        live = observation.live[manifest.key]
+        if live is None:
+            yield _object(manifest.key, ObjectState.MISSING)
+            continue
+        details = find_differences(manifest.body, live.body, full=full)
+        state = ObjectState.DIFFERS if details else ObjectState.SAME
+        yield _object(manifest.key, state, details, _written(manifest, live, details))
+    wanted = {manifest.key.identity for manifest in manifests}
+    for entry in side.owned:
+        if entry.key.identity not in wanted and observation.live.get(entry.key) is not None:
+            yield _object(entry.key, ObjectState.EXTRA)
+
+
+def _written(manifest: Manifest, live: LiveObject, details: DifferenceDetails) -> tuple[JsonObject | None, ...]:
+    """Who else wrote each field."""
+    writers = (writer_of(manifest.body, live.body, path) for path, _, _ in details)
+    return tuple(None if one is None else {"manager": one.manager, "time": one.time or None} for one in writers)
+
+
+def _object(
+    key: ObjectKey,
+    state: ObjectState,
+    details: DifferenceDetails = (),
+    written: tuple[JsonObject | None, ...] = (),
+    message: str = "",
+) -> dict[str, Any]:
+    writers = written or (None,) * len(details)
+    return {
+        "object": object_reference(key),
+        "state": str(state),
+        "message": message,
+        "fields": [
+            {"path": path, "valueInMember": there, "valueInHub": wanted, "writtenBy": writer}
+            for (path, there, wanted), writer in zip(details, writers, strict=True)
+        ],
+    }
+
+
+def differing(document: Mapping[str, Any]) -> bool:
+    """Whether anything differs where it could be compared."""
+    parts = document["clusters"] if document["kind"] == "Diff" else [document]
+    return any(row["state"] != ObjectState.UNREADABLE for part in parts for row in part["objects"])
+
+
+def object_lines(row: Mapping[str, Any], *, between_snapshots: bool = False) -> Iterator[str]:
+    """One object of a document in lines, the first without indentation."""
+    key = row["object"]
+    name = "/".join(part for part in (key["kind"], key["namespace"], key["name"]) if part)
+    state = _SENTENCES[ObjectState(row["state"])][between_snapshots]
+    yield f"{name} {state}" + (f": {row['message']}" if row["message"] else "")
+    for field in row["fields"]:
+        there, wanted, writer = field["valueInMember"], field["valueInHub"], field["writtenBy"]
+        yield f"  {field['path']}"
+        time = f" at {writer['time']}" if writer is not None and writer["time"] else ""
+        by = "" if writer is None else f"   ({writer['manager']} wrote it{time})"
+        yield f"    - {_ABSENT if there is None else there}{by}"
+        yield f"    + {_ABSENT if wanted is None else wanted}"
