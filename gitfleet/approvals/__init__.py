@@ -2,7 +2,8 @@
 
 judge(asked, approvals, facts, policy, now) -> Verdict
 given(asked, approvals)                     the approvals that are meant for a request
-wrong_approvals(waiting, known, approvals)  those that answer nothing, and were meant for what waits
+unasked(asked, approvals, by_request)       those that are meant for none of what was asked
+wrong_approvals(waiting, unmeant, approvals)  those that answer nothing, and were meant for what waits
 standing(asked, approval, now, before)      the approval of an earlier commit that said the same already
 strictest(policies)                         the policy that asks for all that these ask for
 next_name(name, approvals, paths)           the name of one more approval of a request
@@ -14,7 +15,15 @@ Source: decision record 0014.
 """
 
 from gitfleet.approvals.judging import judge, strictest
-from gitfleet.approvals.naming import APPROVALS_FOLDER, given, name_to_reject, next_name, path_of, wrong_approvals
+from gitfleet.approvals.naming import (
+    APPROVALS_FOLDER,
+    given,
+    name_to_reject,
+    next_name,
+    path_of,
+    unasked,
+    wrong_approvals,
+)
 from gitfleet.approvals.standing import standing
 
 __all__ = [
@@ -26,5 +35,6 @@ __all__ = [
     "path_of",
     "standing",
     "strictest",
+    "unasked",
     "wrong_approvals",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,8 +12,7 @@ from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.holds import APPROVED
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
-from gitfleet.api.values import NamespacedName
-from gitfleet.approvals.naming import fault_of, given
+from gitfleet.approvals.naming import fault_of
 from gitfleet.formats.durations import seconds_text
 from gitfleet.formats.git_names import GITFLEET
 from gitfleet.formats.sentences import named_briefly
@@ -34,17 +33,18 @@ class _Counted:
 
 def judge(
     asked: Asked,
-    approvals: Mapping[NamespacedName, Approval],
+    meant: Iterable[Approval],
     facts: FactsByApproval | None,
     policy: ApprovalPolicy,
     now: datetime,
 ) -> Verdict:
-    """Whether a request is approved. One rejection that is meant for it rejects, whoever wrote it. `facts` None: nobody
-    could look at the commits, and then an approval counts only where `policy` does not ask who gave it."""
+    """Whether those approvals that are meant for a request approve it. One rejection among them rejects, whoever wrote
+    it. `facts` None: nobody could look at the commits, and then an approval counts only where `policy` does not ask
+    who gave it."""
     counted: list[_Counted] = []
     faults: list[Fault] = []
     deciding: Condition | None = None
-    for approval in given(asked, approvals):
+    for approval in meant:
         condition = find_condition(approval.conditions, APPROVED)
         if condition is None or condition.status is Status.UNKNOWN:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 
 from gitfleet.api.faults import Fault, Severity
@@ -10,35 +10,38 @@ from gitfleet.api.holds import HOLD_PREFIX
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.near_names import is_near
-from gitfleet.model.approvals import Asked
+from gitfleet.model.approvals import FURTHER, Asked, ByRequest
 
 APPROVALS_FOLDER = "approvals"
 _ENDING = ".yaml"
-_SEPARATOR = "."
-"""No stage and no digest has it, so no request's name continues another's in this way."""
 
 
-def given(asked: Asked, approvals: Mapping[NamespacedName, Approval]) -> Iterator[Approval]:
+def given(asked: Asked, approvals: ByRequest) -> Sequence[Approval]:
     """The approvals that are meant for a request, by name."""
-    begins = tuple(name + _SEPARATOR for name in (asked.name, *asked.aliases))
-    for key, approval in sorted(approvals.items()):
-        if key.namespace == asked.namespace and f"{key.name}{_SEPARATOR}".startswith(begins):
-            yield approval
+    keys = (NamespacedName(asked.namespace, name) for name in (asked.name, *asked.aliases))
+    found = {approval.key: approval for key in keys for approval in approvals.get(key, ())}
+    return [approval for _, approval in sorted(found.items())]
 
 
-def wrong_approvals(
-    waiting: Collection[Asked], others: Iterable[Asked], approvals: Mapping[NamespacedName, Approval]
-) -> Iterator[Fault]:
-    """A warning for each approval that is for one of those that are `waiting` and does not answer it: its name is none
-    of theirs nor of the `others` that are there, or it says itself that it is for another stage."""
-    own = {approval.key: one for one in waiting for approval in given(one, approvals)}
-    known = {approval.key for one in others for approval in given(one, approvals)}
-    for key, approval in sorted(approvals.items()) if waiting else ():
-        if key in own:
-            if approval.target_stage is not None and own[key].name not in _names_by_spec(approval):
+def unasked(
+    asked: Iterable[Asked], approvals: Mapping[NamespacedName, Approval], found: ByRequest
+) -> Sequence[Approval]:
+    """The approvals that are meant for none of what was asked; `found` are the same approvals by request."""
+    known = {approval.key for one in asked for approval in given(one, found)}
+    return [approval for key, approval in approvals.items() if key not in known]
+
+
+def wrong_approvals(waiting: Collection[Asked], unmeant: Iterable[Approval], approvals: ByRequest) -> Iterator[Fault]:
+    """A warning for each approval that is for one of those that are `waiting` and does not answer it: it says itself
+    that it is for another stage, or is one of those that are `unmeant` for anything that is there."""
+    own = {approval.key: (approval, one) for one in waiting for approval in given(one, approvals)}
+    every = {approval.key: (approval, None) for approval in (unmeant if waiting else ())} | own
+    for key, (approval, meant) in sorted(every.items()):
+        if meant is not None:
+            if approval.target_stage is not None and meant.name not in _names_by_spec(approval):
                 said = f"is for stage {approval.target_stage} of run {approval.parent_run}"
                 yield fault_of(approval, f"{said}, and {key.name} is not; correct one of them", "spec.targetStage")
-        elif key not in known and (one := next((one for one in waiting if _may_be_meant(approval, one)), None)):
+        elif one := next((one for one in waiting if _may_be_meant(approval, one)), None):
             what = "hold" if one.name.startswith(HOLD_PREFIX) else "request"
             name = NamespacedName(one.namespace, one.name)
             sentence = f"answers no {what} that is there now; {name} waits for an approval of its own"
@@ -76,7 +79,7 @@ def next_name(name: str, approvals: Collection[NamespacedName], paths: Collectio
     files at these paths."""
     taken = {path.rpartition(".")[0] for path in paths}  # a .json of that name is the same approval
     taken |= {path_of(key.name, key.namespace).removesuffix(_ENDING) for key in approvals}
-    names = chain([name], (f"{name}{_SEPARATOR}{number}" for number in count(2)))
+    names = chain([name], (f"{name}{FURTHER}{number}" for number in count(2)))
     return next(one for one in names if path_of(one, namespace).removesuffix(_ENDING) not in taken)
 
 

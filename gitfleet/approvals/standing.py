@@ -10,12 +10,12 @@ from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals.naming import given
 from gitfleet.formats.times import EPOCH
-from gitfleet.model.approvals import Asked
+from gitfleet.model.approvals import Asked, ByRequest
 
 Approvals = Mapping[NamespacedName, Approval]
 
 
-def standing(asked: Asked, approval: Approval, now: Approvals, before: Approvals) -> Approval | None:
+def standing(asked: Asked, approval: Approval, now: Approvals, before: ByRequest) -> Approval | None:
     """The approval of a request among those of an earlier commit that gave the same answer as `approval`, one of those
     that there are `now`: under its name, or under one that is gone. None where the answer came later."""
     found = (old for old in given(asked, before) if old.key == approval.key or old.key not in now)

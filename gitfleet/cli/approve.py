@@ -149,7 +149,7 @@ def _rejection(request: Asked, workspace: Workspace) -> str | None:
     from gitfleet.approvals import given
     from gitfleet.views import approval_path
 
-    approvals = workspace.desired_at(workspace.commit_of(None)).approvals
+    approvals = workspace.desired_at(workspace.commit_of(None)).approvals_by_request
     for approval in given(request, approvals):
         condition, origin, name = find_condition(approval.conditions, APPROVED), approval.origin, approval.key.name
         if condition is None or condition.status is not Status.FALSE or origin is None:

@@ -79,7 +79,8 @@ class ApprovalHistory:
             for new in (oid for oid in line if digits and oid[: len(digits)] == digits):
                 asked = Rewrite(branch=branch, old=old, new=new).request()
                 facts = self.facts(wanted, [asked], read_at, old, alone=True)
-                verdict = approvals.judge(asked, wanted.approvals, facts, ApprovalPolicy(), now)
+                meant = approvals.given(asked, wanted.approvals_by_request)
+                verdict = approvals.judge(asked, meant, facts, ApprovalPolicy(), now)
                 if verdict.answer is not None and verdict.answer.status is Status.TRUE:
                     return None
                 uncounted |= dict.fromkeys(verdict.faults)
@@ -102,7 +103,7 @@ class ApprovalHistory:
         for nothing."""
         found, where = {}, PolicyFrom(wanted.approvals, cache(read_at), reconciled, alone)
         for one in asked:
-            for approval in approvals.given(one, wanted.approvals):
+            for approval in approvals.given(one, wanted.approvals_by_request):
                 place = (wanted.commit, approval.key, one, reconciled)
                 known = self._known.get(place)
                 if known is None:
@@ -159,7 +160,7 @@ class ApprovalHistory:
 
     def _standing(self, commit: str, approval: Approval, asked: Asked, where: PolicyFrom) -> Approval | None:
         """The same answer as a commit itself has it: what was accepted last may stand in for a faulty file."""
-        old = approvals.standing(asked, approval, where.approvals, where.read_at(commit).approvals)
+        old = approvals.standing(asked, approval, where.approvals, where.read_at(commit).approvals_by_request)
         if old is None or old.origin is None:
             return None
         entry = self.reader.list_tree(commit).get(old.origin.path)

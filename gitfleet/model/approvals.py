@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
+from typing import Final
 
 from gitfleet.api.conditions import Condition
 from gitfleet.api.faults import Fault
 from gitfleet.api.fleet import ApprovalPolicy
+from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
+
+FURTHER: Final = "."
+"""After it, a name says which further approval of a request it is. No stage and no digest has it, so no request's name
+continues another's in this way."""
+ByRequest = Mapping[NamespacedName, Sequence[Approval]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +101,12 @@ class Verdict:
 
 
 FactsByApproval = Mapping[NamespacedName, ApprovalFacts]
+
+
+def by_request(approvals: Iterable[Approval]) -> ByRequest:
+    """Approvals by each request's name that theirs may be meant for: `go-canary.2` stands under `go-canary` too."""
+    found: dict[NamespacedName, list[Approval]] = {}
+    for approval in approvals:
+        for name in accumulate(approval.key.name.split(FURTHER), f"{{}}{FURTHER}{{}}".format):
+            found.setdefault(NamespacedName(approval.key.namespace, name), []).append(approval)
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 from gitfleet.api.clusters import MemberCluster
@@ -20,6 +21,7 @@ from gitfleet.api.staged import Approval, DisruptionBudget, Eviction, StagedRun,
 from gitfleet.api.values import NamespacedName
 from gitfleet.formats.kinds import BUILT_IN_KINDS
 from gitfleet.formats.near_names import nearest
+from gitfleet.model.approvals import ByRequest, by_request
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -62,7 +64,7 @@ class _Listed(Generic[K, V]):
         return desired.objects.get(self._listed_as, {})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Desired:
     """The fleet as written at `commit`.
 
@@ -110,6 +112,11 @@ class Desired:
     """Pins by name; a placement has one at most."""
     budgets = _Listed[str, DisruptionBudget]("budgets")
     """Disruption budgets by name."""
+
+    @cached_property
+    def approvals_by_request(self) -> ByRequest:
+        """The approvals by the requests' names: each of many requests asks, in each pass."""
+        return by_request(self.approvals.values())
 
     @property
     def config(self) -> FleetConfig:

@@ -35,8 +35,8 @@ def decide_with_holds(
     before, wanted = inputs.before, inputs.desired
     policy, facts = wanted.config.approvals, inputs.approvals
     verdicts = {
-        name: approvals.judge(removals.asked(hold), wanted.approvals, facts, policy, inputs.now)
-        for name, hold in before.holds.items()
+        name: approvals.judge(asked, approvals.given(asked, wanted.approvals_by_request), facts, policy, inputs.now)
+        for name, asked in ((name, removals.asked(hold)) for name, hold in before.holds.items())
     }
     holds = removals.answered(before.holds, verdicts)
     approved = {removal.id for hold in holds.values() if hold.answer is Status.TRUE for removal in hold.removals}

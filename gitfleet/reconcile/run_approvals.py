@@ -26,15 +26,18 @@ from gitfleet.reconcile.run_changes import changes_of
 from gitfleet.rollout import staged
 
 
-def answers_to(requests: Iterable[ApprovalRequest], inputs: Inputs) -> Mapping[NamespacedName, Approval]:
-    """What people's approvals come to by the fleet's policy (who, how many), or why they do not count yet."""
+def answers_to(
+    requests: Iterable[ApprovalRequest], inputs: Inputs, unmeant: Iterable[Approval]
+) -> Mapping[NamespacedName, Approval]:
+    """What people's approvals come to by the fleet's policy (who, how many), or why they do not count yet.
+    `unmeant` are those for no request."""
     found: dict[NamespacedName, Approval] = {}
-    every = [staged.asked(request) for request in inputs.before.approvals.values()]
     for request in requests:
         verdict, asked = _verdict(request, inputs), staged.asked(request)
         names = [NamespacedName(asked.namespace, name) for name in (asked.name, *asked.aliases)]
         named = {name: inputs.desired.approvals[name] for name in names if name in inputs.desired.approvals}
-        wrong = approvals.wrong_approvals([asked], every, inputs.desired.approvals) if not named else ()
+        meant = inputs.desired.approvals_by_request
+        wrong = approvals.wrong_approvals([asked], unmeant, meant) if not named else ()
         answer, waits = verdict.answer, verdict.waits or "; ".join(map(str, wrong))
         if answer is None and waits:
             answer = Condition(
@@ -52,10 +55,11 @@ def answers_to(requests: Iterable[ApprovalRequest], inputs: Inputs) -> Mapping[N
 
 def _verdict(request: ApprovalRequest, inputs: Inputs) -> Verdict:
     """What the approvals under all names of a request come to together; one that says it is for another is left out."""
-    wanted = inputs.desired
+    wanted, asked = inputs.desired, staged.asked(request)
     own = (request.parent_run, request.target_stage)
-    meant = {k: a for k, a in wanted.approvals.items() if (a.parent_run, a.target_stage) in (own, (None, None))}
-    return approvals.judge(staged.asked(request), meant, inputs.approvals, wanted.config.approvals, inputs.now)
+    every = approvals.given(asked, wanted.approvals_by_request)
+    meant = [one for one in every if (one.parent_run, one.target_stage) in (own, (None, None))]
+    return approvals.judge(asked, meant, inputs.approvals, wanted.config.approvals, inputs.now)
 
 
 def uncounted(inputs: Inputs, runs: Mapping[NamespacedName, RunRecord]) -> Iterator[Fault]:
@@ -76,13 +80,14 @@ def wrong_approvals(holds: Iterable[Hold], before: FleetState, wanted: Desired) 
     says, while one waits that it may be meant for."""
     asked = [(removals.asked(hold), hold.answer is None) for hold in holds]
     asked += [(staged.asked(request), _waits(request, before.runs)) for request in before.approvals.values()]
-    waiting, others = ([one for one, waits in asked if waits is side] for side in (True, False))
-    return approvals.wrong_approvals(waiting, others, wanted.approvals)
+    meant = wanted.approvals_by_request
+    unmeant = approvals.unasked((one for one, _ in asked), wanted.approvals, meant)
+    return approvals.wrong_approvals([one for one, waits in asked if waits], unmeant, meant)
 
 
 def asked_of_people(before: FleetState, wanted: Desired) -> Iterator[Asked]:
     """What those requests of runs ask that people have said something to, with the change that is approved."""
     for request in before.approvals.values():
         run, asked = before.runs.get(request.run), staged.asked(request)
-        if run is not None and not request.accepted and any(approvals.given(asked, wanted.approvals)):
+        if run is not None and not request.accepted and approvals.given(asked, wanted.approvals_by_request):
             yield replace(asked, changes=changes_of(run, before, wanted))

@@ -6,19 +6,19 @@ advance      a placement's record after its runs, each of which fails alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 
-from gitfleet import rollout, works
+from gitfleet import approvals, rollout, works
 from gitfleet.api.bindings import Binding, is_active
 from gitfleet.api.clusters import MemberCluster
 from gitfleet.api.conditions import Condition
 from gitfleet.api.placements import PlacementKey
 from gitfleet.api.runs import ApprovalRequest, RunRecord
 from gitfleet.api.snapshots import OverrideSnapshot
-from gitfleet.api.staged import StagedRun, strategy_kind
+from gitfleet.api.staged import Approval, StagedRun, strategy_kind
 from gitfleet.api.values import NamespacedName
 from gitfleet.model.decisions import Inputs
 from gitfleet.model.failures import Failures, Subject
@@ -39,6 +39,8 @@ class Runs:
     records: Mapping[NamespacedName, RunRecord] = field(default_factory=dict)
     states: Mapping[NamespacedName, str] = field(default_factory=dict)
     requests: Requests = field(default_factory=dict)
+    unmeant: Sequence[Approval] = ()
+    """The approvals that are meant for no request."""
 
     def unfinished(self, key: PlacementKey) -> tuple[RunRecord, ...]:
         """The runs of a placement that are not over, in the order in which they were seen."""
@@ -86,7 +88,9 @@ def runs_of(inputs: Inputs) -> Runs:
     requests = {
         key: request for key, request in before.approvals.items() if (key.namespace, request.parent_run) in kept
     }
-    return Runs(records=dict(sorted(records.items())), states=states, requests=requests)
+    asked = map(staged.asked, before.approvals.values())
+    unmeant = approvals.unasked(asked, wanted.approvals, wanted.approvals_by_request)
+    return Runs(records=dict(sorted(records.items())), states=states, requests=requests, unmeant=unmeant)
 
 
 def _target(run: StagedRun) -> tuple[object, ...]:
@@ -212,7 +216,7 @@ def _step(
         labels=works.pinned_labels(references, beside.every_override, beside.clusters),
         former_labels=works.pinned_labels(former, beside.every_override, beside.clusters),
         requests=beside.runs.requests_of(run),
-        approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs),
+        approvals=answers_to(beside.runs.requests_of(run).values(), beside.inputs, beside.runs.unmeant),
         disturbed=beside.disturbed,
         quarantined=beside.quarantined,
         had=beside.had,

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gitfleet import approvals
 from gitfleet.api.conditions import Condition, Status
 from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import AllowedSigners, ApprovalPolicy
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import DIGEST, SNAPSHOT_INDEX, Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import judge, next_name, path_of, strictest
+from gitfleet.approvals import given as meant_for
+from gitfleet.approvals import next_name, path_of, strictest
 from gitfleet.formats.git_names import GITFLEET
-from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, Verdict
+from gitfleet.model.approvals import ApprovalCommit, ApprovalFacts, Asked, FactsByApproval, Verdict, by_request
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ASKED = Asked(name="hold-web-dddddddddd", digest="d" * 64, commit="c" * 40)
@@ -24,6 +27,17 @@ TWO = ApprovalPolicy(required=2)
 SEPARATE = ApprovalPolicy(separate_duties=True)
 HOUR = ApprovalPolicy(expires_after=3600.0)
 US = GITFLEET[1]
+
+
+def judge(
+    asked: Asked,
+    files: Mapping[NamespacedName, Approval],
+    facts: FactsByApproval | None,
+    policy: ApprovalPolicy,
+    now: datetime,
+) -> Verdict:
+    """What all the approvals of a repo come to for a request."""
+    return approvals.judge(asked, meant_for(asked, by_request(files.values())), facts, policy, now)
 
 
 def approval(name: str = ASKED.name, status: str = "True", digest: str | None = None) -> Approval:

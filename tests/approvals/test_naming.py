@@ -9,8 +9,8 @@ import pytest
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import name_to_reject, wrong_approvals
-from gitfleet.model.approvals import Asked
+from gitfleet.approvals import name_to_reject, unasked, wrong_approvals
+from gitfleet.model.approvals import Asked, by_request
 
 AFTER = Asked(name="go-canary", digest="d", commit="c", aliases=("go-after-canary",))
 BEFORE = Asked(name="go-before-prod", digest="d", commit="c")
@@ -24,7 +24,9 @@ def said(waiting: Asked, name: str, namespace: str = "", spec: tuple[str, str] |
     approval = Approval(
         key=NamespacedName(namespace, name), parent_run=run, target_stage=stage, origin=Origin("approvals/a.yaml", 3)
     )
-    found = list(wrong_approvals([waiting], [OTHER], {approval.key: approval}))
+    every = {approval.key: approval}
+    meant = by_request(every.values())
+    found = list(wrong_approvals([waiting], unasked([waiting, OTHER], every, meant), meant))
     assert [(fault.path, fault.line, fault.severity) for fault in found] in ([], [("approvals/a.yaml", 3, "warning")])
     return "".join(f"{fault.object}: {fault.field}: {fault.message}" for fault in found)
 

@@ -12,7 +12,7 @@ from gitfleet.api.staged import DIGEST, Approval
 from gitfleet.api.values import NamespacedName
 from gitfleet.approvals import standing
 from gitfleet.formats.times import EPOCH
-from gitfleet.model.approvals import Asked
+from gitfleet.model.approvals import Asked, by_request
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ASKED = Asked(name="go-canary", digest="d", commit="c")
@@ -55,7 +55,7 @@ def answer(name: str = "go-canary", condition: Condition | None = YES, digest: s
     ],
 )
 def test_whether_somebody_answered_again(old: Approval, new: Approval, same: bool) -> None:
-    assert standing(ASKED, new, {new.key: new}, {old.key: old}) == (old if same else None)
+    assert standing(ASKED, new, {new.key: new}, by_request([old])) == (old if same else None)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def test_an_answer_stood_under_its_name_or_under_one_that_is_gone(
 ) -> None:
     new = answer("go-canary")
     there = {one.key: one for one in (new, *map(answer, now))}
-    assert standing(ASKED, new, there, {one.key: one for one in map(answer, before)}) == (found and answer(found))
+    assert standing(ASKED, new, there, by_request(map(answer, before))) == (found and answer(found))
 
 
 def test_its_own_name_is_preferred_to_one_that_is_gone() -> None:
     new, first, own = answer("go-canary.ann"), answer("go-canary.2"), answer("go-canary.ann")
-    assert standing(ASKED, new, {new.key: new}, {one.key: one for one in (first, own)}) == own
+    assert standing(ASKED, new, {new.key: new}, by_request((first, own))) == own

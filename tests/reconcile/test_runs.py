@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ from gitfleet.model.desired import Desired
 from gitfleet.model.failures import Failures
 from gitfleet.model.rolling import RolloutPlan
 from gitfleet.model.state import FleetState, PlacementRecord
-from gitfleet.reconcile.run_approvals import answers_to, asked_of_people, uncounted
+from gitfleet.reconcile.run_approvals import answers_to, asked_of_people, uncounted, wrong_approvals
 from gitfleet.reconcile.runs import Advanced, Beside, Runs, advance, runs_of, with_runs
 from gitfleet.rollout import staged
 from tests.rollout.builders import NOW, condition, scheduled
@@ -295,15 +295,15 @@ YES, NO, ALIAS = approval("go-all"), approval("go-all", "False"), approval("go-a
     ],
 )
 def test_the_answers_to_a_request(approvals: list[Approval], answers: dict[str, str]) -> None:
-    found = answers_to([REQUEST], given(*approvals))
+    found = answers_to([REQUEST], given(*approvals), approvals)
     assert {key.name: one.conditions[0].status.value for key, one in found.items()} == answers
 
 
 def test_an_answer_that_does_not_count_says_why_since_it_was_asked() -> None:
     wrong = approval("go-all", annotations={"gitfleet.dev/digest": "e" * 64})
     facts = given(wrong)
-    (found,) = answers_to([REQUEST], facts).values()
-    verdict = judge(staged.asked(REQUEST), {wrong.key: wrong}, None, facts.desired.config.approvals, NOW)
+    (found,) = answers_to([REQUEST], facts, [wrong]).values()
+    verdict = judge(staged.asked(REQUEST), [wrong], None, facts.desired.config.approvals, NOW)
     (said,) = found.conditions
     assert (said.type, said.status, said.reason) == ("Approved", Status.UNKNOWN, "ApprovalNotCounted")
     assert (said.message, said.last_transition_time) == (verdict.waits, REQUEST.created)
@@ -339,3 +339,43 @@ def test_people_are_asked_for_what_they_have_said_something_to() -> None:
         assert [replace(one, changes=()) for one in every] == [staged.asked(request)] * found
         assert all(isinstance(change, Change) for one in every for change in one.changes)
         assert all(one.changes for one in every)
+
+
+class Read(dict[NamespacedName, Approval]):
+    """Approvals that count how often one of them is come by, whatever for."""
+
+    count = 0
+
+    def __iter__(self) -> Iterator[NamespacedName]:
+        for key in super().__iter__():
+            self.count += 1
+            yield key
+
+    def items(self) -> Any:
+        """The keys with their approvals."""
+        return ((key, self[key]) for key in self)
+
+    def values(self) -> Any:
+        """The approvals."""
+        return (self[key] for key in self)
+
+
+@pytest.mark.parametrize("answer", ["go-{}-all", "go-{}-all.2", "stale-{}"])
+def test_no_request_goes_through_all_approvals(answer: str) -> None:
+    """Of ten times the requests with ten times the approvals, approvals are come by ten times as often."""
+    counts = []
+    for number in (10, 100):
+        runs = [known(f"go-{n}") for n in range(number)]
+        requests = [requested(f"go-{n}-all", f"go-{n}") for n in range(number)]
+        files = Read({one.key: one for one in (approval(answer.format(n)) for n in range(number))})
+        desired = replace(commit(*(asked(run.key.name) for run in runs)), objects={"approvals": files})
+        facts = inputs(desired, *runs, requests=tuple(requests))
+        found = runs_of(facts)
+        for request in requests:
+            answers = answers_to([request], facts, found.unmeant)
+            assert len(answers) == (answer != "stale-{}")
+        assert not list(uncounted(facts, {run.key: run for run in runs}))
+        assert len(list(asked_of_people(facts.before, desired))) == (number if "go" in answer else 0)
+        assert not list(wrong_approvals([], facts.before, desired))
+        counts.append(files.count)
+    assert counts[1] == 10 * counts[0] > 0

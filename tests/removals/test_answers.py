@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from gitfleet.api.conditions import Conditions, Status
-from gitfleet.api.faults import Severity
+from gitfleet.api.faults import Fault, Severity
 from gitfleet.api.fleet import ApprovalPolicy
 from gitfleet.api.holds import Hold, Removal
 from gitfleet.api.objects import Origin
 from gitfleet.api.staged import Approval
 from gitfleet.api.values import NamespacedName
-from gitfleet.approvals import judge, wrong_approvals
-from gitfleet.model.approvals import Asked, Verdict
+from gitfleet.approvals import given, judge, unasked, wrong_approvals
+from gitfleet.model.approvals import Asked, Verdict, by_request
 from gitfleet.removals import Kept, answered, asked, pending, remaining
 from gitfleet.removals.answers import IN_PART
 from tests.removals.fleets import config_map, hold, of_cluster, of_object
@@ -51,7 +52,7 @@ def test_only_the_file_of_the_watched_branch_answers(
     recorded: Conditions, files: dict[NamespacedName, Approval], answer: Status | None
 ) -> None:
     known = hold(NAME, [A], conditions=recorded)
-    verdict = judge(asked(known), files, None, ApprovalPolicy(), known.since)
+    verdict = judge(asked(known), given(asked(known), by_request(files.values())), None, ApprovalPolicy(), known.since)
     (now,) = answered({NAME: known}, {NAME: verdict}).values()
     assert now.answer is answer
     assert (now is known) == (now.conditions == recorded)
@@ -125,6 +126,11 @@ def test_a_removal_without_numbers_waits_for_every_reason() -> None:
         assert {removal.reasons for removal in whole.removals} == {()}
 
 
+def warned(waits: Sequence[Asked], every: Sequence[Asked], files: dict[NamespacedName, Approval]) -> list[Fault]:
+    meant = by_request(files.values())
+    return list(wrong_approvals(waits, unasked(every, files, meant), meant))
+
+
 @pytest.mark.parametrize(
     ("written", "is_said"),
     [
@@ -140,16 +146,17 @@ def test_a_removal_without_numbers_waits_for_every_reason() -> None:
     ],
 )
 def test_an_approval_that_may_be_meant_for_a_hold_is_warned_about(written: str, is_said: bool) -> None:
-    found = list(wrong_approvals([asked(hold(NAME, [A]))], [], approvals(written)))
+    waits = [asked(hold(NAME, [A]))]
+    found = warned(waits, waits, approvals(written))
     expected = [("approvals/a.yaml", 3, f"ClusterApprovalRequest/{written}")] if is_said else []
     assert [(fault.path, fault.line, fault.object) for fault in found] == expected
     where, what = ("metadata.name", f"answers no hold that is there now; {NAME} waits for an approval of its own")
     assert {(fault.field, fault.message, fault.severity) for fault in found} <= {(where, what, Severity.WARNING)}
     nowhere = {key: replace(one, origin=None) for key, one in approvals("aaa", written).items()}
-    placeless = list(wrong_approvals([asked(hold(NAME, [A]))], [], nowhere))
+    placeless = warned(waits, waits, nowhere)
     assert [(fault.path, fault.line) for fault in placeless] == ([("", 1)] if is_said else [])
-    assert not list(wrong_approvals([], [asked(hold(NAME, [A], conditions=(NO,)))], approvals(written)))
-    assert not list(wrong_approvals([asked(hold(NAME, [A]))], [], approvals(written, namespace="web")))
+    assert not warned([], [asked(hold(NAME, [A], conditions=(NO,)))], approvals(written))
+    assert not warned(waits, waits, approvals(written, namespace="web"))
 
 
 def test_a_cluster_is_asked_for_by_its_name() -> None:
